@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a backend is.
+
+A backend owns some kinds of resources in one target system.  It does the
+I/O (through :mod:`ovn_network_agent.privileged` where that needs
+privileges), knows how to recognise what is ours, and keeps no state of its
+own that could differ from the system: the cached actual state lives in the
+reconciler, which asks for a fresh :meth:`Backend.read` at start, after an
+error, on a notice and at every reconcile interval.
+"""
+
+import abc
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Delta:
+    """What has to change for one backend in one stage.
+
+    :ivar create: tuple of resources
+    :ivar update: tuple of (old, new) pairs with equal keys
+    :ivar delete: tuple of resources, as they were read or written
+    """
+
+    create: tuple = ()
+    update: tuple = ()
+    delete: tuple = ()
+
+    def __bool__(self):
+        return bool(self.create or self.update or self.delete)
+
+    def __len__(self):
+        return len(self.create) + len(self.update) + len(self.delete)
+
+
+class BackendError(Exception):
+    """The target system could not be read or reached at all.
+
+    :param reason: text for the operator: what failed and why
+    """
+
+
+class Backend(abc.ABC):
+    """Owner of some kinds of resources in one target system.
+
+    Backends are loaded by stevedore from ``ovn_network_agent.backends`` and
+    created with ``conf`` (the oslo.config ConfigOpts).  All methods run on
+    the loop thread.
+    """
+
+    #: entry point name, used in logs and metrics
+    name = ''
+    #: resource classes this backend is responsible for
+    kinds = ()
+    #: names of backends whose cached state is void after this one changed
+    #: something (the kernel drops routes and addresses with a link)
+    invalidates = ()
+
+    def __init__(self, conf):
+        self.conf = conf
+
+    def check(self):
+        """Check the prerequisites before anything is touched.
+
+        :returns: list of str, one clear message for each missing thing that
+            makes a start impossible (option, value, remedy)
+        """
+        return []
+
+    @abc.abstractmethod
+    def read(self, known):
+        """Read the actual state: all that is ours, nothing that is not.
+
+        :param known: frozenset of :class:`resources.Ref` that are desired
+            or were believed to exist; needed only where ownership cannot be
+            read off the object (sysctls, addresses, neighbours)
+        :returns: list of resources; requires nothing to be sorted
+        :raises BackendError: when the system cannot be read; the reconciler
+            keeps the last known state and retries, it never treats this as
+            "nothing there"
+        """
+
+    @abc.abstractmethod
+    def apply(self, delta):
+        """Make the changes, adds before deletes, and say what failed.
+
+        Idempotent: creating what is there already or deleting what is gone
+        is success.  One bad item costs only itself.
+
+        :param delta: :class:`Delta`
+        :returns: dict of :class:`resources.Ref` to str (the reason) with
+            the items that could not be applied; everything else is taken as
+            reached
+        :raises BackendError: when nothing could be applied
+        """
+
+    def close(self):
+        """Give back connections; called once at the end."""

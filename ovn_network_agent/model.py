@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The frozen view that drivers see: one Node and its Routers.
+
+Plain values without I/O.  They are comparable, so an unchanged router is
+recognised by equality and costs nothing in a pass.
+"""
+
+import dataclasses
+import enum
+
+
+class Phase(enum.Enum):
+    """Where the agent is in its life; part of the node."""
+
+    RESTORING = 'restoring'
+    RUNNING = 'running'
+    DRAINING = 'draining'
+    STOPPED = 'stopped'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Device:
+    """A kernel network device.
+
+    :ivar name: interface name
+    :ivar mac: MAC address, lower case with colons, '' without one
+    :ivar up: administratively up
+    :ivar vrf_table: routing table when this is a VRF, else 0
+    """
+
+    name: str
+    mac: str
+    up: bool
+    vrf_table: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    """A provider segment: where a logical switch meets this node's wire.
+
+    :ivar datapath: UUID of the SB Datapath_Binding (the logical switch)
+    :ivar localnet_port: name of the localnet logical port
+    :ivar physical_network: its network_name, key of ovn-bridge-mappings
+    :ivar vlan: VLAN tag, 0 for a flat segment
+    :ivar bridge: provider bridge it is mapped to, '' when not mapped here
+    :ivar device: kernel device of the segment, ``bridge`` or bridge.vlan
+    :ivar mac: MAC of the device, '' when the device does not exist
+    :ivar patch_port: OpenFlow port of the patch port towards br-int, 0 when
+        ovn-controller has not created it (yet)
+    """
+
+    datapath: str
+    localnet_port: str
+    physical_network: str
+    vlan: int = 0
+    bridge: str = ''
+    device: str = ''
+    mac: str = ''
+    patch_port: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chassis of a gateway group.
+
+    :ivar chassis: chassis name (system-id)
+    :ivar priority: 0..32767, the highest live one is active
+    """
+
+    chassis: str
+    priority: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayGroup:
+    """Who may host a gateway port: one notion over two OVN tables.
+
+    :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
+    :ivar candidates: tuple of :class:`Candidate`, sorted by chassis name
+    """
+
+    table: str
+    candidates: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nat:
+    """A NAT row of a router.
+
+    :ivar type: 'snat', 'dnat' or 'dnat_and_snat'
+    :ivar external_ip: IP address, validated, canonical text
+    :ivar logical_ip: IP address or prefix
+    :ivar distributed_mac: external_mac of a distributed floating IP, '' for
+        a centralised one
+    """
+
+    type: str
+    external_ip: str
+    logical_ip: str
+    distributed_mac: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayPort:
+    """A router port with a gateway group.
+
+    :ivar lrp: name of the Logical_Router_Port
+    :ivar mac: its MAC
+    :ivar networks: tuple of 'address/len', as in the row, valid ones only
+    :ivar chassis: name of the chassis its chassisredirect port is bound to,
+        '' when unbound
+    :ivar local: True when that is this chassis
+    :ivar group: :class:`GatewayGroup`
+    :ivar segment: :class:`Segment` or None when it cannot be resolved
+    :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
+    """
+
+    lrp: str
+    mac: str
+    networks: tuple
+    chassis: str
+    local: bool
+    group: GatewayGroup
+    segment: Segment | None
+    nat_addresses: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NbDefaultRoute:
+    """A default route found on a router in NB (main table, dst-ip).
+
+    :ivar nexthop: next hop address
+    :ivar output_port: LRP name or ''
+    :ivar managed: carries our mark
+    :ivar chassis: host name in our tag, '' when not managed
+    """
+
+    nexthop: str
+    output_port: str
+    managed: bool
+    chassis: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Router:
+    """A logical router that concerns this chassis.
+
+    It has a gateway port bound here, or its managed default route still
+    carries our tag.
+
+    :ivar uuid: UUID of the Logical_Router row, text
+    :ivar name: Neutron's name of the row
+    :ivar ports: tuple of :class:`GatewayPort`, sorted by name
+    :ivar nats: tuple of :class:`Nat`, sorted
+    :ivar default_routes: tuple of :class:`NbDefaultRoute`
+    :ivar problems: tuple of str: rows left out because they are malformed
+    """
+
+    uuid: str
+    name: str
+    ports: tuple = ()
+    nats: tuple = ()
+    default_routes: tuple = ()
+    problems: tuple = ()
+
+    @property
+    def local_ports(self):
+        """The gateway ports that are active on this chassis."""
+        return tuple(p for p in self.ports if p.local)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """This chassis: what depends on the node alone.
+
+    :ivar chassis: chassis name (external_ids:system-id)
+    :ivar hostname: host name as in the SB Chassis row
+    :ivar phase: :class:`Phase`
+    :ivar devices: tuple of :class:`Device`, sorted by name
+    :ivar bridge_mappings: tuple of (physical network, bridge), sorted
+    """
+
+    chassis: str
+    hostname: str
+    phase: Phase
+    devices: tuple = ()
+    bridge_mappings: tuple = ()
+
+    def device(self, name):
+        """The :class:`Device` of that name, or None."""
+        return next((d for d in self.devices if d.name == name), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view: the node and the routers that concern it."""
+
+    node: Node
+    routers: tuple = ()

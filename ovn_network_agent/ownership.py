@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Every mark that says "this object is ours", in one table.
+
+An agent that has just started (after a SIGKILL, an upgrade, or on a node
+where the original Go program ran) recognises its own objects by these marks
+alone.  They equal the identifiers of the original, so that a node can be
+swapped in place and fleets may be mixed.  Do not change one without a
+migration: objects with the old mark would never be removed.
+"""
+
+# Kernel routes: rtm_protocol.  Unassigned in the kernel's rt_protos; the
+# original uses the same number.
+ROUTE_PROTOCOL = 44
+# Policy rules carry the same number in FRA_PROTOCOL (kernel >= 4.17).
+RULE_PROTOCOL = 44
+
+# OVS flow cookies on the provider bridge.
+COOKIE_MAC_TWEAK = 0x999
+COOKIE_HAIRPIN = 0x998
+FLOW_COOKIES = (COOKIE_MAC_TWEAK, COOKIE_HAIRPIN)
+# Hairpin must beat MAC-tweak, or the kernel loops the packet.
+PRIORITY_MAC_TWEAK = 900
+PRIORITY_HAIRPIN = 910
+
+# veth pair between the default VRF and the provider VRF.
+VETH_DEFAULT = 'veth-default'
+VETH_PROVIDER = 'veth-provider'
+LINK_ALIAS = 'ovn-network-agent'
+
+# nftables table (port_forward).
+NFT_TABLE = 'ovn-network-agent'
+
+# external_ids of Logical_Router_Static_Route rows.  They must not start with
+# "neutron": Neutron's database sync deletes rows that carry such keys.
+EXT_ID_MANAGED = 'ovn-network-agent'
+EXT_ID_MANAGED_VALUE = 'managed'
+EXT_ID_CHASSIS = 'ovn-network-agent-chassis'
+EXT_ID_ADVERTISED = 'ovn-network-agent-advertised'
+
+
+def is_managed(external_ids):
+    """Whether an NB row carries our mark.
+
+    :param external_ids: mapping of str to str, the column of the row
+    :returns: True when some agent (of any node) wrote the row
+    """
+    return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE

@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a driver is.
+
+A driver says which OVN tables matter to it and turns the frozen view
+(:mod:`ovn_network_agent.model`) into resources.  It is pure: no I/O, no
+memory, the same input gives the same output.  Everything else (difference,
+order, retry, restart, drain, clean-up, dry run) follows from that and is
+not the driver's business.  A third-party driver is one class and one entry
+point in ``ovn_network_agent.drivers``.
+"""
+
+import abc
+import dataclasses
+
+ALL_EVENTS = ('create', 'update', 'delete')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Watch:
+    """A subscription: changes of a table that have to wake the loop.
+
+    It becomes an ovsdbapp RowEvent whose ``run()`` only fires the trigger.
+
+    :ivar database: 'nb', 'sb' or 'ovs'
+    :ivar table: table name
+    :ivar columns: columns to replicate; an update wakes the loop only when
+        one of them changed
+    :ivar conditions: tuple of (column, '=', value) the row has to match
+    :ivar urgent: wake without coalescing
+    :ivar stale: names of backends whose cached state this puts in doubt
+    """
+
+    database: str
+    table: str
+    columns: tuple
+    conditions: tuple = ()
+    events: tuple = ALL_EVENTS
+    urgent: bool = False
+    stale: tuple = ()
+
+
+class Driver(abc.ABC):
+    """Turns the view of this chassis into resources.
+
+    :cvar CONFIG_OPTS: oslo.config options, registered in the group named
+        like the driver before it is created
+    :param name: name of the entry point
+    :param conf: the oslo.config ConfigOpts
+    """
+
+    CONFIG_OPTS = ()
+
+    def __init__(self, name, conf):
+        self.name = name
+        self.conf = conf
+
+    def events(self):
+        """The :class:`Watch` subscriptions, an iterable.
+
+        The agent itself watches the tables that the view is built from;
+        a driver only names what it needs beyond them.
+        """
+        return ()
+
+    def for_node(self, node):
+        """Resources that depend on the node alone.
+
+        :param node: :class:`model.Node`
+        :returns: iterable of :class:`resources.Resource`
+        """
+        return ()
+
+    def for_router(self, router, node):
+        """Resources of one router; memoised on (router, node).
+
+        :param router: :class:`model.Router`
+        :param node: :class:`model.Node`
+        :returns: iterable of :class:`resources.Resource`
+        """
+        return ()

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Wake-ups of the loop and how they are coalesced.
+
+Events carry no data into the agent: they say that something may have
+changed, which backends' cached state is in doubt, and whether it is urgent.
+"""
+
+import dataclasses
+import threading
+import time
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wake:
+    """Why the loop was woken.
+
+    :ivar reasons: tuple of str, in the order they came, each once
+    :ivar stale: frozenset of backend names to read again
+    :ivar urgent: True when a gateway moved
+    """
+
+    reasons: tuple = ()
+    stale: frozenset = frozenset()
+    urgent: bool = False
+
+
+class Trigger:
+    """Thread-safe latch between watchers and the loop thread.
+
+    :param coalesce: seconds between two passes under load; an event after
+        a quiet time and an urgent one are handed out at once
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, coalesce, clock=time.monotonic):
+        self._coalesce = coalesce
+        self._clock = clock
+        self._condition = threading.Condition()
+        self._reasons = {}
+        self._stale = set()
+        self._urgent = False
+        self._not_before = 0.0
+
+    def fire(self, reason, urgent=False, stale=()):
+        """Wake the loop; never blocks, may be called from any thread.
+
+        :param reason: short text for the log
+        :param urgent: do not coalesce
+        :param stale: names of backends whose state is in doubt
+        """
+        with self._condition:
+            self._reasons[reason] = None
+            self._stale.update(stale)
+            self._urgent = self._urgent or urgent
+            self._condition.notify_all()
+
+    def wait(self, timeout):
+        """Wait for a wake-up.
+
+        :param timeout: seconds, at the most
+        :returns: :class:`Wake`, or None when the time passed without one
+        """
+        deadline = self._clock() + timeout
+        with self._condition:
+            while True:
+                now = self._clock()
+                if self._reasons and (self._urgent or
+                                      now >= self._not_before):
+                    return self._take(now)
+                until = deadline
+                if self._reasons:
+                    until = min(deadline, self._not_before)
+                elif now >= deadline:
+                    return None
+                if now >= deadline:
+                    return None
+                self._condition.wait(max(0.0, until - now))
+
+    def _take(self, now):
+        wake = Wake(tuple(self._reasons), frozenset(self._stale),
+                    self._urgent)
+        self._reasons, self._stale, self._urgent = {}, set(), False
+        self._not_before = now + self._coalesce
+        return wake

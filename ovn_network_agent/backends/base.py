@@ -44,6 +44,19 @@ class Delta:
         return len(self.create) + len(self.update) + len(self.delete)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Context:
+    """What the running agent offers to backends.
+
+    :ivar databases: dict of 'nb', 'sb', 'ovs' to ovn.connection.Database
+    :ivar hostname: function that returns the host name of this chassis as
+        it stands in SB, '' while unknown
+    """
+
+    databases: dict
+    hostname: object
+
+
 class BackendError(Exception):
     """The target system could not be read or reached at all.
 
@@ -66,6 +79,9 @@ class Backend(abc.ABC):
     #: names of backends whose cached state is void after this one changed
     #: something (the kernel drops routes and addresses with a link)
     invalidates = ()
+    #: True when apply() may run beside the loop: a remote database must not
+    #: delay what the node does for itself
+    concurrent = False
 
     def __init__(self, conf):
         self.conf = conf
@@ -77,6 +93,12 @@ class Backend(abc.ABC):
             makes a start impossible (option, value, remedy)
         """
         return []
+
+    def attach(self, context):
+        """Take what only the running agent knows; called once, early.
+
+        :param context: :class:`Context`
+        """
 
     @abc.abstractmethod
     def read(self, known):

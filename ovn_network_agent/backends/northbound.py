@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend northbound: our rows in the OVN Northbound database.
+
+Ours are the managed default routes that carry the host name of this
+chassis, and the MAC bindings at the (port, next hop) of such a route.  A
+managed route with the tag of another chassis is that agent's until a driver
+wants it here; then it is taken over in place.
+"""
+
+from ovsdbapp.backend.ovs_idl import transaction
+from ovsdbapp import exceptions
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import rows
+from ovn_network_agent import resources
+
+
+class _Api:
+    """What ovsdbapp's commands and transactions need of an API object."""
+
+    def __init__(self, idl):
+        self.idl = idl
+
+
+class NorthboundBackend(base.Backend):
+    """See the module."""
+
+    name = 'northbound'
+    kinds = (resources.DefaultRoute, resources.MacBinding)
+    concurrent = True
+
+    def attach(self, context):
+        self._context = context
+
+    def read(self, known):
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return self._read(nb, known)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def _read(self, nb, known):
+        hostname = self._context.hostname()
+        found = list(self._routes(nb, hostname))
+        places = {(route.lrp, route.nexthop) for route in found}
+        places.update(ref.key for ref in known
+                      if ref.kind == resources.MacBinding.kind)
+        for row in nb.get('Static_MAC_Binding', {}).values():
+            if (row.logical_port, row.ip) in places:
+                found.append(resources.MacBinding(row.logical_port, row.ip,
+                                                  row.mac))
+        return found
+
+    def _routes(self, nb, hostname):
+        for uuid, router in nb['Logical_Router'].items():
+            for row in router.static_routes:
+                route = rows.default_route(row)
+                if (route is not None and route.managed and
+                        route.chassis == hostname != ''):
+                    yield resources.DefaultRoute(
+                        str(uuid), route.output_port, route.nexthop,
+                        route.chassis)
+
+    # -- writing (on the writer thread) -----------------------------------
+
+    def apply(self, delta):
+        changes = [(r.ref, self._setter(r)) for r in delta.create]
+        changes += [(new.ref, self._setter(new))
+                    for _old, new in delta.update]
+        changes += [(r.ref, self._remover(r)) for r in delta.delete]
+        failures = self._commit(changes)
+        if failures is not None or len(changes) == 1:
+            return failures if failures is not None else {
+                changes[0][0]: self._error}
+        # The one transaction was refused as a whole: try each alone, so
+        # that a bad row costs only itself.
+        failures = {}
+        for change in changes:
+            alone = self._commit([change])
+            failures.update({change[0]: self._error} if alone is None
+                            else alone)
+        return failures
+
+    def _setter(self, resource):
+        maker = {resources.DefaultRoute.kind: commands.SetDefaultRoute,
+                 resources.MacBinding.kind: commands.SetMacBinding}
+        return maker[resource.kind], resource
+
+    def _remover(self, resource):
+        maker = {resources.DefaultRoute.kind: commands.RemoveDefaultRoute,
+                 resources.MacBinding.kind: commands.RemoveMacBinding}
+        return maker[resource.kind], resource
+
+    def _commit(self, changes):
+        """One transaction.
+
+        :returns: dict of Ref to reason for refused items, or None when the
+            transaction failed as a whole (``_error`` says why)
+        :raises BackendError: when NB is not connected
+        """
+        try:
+            ovsdb = self._context.databases['nb'].connection
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        txn = transaction.Transaction(
+            _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
+            timeout=self.conf.ovn.transaction_timeout)
+        added = [(ref, txn.add(maker(txn.api, resource)))
+                 for ref, (maker, resource) in changes]
+        try:
+            txn.commit()
+        except exceptions.TimeoutException as e:
+            raise base.BackendError('OVN NB did not answer: %s' % e) from e
+        except RuntimeError as e:
+            self._error = str(e)
+            return None
+        return {ref: cmd.refused for ref, cmd in added if cmd.refused}

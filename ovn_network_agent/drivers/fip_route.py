@@ -1,0 +1,245 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver fip_route: floating IPs, SNAT and router addresses through BGP.
+
+For every address of a router whose gateway is on this chassis: a host route
+to the provider bridge, flows that let the kernel and OVN hand packets to
+each other, what BGP announces, and, because the provider network has no
+gateway, the default route of the router in OVN.
+"""
+
+import dataclasses
+
+from ovn_network_agent.conf import fip_route as options
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+
+MAIN_TABLE = 254
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Target:
+    """One address to make reachable.
+
+    :ivar address: IP address
+    :ivar mac: MAC of the router port that answers for it
+    """
+
+    address: str
+    mac: str
+
+
+class FipRouteDriver(base.Driver):
+    """See the module."""
+
+    CONFIG_OPTS = options.OPTS
+
+    def for_node(self, node):
+        bridge = self.conf.bridge_dev
+        yield resources.LinkUp(bridge)
+        if self.conf.bridge_ip:
+            # The kernel needs an address there to ask for a floating IP's
+            # MAC; the address itself is never used as a source outside.
+            yield resources.Address(bridge, self.conf.bridge_ip + '/32')
+        yield from self._bridge_sysctls(bridge)
+
+    def for_router(self, router, node):
+        if not router.local_ports:
+            yield from self._handed_over(router)
+            return
+        yield from self._northbound(router, node)
+        for port in router.local_ports:
+            yield from self._port(router, port, node)
+
+    # -- the node ---------------------------------------------------------
+
+    def _bridge_sysctls(self, bridge):
+        conf = 'net/ipv4/conf/%s/' % bridge
+        # OVN asks for floating IPs of other chassis here.
+        yield resources.Sysctl(conf + 'proxy_arp', '1')
+        yield resources.Sysctl(conf + 'forwarding', '1')
+        # Proxied answers are delayed by up to 0.8 s by default, which is
+        # what the first packet between chassis would wait for (arp(7)).
+        yield resources.Sysctl(
+            'net/ipv4/neigh/%s/proxy_delay' % bridge, '0')
+
+    # -- one gateway port -------------------------------------------------
+
+    def _port(self, router, port, node):
+        nets = networks.provider_networks(port.networks,
+                                          self.conf.network_cidr)
+        targets = self._targets(router, port, nets)
+        yield from self._prefix_list(nets)
+        if not self._usable(port.segment):
+            yield from self._keep(targets, node)
+            return
+        mac_tweak = list(self._mac_tweak(port.segment))
+        yield from mac_tweak
+        requires = tuple(flow.ref for flow in mac_tweak)
+        for target in targets:
+            yield self._hairpin(port.segment, target)
+            if networks.family(target.address) == 4:
+                yield from self._reachable(target, port.segment, node,
+                                           requires)
+
+    def _usable(self, segment):
+        return (segment is not None and segment.mac != '' and
+                segment.patch_port > 0 and segment.vlan == 0 and
+                segment.device == self.conf.bridge_dev)
+
+    def _targets(self, router, port, nets):
+        """Every address this port answers for, once, sorted."""
+        addresses = {nat.external_ip for nat in router.nats
+                     if not nat.distributed_mac}
+        addresses.update(port.nat_addresses)
+        addresses = {a for a in addresses if networks.inside(a, nets)}
+        addresses.update(self._own_addresses(port, nets))
+        return tuple(_Target(a, port.mac) for a in sorted(addresses))
+
+    def _own_addresses(self, port, nets):
+        for text in port.networks:
+            address = str(networks.parse_interface(text).ip)
+            # Discovered networks contain it anyhow; a manual network_cidr
+            # leaves out what is not in it.
+            if networks.inside(address, nets):
+                yield address
+
+    # -- flows ------------------------------------------------------------
+
+    def _mac_tweak(self, segment):
+        """Let the kernel accept what OVN sends: rewrite the MAC to ours."""
+        for family in (4, 6):
+            yield resources.Flow(
+                segment.bridge, ownership.COOKIE_MAC_TWEAK,
+                ownership.PRIORITY_MAC_TWEAK, segment.patch_port, family,
+                set_dst=segment.mac)
+
+    def _hairpin(self, segment, target):
+        """Reflect traffic between two routers of this chassis into OVN.
+
+        Both MACs are written: with its own source MAC OVN would take the
+        packet for a loop, and its destination may not be resolved yet.
+        """
+        return resources.Flow(
+            segment.bridge, ownership.COOKIE_HAIRPIN,
+            ownership.PRIORITY_HAIRPIN, segment.patch_port,
+            networks.family(target.address),
+            dst=networks.host_prefix(target.address),
+            set_src=segment.mac, set_dst=target.mac, output='in_port')
+
+    # -- kernel and BGP ---------------------------------------------------
+
+    def _reachable(self, target, segment, node, requires):
+        dst = networks.host_prefix(target.address)
+        if not self._announced_by_its_route(node):
+            route = resources.KernelRoute(self._table(), dst, segment.device)
+            yield route
+            requires += (route.ref,)
+        if self.conf.fip_route.route_table_id:
+            yield resources.Rule(self.conf.fip_route.route_rule_priority,
+                                 self._table(), dst=dst)
+        announcement = self._announcement(dst, segment, node)
+        if announcement is not None:
+            yield dataclasses.replace(announcement, requires=requires)
+
+    def _table(self):
+        return self.conf.fip_route.route_table_id or MAIN_TABLE
+
+    def _announced_by_its_route(self, node):
+        """Whether the announcement itself carries the traffic.
+
+        In default VRF mode the route that FRR redistributes (kernel) or
+        installs (static) is the one to the bridge; a second one beside it
+        would win over FRR's and stop the announcement.
+        """
+        return (not self.conf.frr.vrf_name and
+                not self.conf.fip_route.route_table_id)
+
+    def _announcement(self, dst, segment, node):
+        kernel = self.conf.fip_route.announce_method == 'kernel'
+        vrf_name = self.conf.frr.vrf_name
+        if not vrf_name:
+            if kernel:
+                return resources.AnnouncedRoute(MAIN_TABLE, dst,
+                                                segment.device)
+            return resources.Announcement('', dst, segment.device)
+        nexthop = self.conf.veth_leak.veth_nexthop
+        if not kernel:
+            return resources.Announcement(vrf_name, dst, nexthop)
+        vrf = node.device(vrf_name)
+        if vrf is None or not vrf.vrf_table:
+            return None
+        return resources.AnnouncedRoute(
+            vrf.vrf_table, dst, ownership.VETH_PROVIDER, nexthop)
+
+    def _prefix_list(self, nets):
+        name = self.conf.frr.frr_prefix_list
+        if name:
+            for network in nets:
+                yield resources.PrefixListEntry(name, str(network))
+
+    def _keep(self, targets, node):
+        """A segment in doubt: what is announced stays as it is."""
+        vrf = node.device(self.conf.frr.vrf_name)
+        tables = {self._table(), MAIN_TABLE, vrf.vrf_table if vrf else 0}
+        for target in targets:
+            dst = networks.host_prefix(target.address)
+            for table in sorted(tables - {0}):
+                for kind in (resources.KernelRoute,
+                             resources.AnnouncedRoute):
+                    yield resources.Keep(
+                        resources.Ref(kind.kind, (table, dst)))
+            yield resources.Keep(resources.Ref(
+                resources.Announcement.kind, (self.conf.frr.vrf_name, dst)))
+
+    # -- OVN northbound ---------------------------------------------------
+
+    def _northbound(self, router, node):
+        """Default route and MAC binding of a gatewayless router.
+
+        A default route that somebody else made means a real gateway: then
+        the router needs, and gets, no row of ours at all.
+        """
+        if any(not route.managed for route in router.default_routes):
+            return
+        for port in router.local_ports:
+            nexthop = self._nexthop(router, port)
+            if nexthop is None or not self._usable(port.segment):
+                continue
+            yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
+            yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
+                                         node.hostname)
+            return
+
+    def _nexthop(self, router, port):
+        nexthop = networks.virtual_gateway(port.networks)
+        taken = {nat.external_ip for nat in router.nats}
+        taken.update(str(networks.parse_interface(n).ip)
+                     for p in router.ports for n in p.networks)
+        return None if nexthop in taken else nexthop
+
+    def _handed_over(self, router):
+        """Rows that carry our tag while the port is on another chassis.
+
+        The new owner takes them over; deleting them would cut the replies
+        of a router that works.
+        """
+        yield resources.Keep(resources.Ref(
+            resources.DefaultRoute.kind, (router.uuid,)))
+        for route in router.default_routes:
+            if route.managed:
+                yield resources.Keep(resources.Ref(
+                    resources.MacBinding.kind,
+                    (route.output_port, route.nexthop)))

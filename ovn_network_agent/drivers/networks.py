@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses and provider networks of a router: pure functions."""
+
+import ipaddress
+
+
+def parse_interface(text):
+    """Parse 'address/len'.
+
+    :returns: IPv4Interface or IPv6Interface, or None when malformed
+    """
+    try:
+        return ipaddress.ip_interface(text)
+    except ValueError:
+        return None
+
+
+def host_prefix(address):
+    """'198.51.100.10' to '198.51.100.10/32' (or /128)."""
+    return '%s/%d' % (address, ipaddress.ip_address(address).max_prefixlen)
+
+
+def family(address):
+    """4 or 6."""
+    return ipaddress.ip_address(address.partition('/')[0]).version
+
+
+def virtual_gateway(networks):
+    """The next hop that no device has: broadcast - 1 of the first network.
+
+    The first IPv4 network that has room for it counts: a /32 or /31 has
+    none.
+
+    :param networks: iterable of 'address/len'
+    :returns: IPv4 address as text, or None
+    """
+    for text in networks:
+        interface = parse_interface(text)
+        if (interface is not None and interface.version == 4 and
+                interface.network.prefixlen <= 30):
+            return str(interface.network.broadcast_address - 1)
+    return None
+
+
+def provider_networks(networks, manual=()):
+    """IPv4 provider networks of a gateway port.
+
+    :param networks: iterable of 'address/len', the column of the LRP
+    :param manual: networks configured by hand; they replace discovery
+    :returns: sorted tuple of IPv4Network
+    """
+    if manual:
+        return tuple(sorted(ipaddress.ip_network(n) for n in manual))
+    found = set()
+    for text in networks:
+        interface = parse_interface(text)
+        if interface is not None and interface.version == 4:
+            found.add(interface.network)
+    return tuple(sorted(found))
+
+
+def inside(address, networks):
+    """Whether an address is in one of the networks of its family.
+
+    IPv6 addresses count as inside: the networks are IPv4 only, and what is
+    IPv6 never enters a plane that they filter.
+    """
+    ip = ipaddress.ip_address(address)
+    return ip.version == 6 or any(ip in network for network in networks)

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver veth_leak: a controlled way between the default VRF and FRR's.
+
+BGP and the uplink live in the provider VRF, the provider bridge in the
+default VRF.  A veth pair connects them: towards the floating IPs through
+FRR's routes, and back through one policy rule for each provider network.
+"""
+
+import ipaddress
+
+from ovn_network_agent.conf import veth_leak as options
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+
+MAIN_TABLE = 254
+DEFAULT = '0.0.0.0/0'
+
+
+class VethLeakDriver(base.Driver):
+    """See the module."""
+
+    CONFIG_OPTS = options.OPTS
+
+    def for_node(self, node):
+        if not self._enabled():
+            return
+        nexthop, provider = self._ends()
+        pair = resources.VethPair(ownership.VETH_DEFAULT,
+                                  ownership.VETH_PROVIDER,
+                                  self.conf.frr.vrf_name)
+        yield pair
+        yield from self._sysctls(pair.ref)
+        yield from self._addresses(nexthop, provider, pair.ref)
+        yield resources.KernelRoute(
+            self.conf.veth_leak.veth_leak_table_id, DEFAULT,
+            ownership.VETH_DEFAULT, provider, requires=(pair.ref,))
+        # What comes out of the pair must never be sent back into it: its
+        # source may be a provider address too (a floating IP of another
+        # chassis), and the leak rule would loop it until its TTL ends.
+        yield resources.Rule(
+            self.conf.veth_leak.veth_leak_rule_priority - 1, MAIN_TABLE,
+            iif=ownership.VETH_DEFAULT)
+        for network in self.conf.network_cidr:
+            yield from self._leak(ipaddress.ip_network(network), node)
+
+    def for_router(self, router, node):
+        if not self._enabled() or self.conf.network_cidr:
+            return
+        for port in router.local_ports:
+            for network in networks.provider_networks(port.networks):
+                yield from self._leak(network, node)
+
+    def _enabled(self):
+        return bool(self.conf.veth_leak.veth_leak_enabled and
+                    self.conf.frr.vrf_name)
+
+    def _ends(self):
+        """(address of veth-default, address of veth-provider) as text."""
+        nexthop = self.conf.veth_leak.veth_nexthop
+        provider = self.conf.veth_leak.veth_provider_ip
+        return nexthop, provider or str(ipaddress.ip_address(nexthop) + 1)
+
+    def _sysctls(self, pair):
+        for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
+            yield resources.Sysctl('net/ipv4/conf/%s/forwarding' % dev, '1',
+                                   requires=(pair,))
+        # The sender of what arrives there is an address of this host (the
+        # other end, or a VIP): without this it is a martian.
+        yield resources.Sysctl(
+            'net/ipv4/conf/%s/accept_local' % ownership.VETH_PROVIDER, '1',
+            requires=(pair,))
+
+    def _addresses(self, nexthop, provider, pair):
+        ends = ((ownership.VETH_DEFAULT, nexthop,
+                 ownership.VETH_PROVIDER, provider),
+                (ownership.VETH_PROVIDER, provider,
+                 ownership.VETH_DEFAULT, nexthop))
+        for dev, address, peer, peer_address in ends:
+            yield resources.Address(dev, address + '/30', requires=(pair,))
+            # Permanent, because ARP between the ends is answered only as
+            # long as traffic from outside keeps it alive.
+            yield resources.Neighbour(dev, peer_address, peer,
+                                      requires=(pair,))
+
+    def _leak(self, network, node):
+        """Way back of one provider network, and its way in."""
+        table = self.conf.veth_leak.veth_leak_table_id
+        default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
+        yield resources.Rule(self.conf.veth_leak.veth_leak_rule_priority,
+                             table, src=str(network), requires=(default,))
+        vrf = node.device(self.conf.frr.vrf_name)
+        if vrf is not None and vrf.vrf_table:
+            yield resources.KernelRoute(
+                vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
+                self.conf.veth_leak.veth_nexthop)

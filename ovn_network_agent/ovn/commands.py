@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Idempotent writes to the OVN Northbound database.
+
+Each command looks at the rows when its transaction is built, on the IDL
+thread, and verifies in that transaction what its decision rests on: if
+another agent or Neutron was faster, the server refuses and the command is
+built again.  A command that finds it must not act sets ``refused`` and
+leaves the transaction as it is, so that it costs only itself.
+"""
+
+import uuid
+
+from ovsdbapp.backend.ovs_idl import command
+
+from ovn_network_agent import ownership
+from ovn_network_agent.ovn import rows
+
+
+class NorthboundCommand(command.BaseCommand):
+    """Base: remembers why it did not act.
+
+    :ivar refused: reason as text, '' when it acted or had nothing to do
+    """
+
+    refused = ''
+
+    def rows(self, table):
+        """The rows of a table, dict of UUID to row."""
+        return self.api.idl.tables[table].rows
+
+
+class SetDefaultRoute(NorthboundCommand):
+    """Make the managed default route of a router ours.
+
+    :param wanted: :class:`resources.DefaultRoute`
+    """
+
+    def __init__(self, api, wanted):
+        super().__init__(api)
+        self.wanted = wanted
+
+    def run_idl(self, txn):
+        self.refused = ''
+        router = self.rows('Logical_Router').get(uuid.UUID(
+            self.wanted.router))
+        if router is None:
+            self.refused = 'the router is gone'
+            return
+        router.verify('static_routes')
+        ours = None
+        for row in router.static_routes:
+            route = rows.default_route(row)
+            if route is None:
+                continue
+            if not route.managed:
+                self.refused = ('the router has a default route via %s that '
+                                'is not ours' % route.nexthop)
+                return
+            ours = row
+        if ours is None:
+            ours = txn.insert(self.rows_table('Logical_Router_Static_Route'))
+            self._fill(ours)
+            router.addvalue('static_routes', ours.uuid)
+        else:
+            ours.verify('external_ids')
+            self._fill(ours)
+
+    def rows_table(self, name):
+        """The table object of that name, for an insertion."""
+        return self.api.idl.tables[name]
+
+    def _fill(self, row):
+        values = {
+            'ip_prefix': '0.0.0.0/0', 'nexthop': self.wanted.nexthop,
+            'output_port': self.wanted.lrp}
+        for column, value in values.items():
+            present = getattr(row, column, None)
+            if present != value and present != [value]:
+                setattr(row, column, value)
+        tags = {
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_CHASSIS: self.wanted.chassis}
+        present = getattr(row, 'external_ids', None) or {}
+        if any(present.get(k) != v for k, v in tags.items()):
+            row.external_ids = {**present, **tags}
+
+
+class RemoveDefaultRoute(NorthboundCommand):
+    """Remove a managed default route that still carries our tag."""
+
+    def __init__(self, api, unwanted):
+        super().__init__(api)
+        self.unwanted = unwanted
+
+    def run_idl(self, txn):
+        router = self.rows('Logical_Router').get(uuid.UUID(
+            self.unwanted.router))
+        if router is None:
+            return
+        for row in router.static_routes:
+            route = rows.default_route(row)
+            if (route is not None and route.managed and
+                    route.chassis == self.unwanted.chassis):
+                row.verify('external_ids')
+                router.delvalue('static_routes', row)
+                row.delete()
+
+
+class SetMacBinding(NorthboundCommand):
+    """Bind the virtual gateway of a router port to our MAC.
+
+    It overrides what OVN learned dynamically: such rows outlive a gateway
+    move and name the MAC of the former chassis.
+    """
+
+    def __init__(self, api, wanted):
+        super().__init__(api)
+        self.wanted = wanted
+
+    def run_idl(self, txn):
+        row = find_mac_binding(self.rows('Static_MAC_Binding'),
+                               self.wanted.lrp, self.wanted.ip)
+        if row is None:
+            row = txn.insert(self.api.idl.tables['Static_MAC_Binding'])
+            row.logical_port = self.wanted.lrp
+            row.ip = self.wanted.ip
+            row.override_dynamic_mac = True
+            row.mac = self.wanted.mac
+        elif row.mac != self.wanted.mac:
+            row.verify('mac')
+            row.mac = self.wanted.mac
+
+
+class RemoveMacBinding(NorthboundCommand):
+    """Remove the binding of the virtual gateway while it has our MAC."""
+
+    def __init__(self, api, unwanted):
+        super().__init__(api)
+        self.unwanted = unwanted
+
+    def run_idl(self, txn):
+        row = find_mac_binding(self.rows('Static_MAC_Binding'),
+                               self.unwanted.lrp, self.unwanted.ip)
+        if row is not None and row.mac == self.unwanted.mac:
+            row.verify('mac')
+            row.delete()
+
+
+def find_mac_binding(bindings, lrp, ip):
+    """The row with that port and address, or None.
+
+    :param bindings: dict of UUID to row
+    """
+    for row in bindings.values():
+        if row.logical_port == lrp and row.ip == ip:
+            return row
+    return None

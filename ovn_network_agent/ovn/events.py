@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RowEvents that do nothing but wake the loop."""
+
+import threading
+
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
+
+from ovn_network_agent.drivers import base
+
+
+class WakeEvent(ovsdb_event.RowEvent):
+    """A :class:`drivers.base.Watch` as an ovsdbapp RowEvent.
+
+    ``match_fn`` runs on the IDL thread and only looks at columns; ``run``
+    fires the trigger and carries nothing.
+
+    :param owner: name of the driver, part of the identity: equal events of
+        two drivers would otherwise be one
+    :param watch: the :class:`drivers.base.Watch`
+    :param trigger: :class:`trigger.Trigger`
+    """
+
+    def __init__(self, owner, watch, trigger):
+        super().__init__(watch.events, watch.table, watch.conditions)
+        self._owner = owner
+        self._watch = watch
+        self._trigger = trigger
+        self._reason = '%s:%s' % (watch.database, watch.table)
+
+    @property
+    def key(self):
+        return (self.__class__, self._owner, self._watch)
+
+    def match_fn(self, event, row, old):
+        if event != self.ROW_UPDATE:
+            return True
+        return any(hasattr(old, column) for column in self._watch.columns)
+
+    def run(self, event, row, old):
+        self._trigger.fire(self._reason, urgent=self._watch.urgent,
+                           stale=self._watch.stale)
+
+
+class Handler(ovsdb_event.RowEventHandler):
+    """Event handler whose thread can be stopped and waited for."""
+
+    def stop(self, timeout=5):
+        """End the notify thread.
+
+        :param timeout: seconds
+        """
+        self.shutdown()
+        if threading.current_thread() is not self.notify_thread:
+            self.notify_thread.join(timeout)
+
+
+# What the view (ovn.snapshot) is built from; drivers may add to it.
+VIEW = (
+    base.Watch('sb', 'Port_Binding',
+               ('logical_port', 'type', 'chassis'),
+               conditions=(('type', '=', 'chassisredirect'),), urgent=True),
+    base.Watch('sb', 'Port_Binding',
+               ('logical_port', 'type', 'options', 'nat_addresses',
+                'external_ids', 'datapath', 'tag')),
+    base.Watch('sb', 'Chassis', ('name', 'hostname')),
+    base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
+                             'external_mac', 'logical_port')),
+    base.Watch('nb', 'Logical_Router', ('name', 'nat', 'ports',
+                                        'static_routes', 'external_ids')),
+    base.Watch('nb', 'Logical_Router_Port',
+               ('name', 'mac', 'networks', 'gateway_chassis',
+                'ha_chassis_group')),
+    base.Watch('nb', 'Gateway_Chassis', ('chassis_name', 'priority')),
+    base.Watch('nb', 'HA_Chassis_Group', ('name', 'ha_chassis')),
+    base.Watch('nb', 'HA_Chassis', ('chassis_name', 'priority')),
+    base.Watch('nb', 'Logical_Router_Static_Route',
+               ('ip_prefix', 'nexthop', 'output_port', 'policy',
+                'route_table', 'external_ids'), stale=('northbound',)),
+    base.Watch('nb', 'Static_MAC_Binding',
+               ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
+               stale=('northbound',)),
+    base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
+    base.Watch('ovs', 'Bridge', ('name', 'ports')),
+    base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),
+    base.Watch('ovs', 'Interface', ('name', 'type', 'ofport'),
+               stale=('flow',)),
+)
+
+# Server-side filters: only these kinds of Port_Binding and default routes.
+CONDITIONS = (
+    ('sb', 'Port_Binding', [['type', '==', t] for t in (
+        'chassisredirect', 'patch', 'l3gateway', 'localnet')]),
+    ('nb', 'Logical_Router_Static_Route',
+     [['ip_prefix', '==', '0.0.0.0/0']]),
+    ('ovs', 'Interface', [['type', '==', 'patch']]),
+)

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An index over OVSDB rows that is kept up by changed rows."""
+
+import collections
+
+
+class Index:
+    """Finds the rows of one table by something computed from them.
+
+    :param keys: function of a row, returns an iterable of hashable keys
+    """
+
+    def __init__(self, keys):
+        self._keys = keys
+        self._uuids = collections.defaultdict(set)
+        self._keys_of = {}
+
+    def __len__(self):
+        return len(self._keys_of)
+
+    def update(self, uuid, row):
+        """Take note of a new, changed or deleted row.
+
+        :param uuid: UUID of the row
+        :param row: the row, or None when it is gone
+        """
+        for key in self._keys_of.pop(uuid, ()):
+            self._uuids[key].discard(uuid)
+            if not self._uuids[key]:
+                del self._uuids[key]
+        if row is not None:
+            keys = tuple(self._keys(row))
+            self._keys_of[uuid] = keys
+            for key in keys:
+                self._uuids[key].add(uuid)
+
+    def rebuild(self, rows):
+        """Forget everything and take in all rows.
+
+        :param rows: dict of UUID to row
+        """
+        self._uuids.clear()
+        self._keys_of.clear()
+        for uuid, row in rows.items():
+            self.update(uuid, row)
+
+    def find(self, key):
+        """UUIDs of the rows with that key, a frozenset."""
+        return frozenset(self._uuids.get(key, ()))
+
+    def first(self, key):
+        """One UUID with that key (the smallest), or None."""
+        return min(self._uuids.get(key, ()), default=None)
+
+    def covers(self, uuid):
+        """Whether the row was taken in."""
+        return uuid in self._keys_of
+
+    def keys_of(self, uuid):
+        """The keys of a row, a tuple."""
+        return self._keys_of.get(uuid, ())

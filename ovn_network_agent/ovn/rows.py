@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From OVSDB rows to the values of :mod:`ovn_network_agent.model`.
+
+Pure functions over row objects.  What is malformed is left out and named;
+it never spoils its neighbours.  Columns that a schema version lacks read as
+empty.
+"""
+
+import ipaddress
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+
+
+def optional(row, column, default=''):
+    """Value of a column that holds none or one, or ``default``."""
+    values = getattr(row, column, None)
+    return values[0] if values else default
+
+
+def nat(row):
+    """:class:`model.Nat` of a NAT row.
+
+    :raises ValueError: when external_ip is no IP address; the text names
+        the row and the value
+    """
+    try:
+        external = str(ipaddress.ip_address(row.external_ip))
+    except ValueError:
+        raise ValueError('NAT row %s: external_ip %r is not an IP address'
+                         % (row.uuid, row.external_ip)) from None
+    distributed = ''
+    if optional(row, 'logical_port'):
+        distributed = optional(row, 'external_mac')
+    return model.Nat(row.type, external, row.logical_ip, distributed)
+
+
+def networks(row):
+    """Valid 'address/len' of an LRP and the problems, two tuples."""
+    valid, problems = [], []
+    for text in sorted(row.networks):
+        try:
+            ipaddress.ip_interface(text)
+        except ValueError:
+            problems.append('Logical_Router_Port %s: network %r is malformed'
+                            % (row.name, text))
+        else:
+            valid.append(text)
+    return tuple(valid), tuple(problems)
+
+
+def group(row):
+    """:class:`model.GatewayGroup` of an LRP, and the UUIDs of its rows.
+
+    An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
+    ovn-northd.
+    """
+    uuids = []
+    table, members = 'Gateway_Chassis', getattr(row, 'gateway_chassis', [])
+    for ha_group in getattr(row, 'ha_chassis_group', []):
+        table, members = 'HA_Chassis_Group', ha_group.ha_chassis
+        uuids.append(ha_group.uuid)
+    uuids.extend(member.uuid for member in members)
+    candidates = sorted(
+        (model.Candidate(member.chassis_name, member.priority)
+         for member in members), key=lambda c: c.chassis)
+    return model.GatewayGroup(table, tuple(candidates)), uuids
+
+
+def default_route(row):
+    """:class:`model.NbDefaultRoute`, or None when it is not one.
+
+    Only what decides where a router's traffic goes by default: prefix
+    0.0.0.0/0, by destination, in the main route table.
+    """
+    if row.ip_prefix != '0.0.0.0/0' or getattr(row, 'route_table', ''):
+        return None
+    if optional(row, 'policy', 'dst-ip') != 'dst-ip':
+        return None
+    managed = ownership.is_managed(row.external_ids)
+    return model.NbDefaultRoute(
+        row.nexthop, optional(row, 'output_port'), managed,
+        row.external_ids.get(ownership.EXT_ID_CHASSIS, '') if managed
+        else '')
+
+
+def nat_addresses(row):
+    """IPv4 addresses in nat_addresses of a router's gateway patch port.
+
+    The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
+    Neutron made for a router gateway count.
+
+    :returns: sorted tuple of str
+    """
+    owner = row.external_ids.get('neutron:device_owner')
+    if owner != 'network:router_gateway':
+        return ()
+    found = set()
+    for text in row.nat_addresses:
+        for word in text.split()[1:]:
+            try:
+                found.add(str(ipaddress.IPv4Address(word)))
+            except ValueError:
+                continue
+    return tuple(sorted(found))
+
+
+def chassis_name(row):
+    """Name of the chassis a Port_Binding is bound to, '' when to none."""
+    for chassis in row.chassis:
+        return chassis.name
+    return ''
+
+
+def bridge_mappings(external_ids):
+    """Tuple of (physical network, bridge) from ovn-bridge-mappings."""
+    found = []
+    for item in external_ids.get('ovn-bridge-mappings', '').split(','):
+        network, colon, bridge = item.strip().partition(':')
+        if colon and network and bridge:
+            found.append((network, bridge))
+    return tuple(sorted(found))

@@ -1,0 +1,292 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The typed view of this chassis, rebuilt only where rows changed.
+
+Pure: works on row objects handed in, imports no I/O.  Each router is built
+from rows that are remembered with it; it is built again only when one of
+them changed, so an event on one router costs that router.
+"""
+
+import collections
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import index
+from ovn_network_agent.ovn import rows
+from ovn_network_agent import ownership
+
+REDIRECT = 'cr-'
+
+
+def _redirect_keys(row):
+    if row.type == 'chassisredirect':
+        yield row.logical_port.removeprefix(REDIRECT)
+
+
+def _peer_keys(row):
+    if row.type == 'patch' and 'peer' in row.options:
+        yield row.options['peer']
+
+
+def _localnet_keys(row):
+    if row.type == 'localnet':
+        yield row.datapath.uuid
+
+
+def _tag_keys(row):
+    if ownership.is_managed(row.external_ids):
+        yield row.external_ids.get(ownership.EXT_ID_CHASSIS, '')
+
+
+class Builder:
+    """Keeps the view up to date.
+
+    :param gateway_port: name of the only chassisredirect port to follow,
+        '' for all
+    """
+
+    def __init__(self, gateway_port=''):
+        self._gateway_port = gateway_port
+        self._indexes = {
+            ('sb', 'Port_Binding'): {
+                'redirect': index.Index(_redirect_keys),
+                'peer': index.Index(_peer_keys),
+                'localnet': index.Index(_localnet_keys),
+                'bound': index.Index(
+                    lambda r: [rows.chassis_name(r)]
+                    if r.type == 'chassisredirect' else ())},
+            ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
+            ('nb', 'Logical_Router_Port'): {
+                'name': index.Index(lambda r: [r.name])},
+            ('nb', 'Logical_Router'): {
+                'port': index.Index(lambda r: [p.uuid for p in r.ports]),
+                'route': index.Index(
+                    lambda r: [s.uuid for s in r.static_routes])},
+            ('nb', 'Logical_Router_Static_Route'): {
+                'tag': index.Index(_tag_keys)},
+        }
+        self._wire = None
+        self._hostname = ''
+        self._nats = {}
+        self._routers = {}
+        self._depends = collections.defaultdict(set)
+        self._filled = False
+
+    def build(self, nb, sb, wire, dirty, phase, full=False):
+        """Bring the view up to date.
+
+        :param nb: dict of table name to dict of UUID to row; likewise sb
+        :param wire: :class:`ovn.wire.Wire`
+        :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
+        :param phase: :class:`model.Phase`
+        :param full: build everything anew
+        :returns: :class:`model.Snapshot`; unchanged routers are the very
+            same objects as last time
+        """
+        databases = {'nb': nb, 'sb': sb}
+        if full or not self._filled or not self._consistent(databases,
+                                                            dirty):
+            self._rebuild_indexes(databases)
+            self._forget()
+        else:
+            self._take_in(databases, dirty)
+        self._set_node(sb, wire)
+        node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
+                          wire.mappings)
+        return model.Snapshot(node, self._current_routers(nb, sb))
+
+    # -- keeping up -------------------------------------------------------
+
+    def _index(self, database, table, name):
+        return self._indexes[database, table][name]
+
+    def _consistent(self, databases, dirty):
+        """Whether the indexes cover the rows that are there.
+
+        A reconnect may replace the replica without an event for rows that
+        vanished meanwhile; then the counts differ.
+        """
+        for (database, table), named in self._indexes.items():
+            table_rows = databases[database].get(table, {})
+            known = len(next(iter(named.values())))
+            changed = dirty.get((database, table), ())
+            first = next(iter(named.values()))
+            for uuid in changed:
+                known += (uuid in table_rows) - first.covers(uuid)
+            if known != len(table_rows):
+                return False
+        return True
+
+    def _rebuild_indexes(self, databases):
+        for (database, table), named in self._indexes.items():
+            for one in named.values():
+                one.rebuild(databases[database].get(table, {}))
+        self._filled = True
+
+    def _forget(self):
+        self._nats.clear()
+        self._routers.clear()
+        self._depends.clear()
+
+    def _take_in(self, databases, dirty):
+        for (database, table), uuids in dirty.items():
+            table_rows = databases[database].get(table, {})
+            for uuid in uuids:
+                self._invalidate(database, table, uuid)
+                for one in self._indexes.get((database, table),
+                                             {}).values():
+                    one.update(uuid, table_rows.get(uuid))
+                self._invalidate(database, table, uuid)
+
+    def _invalidate(self, database, table, uuid):
+        """Drop the routers that a row concerns, by its present keys."""
+        self._nats.pop(uuid, None)
+        stale = set(self._depends.pop(uuid, ()))
+        if table == 'Logical_Router':
+            stale.add(uuid)
+        elif table == 'Port_Binding':
+            if self._index('sb', table, 'localnet').keys_of(uuid):
+                stale.update(self._routers)
+            for name in ('redirect', 'peer'):
+                for lrp in self._index('sb', table, name).keys_of(uuid):
+                    stale.update(self._routers_of(lrp))
+        for router in stale:
+            self._routers.pop(router, None)
+
+    def _routers_of(self, lrp):
+        """UUIDs of the routers with a port of that name."""
+        by_name = self._index('nb', 'Logical_Router_Port', 'name')
+        by_port = self._index('nb', 'Logical_Router', 'port')
+        return {router for port in by_name.find(lrp)
+                for router in by_port.find(port)}
+
+    def _set_node(self, sb, wire):
+        uuid = self._index('sb', 'Chassis', 'name').first(wire.chassis)
+        hostname = wire.hostname
+        if uuid is not None:
+            hostname = sb['Chassis'][uuid].hostname or hostname
+        if wire != self._wire or hostname != self._hostname:
+            self._routers.clear()
+            self._depends.clear()
+        self._wire, self._hostname = wire, hostname
+
+    # -- routers ----------------------------------------------------------
+
+    def _current_routers(self, nb, sb):
+        found = []
+        for uuid in sorted(self._concerned(sb)):
+            router = self._routers.get(uuid)
+            if router is None:
+                router = self._build_router(nb, sb, uuid)
+                self._routers[uuid] = router
+            found.append(router)
+        return tuple(found)
+
+    def _concerned(self, sb):
+        """UUIDs of the routers that concern this chassis."""
+        bindings = sb['Port_Binding']
+        bound = self._index('sb', 'Port_Binding', 'bound')
+        concerned = set()
+        for uuid in bound.find(self._wire.chassis):
+            if self._follows(bindings[uuid].logical_port):
+                for lrp in self._index('sb', 'Port_Binding',
+                                       'redirect').keys_of(uuid):
+                    concerned.update(self._routers_of(lrp))
+        tagged = self._index('nb', 'Logical_Router_Static_Route', 'tag')
+        by_route = self._index('nb', 'Logical_Router', 'route')
+        for uuid in tagged.find(self._hostname) if self._hostname else ():
+            concerned.update(by_route.find(uuid))
+        return concerned
+
+    def _follows(self, redirect_port):
+        return self._gateway_port in ('', redirect_port)
+
+    def _build_router(self, nb, sb, uuid):
+        row = nb['Logical_Router'][uuid]
+        problems = []
+        ports = [port for lrp in row.ports
+                 for port in self._gateway_ports(sb, uuid, lrp, problems)]
+        router = model.Router(
+            str(uuid), row.name, tuple(sorted(ports, key=lambda p: p.lrp)),
+            self._router_nats(uuid, row, problems),
+            self._default_routes(uuid, row), tuple(sorted(problems)))
+        return router
+
+    def _router_nats(self, router, row, problems):
+        found = set()
+        for nat_row in row.nat:
+            uuid = nat_row.uuid
+            self._depends[uuid].add(router)
+            if uuid not in self._nats:
+                try:
+                    self._nats[uuid] = rows.nat(nat_row)
+                except ValueError as e:
+                    problems.append(str(e))
+                    continue
+            found.add(self._nats[uuid])
+        return tuple(sorted(found, key=lambda n: (n.external_ip, n.type,
+                                                  n.logical_ip)))
+
+    def _default_routes(self, router, row):
+        found = set()
+        for route_row in row.static_routes:
+            self._depends[route_row.uuid].add(router)
+            route = rows.default_route(route_row)
+            if route is not None:
+                found.add(route)
+        return tuple(sorted(found, key=lambda r: (r.nexthop, r.output_port)))
+
+    def _gateway_ports(self, sb, router, lrp, problems):
+        self._depends[lrp.uuid].add(router)
+        redirect = self._index('sb', 'Port_Binding',
+                               'redirect').first(lrp.name)
+        group, uuids = rows.group(lrp)
+        for uuid in uuids:
+            self._depends[uuid].add(router)
+        if redirect is None and not group.candidates:
+            return
+        chassis, follows = '', False
+        if redirect is not None:
+            binding = sb['Port_Binding'][redirect]
+            chassis = rows.chassis_name(binding)
+            follows = self._follows(binding.logical_port)
+        networks, bad = rows.networks(lrp)
+        problems.extend(bad)
+        segment, addresses = self._segment(sb, router, lrp.name)
+        yield model.GatewayPort(
+            lrp.name, lrp.mac, networks, chassis,
+            follows and chassis == self._wire.chassis != '', group,
+            segment, addresses)
+
+    def _segment(self, sb, router, lrp):
+        """(Segment or None, nat_addresses) of a gateway port.
+
+        The patch port of the switch side names the router port as its
+        peer; the localnet port is on the same datapath.
+        """
+        bindings = sb['Port_Binding']
+        patch = self._index('sb', 'Port_Binding', 'peer').first(lrp)
+        if patch is None:
+            return None, ()
+        self._depends[patch].add(router)
+        datapath = bindings[patch].datapath.uuid
+        addresses = rows.nat_addresses(bindings[patch])
+        localnet = self._index('sb', 'Port_Binding',
+                               'localnet').first(datapath)
+        if localnet is None:
+            return None, addresses
+        self._depends[localnet].add(router)
+        row = bindings[localnet]
+        return self._wire.segment(
+            str(datapath), row.logical_port,
+            row.options.get('network_name', ''),
+            rows.optional(row, 'tag', 0)), addresses

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The view: from the three databases and the kernel to one Snapshot."""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from ovn_network_agent.netlink import links
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import wire
+from ovn_network_agent import ownership
+
+LOG = logging.getLogger(__name__)
+
+
+class NotReady(Exception):
+    """There is no complete view (yet); the reason is the text."""
+
+
+class View:
+    """Reads the databases' replicas and the kernel's devices.
+
+    Runs on the loop thread; holds a database's lock only while it copies
+    what changed.
+
+    :param conf: the oslo.config ConfigOpts
+    :param databases: dict of 'nb', 'sb', 'ovs' to Database
+    """
+
+    def __init__(self, conf, databases):
+        self._conf = conf
+        self._databases = databases
+        self._builder = snapshot.Builder(conf.gateway_port)
+        self._wire = None
+        self._dirty = {}
+        self.last = None
+
+    @property
+    def hostname(self):
+        """Host name of this chassis as in SB, '' while unknown."""
+        return self.last.node.hostname if self.last else ''
+
+    def snapshot(self, phase, full=False):
+        """The present view.
+
+        :param phase: :class:`model.Phase`
+        :param full: build everything anew
+        :returns: :class:`model.Snapshot`
+        :raises NotReady: when a database has not been loaded or is busy;
+            nothing may be withdrawn then
+        """
+        try:
+            self._read_wire()
+            with (self._databases['nb'].rows() as nb,
+                  self._databases['sb'].rows() as sb):
+                # Only now, with both replicas held still: a change that is
+                # marked but not visible would be lost otherwise.
+                self._collect_dirty()
+                self.last = self._builder.build(
+                    nb, sb, self._wire, self._dirty, phase, full)
+                self._dirty = {}
+        except connection.Unavailable as e:
+            raise NotReady(str(e)) from e
+        return self.last
+
+    def restate(self, phase):
+        """The last view in another phase (at the end of the agent).
+
+        :raises NotReady: when there never was one
+        """
+        if self.last is None:
+            raise NotReady('OVN was never seen')
+        node = dataclasses.replace(self.last.node, phase=phase)
+        self.last = dataclasses.replace(self.last, node=node)
+        return self.last
+
+    def _collect_dirty(self):
+        for name in ('nb', 'sb'):
+            for table, uuids in self._databases[name].dirty.take().items():
+                self._dirty.setdefault((name, table), set()).update(uuids)
+
+    def _read_wire(self):
+        with self._databases['ovs'].rows() as ovs:
+            changed = self._databases['ovs'].dirty.take()
+            if self._wire is None or changed:
+                self._wire = wire.read(ovs, ())
+        if not self._wire.chassis:
+            raise NotReady('external_ids:system-id is not set in the local '
+                           'Open_vSwitch database')
+        names = {self._conf.bridge_dev, self._conf.frr.vrf_name,
+                 ownership.VETH_DEFAULT, ownership.VETH_PROVIDER}
+        names.update(bridge for _net, bridge in self._wire.mappings)
+        devices = tuple(d for d in links.read_devices()
+                        if d.name in names or self._is_segment(d.name))
+        self._wire = dataclasses.replace(self._wire, devices=devices)
+
+    def _is_segment(self, name):
+        """Whether a device is that of a VLAN segment: bridge.tag."""
+        bridge, dot, tag = name.rpartition('.')
+        return bool(dot) and tag.isdigit() and bridge in {
+            b for _net, b in self._wire.mappings}

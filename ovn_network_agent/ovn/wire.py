@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where logical switches meet this node: mappings, patch ports, devices."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import rows
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wire:
+    """What this node knows of its own wiring.
+
+    :ivar chassis: external_ids:system-id
+    :ivar hostname: external_ids:hostname, '' when not set
+    :ivar mappings: tuple of (physical network, bridge)
+    :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
+    :ivar devices: tuple of :class:`model.Device`
+    """
+
+    chassis: str = ''
+    hostname: str = ''
+    mappings: tuple = ()
+    patch_ports: tuple = ()
+    devices: tuple = ()
+
+    def segment(self, datapath, localnet, network, vlan):
+        """The :class:`model.Segment` of a localnet port on this node."""
+        bridge = dict(self.mappings).get(network, '')
+        device = bridge if not vlan else '%s.%d' % (bridge, vlan)
+        mac = next((d.mac for d in self.devices if d.name == device), '')
+        port = next((number for b, name, number in self.patch_ports
+                     if (b, name) == (bridge, localnet)), 0)
+        return model.Segment(datapath, localnet, network, vlan, bridge,
+                             device if bridge else '', mac, port)
+
+
+def read(ovs, devices):
+    """:class:`Wire` from the local Open_vSwitch database.
+
+    :param ovs: dict of table name to dict of UUID to row
+    :param devices: tuple of :class:`model.Device`
+    """
+    external_ids = {}
+    for row in ovs['Open_vSwitch'].values():
+        external_ids = row.external_ids
+    mappings = rows.bridge_mappings(external_ids)
+    bridges = {bridge for _network, bridge in mappings}
+    return Wire(external_ids.get('system-id', ''),
+                external_ids.get('hostname', ''), mappings,
+                tuple(sorted(_patch_ports(ovs, bridges))), devices)
+
+
+def _patch_ports(ovs, bridges):
+    for bridge in ovs['Bridge'].values():
+        if bridge.name not in bridges:
+            continue
+        for port in bridge.ports:
+            localnet = port.external_ids.get('ovn-localnet-port')
+            for interface in port.interfaces if localnet else ():
+                number = rows.optional(interface, 'ofport', -1)
+                # ofport is empty or -1 until vswitchd has made the port.
+                if number > 0:
+                    yield bridge.name, localnet, number

@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wall: the only code of the agent that runs with capabilities.
+
+Each context below is one root daemon with the few capabilities it needs.
+A submodule of this package decorates narrow functions with
+``kernel.entrypoint`` (it only reads) or ``kernel.change`` (it writes;
+refused in a dry run); called in the agent they run in the daemon.  Arguments
+and results are msgpack: None, bool, int, str, bytes, list, tuple, dict.
+
+Do not name a submodule like a context: the import would replace it, and the
+helper finds the context by this name.
+"""
+
+from oslo_privsep import capabilities
+
+from ovn_network_agent.privileged import context
+
+# Links, addresses, neighbours, routes, rules and sysctls below net/.
+kernel = context.Context(
+    'kernel', [capabilities.CAP_NET_ADMIN], timeout=60, reads=False)
+
+# The bridge's management socket and ovs-ofctl.  The socket belongs to the
+# user that ovs-vswitchd runs as, which need not be root.
+ovs = context.Context('ovs', [capabilities.CAP_DAC_OVERRIDE], timeout=120)
+
+# vtysh and the daemons' sockets below /run/frr belong to the user frr.
+frr = context.Context('frr', [capabilities.CAP_DAC_OVERRIDE], timeout=300)
+
+CONTEXTS = (kernel, ovs, frr)

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Giving up capabilities for good: capabilities(7), prctl(2).
+
+A process of uid 0 without capabilities may still use what root owns (the
+OVSDB socket), and nothing else.
+"""
+
+import ctypes
+import os
+
+from oslo_privsep import capabilities
+
+# linux/prctl.h
+PR_SET_NAME = 15
+PR_CAPBSET_READ = 23
+PR_CAPBSET_DROP = 24
+PR_SET_SECUREBITS = 28
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+# linux/securebits.h: each bit is followed by its lock.
+SECBIT_NOROOT = 1 << 0
+SECBIT_NOROOT_LOCKED = 1 << 1
+SECBIT_KEEP_CAPS_LOCKED = 1 << 5
+SECBIT_NO_CAP_AMBIENT_RAISE = 1 << 6
+SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED = 1 << 7
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option, arg2=0, arg3=0):
+    """prctl(2) with unsigned long arguments.
+
+    :raises OSError: with the errno of the call
+    """
+    result = _libc.prctl(option, *map(ctypes.c_ulong, (arg2, arg3, 0, 0)))
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f'prctl({option}): {os.strerror(number)}')
+    return result
+
+
+def no_new_privileges():
+    """Programs executed from here on get no more than this thread has."""
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def set_name(name):
+    """Set the name that ``ps -o comm`` shows.
+
+    :param name: text; the kernel keeps 15 bytes of it
+    """
+    buffer = ctypes.create_string_buffer(name.encode())
+    _prctl(PR_SET_NAME, ctypes.addressof(buffer))
+
+
+def drop_all():
+    """Empty all five capability sets of the calling thread, irrevocably.
+
+    Threads that exist already keep theirs, so this has to run first; it is
+    checked.
+
+    :raises OSError: when the kernel refuses
+    :raises RuntimeError: when another thread still has capabilities
+    """
+    if capabilities.CAP_SETPCAP in capabilities.get_caps()[0]:
+        number = 0
+        while _bounding_has(number):
+            _prctl(PR_CAPBSET_DROP, number)
+            number += 1
+        _prctl(PR_SET_SECUREBITS,
+               SECBIT_NOROOT | SECBIT_NOROOT_LOCKED
+               | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE
+               | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+    _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    no_new_privileges()
+    capabilities.drop_all_caps_except([], [], [])
+    for thread in os.listdir('/proc/self/task'):
+        if permitted(f'self/task/{thread}'):
+            raise RuntimeError(
+                f'thread {thread} was started before the capabilities were '
+                f'given up and still has them')
+
+
+def _bounding_has(number):
+    """Whether the kernel knows the capability, in the set or not."""
+    try:
+        _prctl(PR_CAPBSET_READ, number)
+    except OSError:
+        # EINVAL: past the last capability of this kernel.
+        return False
+    return True
+
+
+def permitted(process='self'):
+    """The permitted set.
+
+    :param process: path below /proc: 'self', '1234' or '1/task/2'
+    :returns: bit mask, int
+    """
+    with open(f'/proc/{process}/status', encoding='ascii',
+              errors='replace') as status:
+        for line in status:
+            if line.startswith('CapPrm:'):
+                return int(line.split()[1], 16)
+    raise RuntimeError(f'/proc/{process}/status has no CapPrm')

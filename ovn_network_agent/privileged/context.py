@@ -1,0 +1,201 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A privsep context that forks cleanly, stays alive and stays small.
+
+What is added to oslo.privsep's PrivContext:
+
+* forking and connecting are two steps, so that all daemons are forked and
+  the capabilities of the agent are given up before the first thread exists;
+* the daemon survives SIGINT, SIGTERM and SIGHUP sent to the whole process
+  group or control group, because the clean-up at shutdown still needs it;
+  it ends when the agent does, at the end of file of its channel;
+* the daemon sets ``no_new_privs``: a program that root executes regains all
+  capabilities otherwise, now it gets at most the daemon's;
+* a daemon that died gives an exception at once, and is not silently
+  replaced through sudo when it had been forked;
+* a dry run is refused on the client side before anything is sent.
+"""
+
+import errno
+import functools
+import logging
+import os
+import signal
+import socket
+import sys
+
+from oslo_privsep import capabilities
+from oslo_privsep import comm
+from oslo_privsep import daemon
+from oslo_privsep import priv_context
+
+from ovn_network_agent.privileged import capability
+
+PREFIX = 'ovn_network_agent.privileged'
+STAY_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class DaemonGone(OSError):
+    """The privileged daemon has died; only a restart of the agent helps."""
+
+
+class ReadOnly(Exception):
+    """A change was asked for in a dry run.
+
+    :param reason: text that names the function
+    """
+
+
+#: What a privileged call raises when the daemon could not be reached or did
+#: not answer in time, as opposed to what the called function reports.
+FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
+            daemon.ProtocolError)
+
+
+def _stay(signum, frame):
+    """Signal handler that does nothing.
+
+    A handler instead of SIG_IGN: an ignored signal stays ignored in the
+    programs that the daemon executes, a handled one does not.
+    """
+
+
+class Context(priv_context.PrivContext):
+    """One root daemon.
+
+    :param name: 'kernel' for [privsep_kernel] and privileged.kernel
+    :param caps: list of capability numbers, the default of ``capabilities``
+    :param timeout: seconds after which a call is given up; a backstop, the
+        functions have their own, shorter limits
+    :param reads: False when no function of it only reads, so that a dry run
+        does not need the daemon
+    """
+
+    def __init__(self, name, caps, timeout, reads=True):
+        super().__init__(
+            PREFIX, cfg_section=f'privsep_{name}', pypath=f'{PREFIX}.{name}',
+            capabilities=caps, timeout=timeout)
+        self.name = name
+        self.reads = reads
+        self.read_only = False
+        self.pid = None
+        self._socket = None
+
+    def change(self, func):
+        """Decorator: an entry point that changes something.
+
+        :raises ReadOnly: by the decorated function, in a dry run
+        """
+        remote = self.entrypoint(func)
+
+        @functools.wraps(func)
+        def checked(*args, **kwargs):
+            if self.read_only:
+                raise ReadOnly(f'{func.__name__} called in a dry run')
+            return remote(*args, **kwargs)
+
+        # privsep recognises its entry points by an attribute, which
+        # entrypoint() has put on ``remote``.
+        checked.__dict__.update(remote.__dict__)
+        return checked
+
+    @property
+    def alive(self):
+        """Whether the daemon is connected and its channel is open."""
+        return self.channel is not None and self.channel.running
+
+    def fork(self, close=()):
+        """Fork the daemon; :meth:`attach` connects to it.
+
+        Signals are blocked around the fork so that none is lost in the
+        agent and none ends the daemon before it has its own handlers.
+
+        :param close: sockets of daemons forked before; a copy kept here
+            would keep those alive after the death of the agent
+        """
+        ours, theirs = socket.socketpair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, STAY_SIGNALS)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                for sock in (ours, *close):
+                    sock.close()
+                self._serve(theirs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        theirs.close()
+        self.pid = pid
+        self._socket = ours
+
+    @property
+    def socket(self):
+        """Our end of a daemon that is forked and not attached, or None."""
+        return self._socket
+
+    def _serve(self, sock):
+        """Be the daemon until the agent is gone; does not return."""
+        status = 1
+        try:
+            channel = comm.ServerChannel(sock)
+            root = logging.getLogger()
+            # All of them: replace_logging() leaves out every second one.
+            for handler in list(root.handlers):
+                root.removeHandler(handler)
+            daemon.replace_logging(
+                daemon.PrivsepLogHandler(channel, processName=str(self)))
+            daemon.Daemon(channel, context=self).run()
+            status = 0
+        except Exception:
+            logging.getLogger(__name__).exception(
+                'privileged daemon %s failed', self.name)
+        finally:
+            os._exit(status)
+
+    def attach(self):
+        """Connect to the forked daemon and wait until it answers.
+
+        :raises oslo_privsep.daemon.FailedToDropPrivileges: when it ended,
+            for example for lack of a capability that it has to keep
+        """
+        sock, self._socket = self._socket, None
+        # Not public, but there is no other way to fork without a thread.
+        self.channel = daemon._ClientChannel(sock, self)
+
+    def start(self, method=priv_context.Method.ROOTWRAP):
+        """Start the daemon with sudo, now or at the next call.
+
+        :raises DaemonGone: when it had been forked: the agent that forked
+            it has no privileges any more to start another one
+        """
+        if self.pid is not None:
+            raise DaemonGone(
+                errno.EPIPE, f'the privileged daemon "{self.name}" (pid '
+                f'{self.pid}) has died, restart the agent')
+        super().start(method)
+
+    def set_client_mode(self, enabled):
+        """Called with False by the daemon itself, before its first thread.
+
+        Tests do the same in their own process, which must not be confined:
+        the daemon is recognised by its capabilities.
+        """
+        super().set_client_mode(enabled)
+        if not enabled and (set(capabilities.get_caps()[1])
+                            == set(self.conf.capabilities)):
+            for signum in STAY_SIGNALS:
+                signal.signal(signum, _stay)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STAY_SIGNALS)
+            capability.no_new_privileges()
+            capability.set_name(f'ovnagent-{self.name}')

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[DEFAULT]: the agent, its bridge and what it looks at."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'DEFAULT'
+
+OPTS = [
+    cfg.Opt(
+        'drivers',
+        type=types.CommaList(types.Name(type_name='driver name')),
+        default=['fip_route', 'veth_leak'],
+        help='Drivers to load, in any order: the names of entry points in '
+             'the namespace "ovn_network_agent.drivers". A driver that is '
+             'taken out has everything it made removed at the next start. '
+             'An unknown, failing or doubly named driver prevents the '
+             'start.'),
+    cfg.Opt(
+        'bridge_dev', type=types.InterfaceName(), default='br-ex',
+        help='Provider bridge: the OVS bridge that '
+             '"ovn-bridge-mappings" names, and the kernel device of the '
+             'same name. It must exist when the agent starts.'),
+    cfg.Opt(
+        'bridge_ip', type=types.IPv4Address(empty=True),
+        default='169.254.169.254',
+        help='Address that the agent puts on bridge_dev as a /32, so that '
+             'the kernel has a source for its ARP requests there. The '
+             'default is also the address of the metadata service: choose '
+             'another one where a metadata proxy listens in the root '
+             'namespace. Set it to nothing to manage the address by other '
+             'means.'),
+    cfg.Opt(
+        'network_cidr', type=types.CommaList(types.IPv4Network()),
+        default=[],
+        help='Provider networks, comma-separated, like "198.51.100.0/24". '
+             'Empty (the default) means that they are discovered from the '
+             'gateway ports of the routers on this chassis. A list replaces '
+             'discovery completely: addresses outside it are not handled.'),
+    cfg.StrOpt(
+        'gateway_port', default='',
+        help='Name of the one chassisredirect port to follow, like '
+             '"cr-lrp-4f1c...". Empty (the default) means all routers whose '
+             'gateway is on this chassis.'),
+    cfg.Opt(
+        'reconcile_interval', type=types.Integer(1, 86400), default=60,
+        mutable=True,
+        help='Seconds between two complete comparisons of what should be '
+             'with what really is. Changes in OVN do not wait for it; it '
+             'repairs what somebody else changed or removed.'),
+    cfg.Opt(
+        'event_coalesce', type=types.Seconds(max=60), default=0.05,
+        help='Under load, seconds in which events are collected before the '
+             'next pass. An event that finds the agent idle and the move of '
+             'a gateway never wait. 0 makes a pass of every wake-up.'),
+    cfg.BoolOpt(
+        'cleanup_on_shutdown', default=True, mutable=True,
+        help='Whether an orderly stop (SIGTERM, SIGINT) withdraws and '
+             'removes all that the agent made on this node and in OVN. Set '
+             'it to false to keep forwarding over a restart or an upgrade: '
+             'the next start adopts what is there.'),
+    cfg.Opt(
+        'shutdown_timeout', type=types.Integer(1, 3600), default=60,
+        help='Seconds that an orderly stop may take before the agent gives '
+             'up, says what is left, and exits. The supervisor has to wait '
+             'longer than that: TimeoutStopSec of systemd, "docker stop -t" '
+             'of a container.'),
+]
+
+# Also options of the command line.  The name has a hyphen for its sake; in
+# a file and in the code it is dry_run.
+CLI_OPTS = [
+    cfg.BoolOpt(
+        'dry-run', default=False,
+        help='Only log what would be done. Nothing is written anywhere, '
+             'the OVN databases included.'),
+]
+
+# What makes sense on the command line alone.
+CLI_ONLY_OPTS = [
+    cfg.BoolOpt(
+        'check-config', default=False,
+        help='Check the configuration, print what is wrong with it, and '
+             'exit with 0 or 1 without connecting to anything.'),
+]

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[frr]: the routing daemon that speaks BGP."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'frr'
+
+OPTS = [
+    cfg.Opt(
+        'vrf_name', type=types.InterfaceName(empty=True),
+        default='vrf-provider',
+        help='VRF device in which the uplink is and FRR speaks BGP. Empty '
+             'means that BGP runs in the default VRF: addresses are then '
+             'announced from there and the veth leak is off.'),
+    cfg.Opt(
+        'frr_prefix_list', type=types.Name(empty=True),
+        default='ANNOUNCED-NETWORKS',
+        help='Prefix list of FRR that the agent keeps filled with the '
+             'provider networks of its routers, as "permit <network> ge 32 '
+             'le 32". Use it as outbound filter of the BGP neighbours. Only '
+             'entries of that shape are touched. Empty means that no prefix '
+             'list is managed.'),
+    cfg.Opt(
+        'vtysh_timeout', type=types.Integer(1, 600), default=10,
+        help='Seconds after which a vtysh process is killed with all its '
+             'children. The pass then reports an error and is repeated.'),
+    cfg.StrOpt(
+        'vtysh_wrapper', default='',
+        help='Command that is put before vtysh, split at blanks, like '
+             '"docker exec -i frr". It has to pass standard input on and '
+             'runs with privileges. Empty (the default) means none.'),
+    cfg.StrOpt(
+        'bgp_soft_refresh', default='always',
+        choices=[
+            ('always', 'after every change of what is announced'),
+            ('on-removal', 'only after something was withdrawn'),
+            ('never', 'never; FRR announces and withdraws by itself')],
+        help='When to tell FRR to send its routes to all neighbours of the '
+             'VRF again ("clear bgp ... soft out"). Refreshing after '
+             'additions as well shortens the time until a gateway that took '
+             'over is reached; the price is one more vtysh process, and '
+             'work for bgpd in proportion to the number of its routes.'),
+]

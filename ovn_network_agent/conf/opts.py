@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""All options: registered, listed, and read from their sources.
+
+Sources in the order of precedence: the command line, the environment
+(``OS_<GROUP>__<OPTION>``), the files of ``--config-dir`` and
+``--config-file``, the defaults.
+"""
+
+import copy
+import itertools
+
+from oslo_config import cfg
+from oslo_log import log
+
+from ovn_network_agent.conf import base
+from ovn_network_agent.conf import fip_route
+from ovn_network_agent.conf import frr
+from ovn_network_agent.conf import ovn
+from ovn_network_agent.conf import ovs
+from ovn_network_agent.conf import veth_leak
+
+PROJECT = 'ovn-network-agent'
+MODULES = (base, ovn, ovs, frr, fip_route, veth_leak)
+
+
+def list_opts():
+    """Options by group, for the sample file and the documentation.
+
+    :returns: list of (group name, list of options)
+    """
+    return [(module.GROUP, copy.deepcopy(_file_opts(module)))
+            for module in MODULES]
+
+
+def _file_opts(module):
+    return module.OPTS + getattr(module, 'CLI_OPTS', [])
+
+
+def register(conf):
+    """Register our options and those of oslo.log.
+
+    Must come before the command line is parsed.  The options of drivers
+    that are not ours are registered when they are loaded.
+    """
+    if 'use_journal' not in conf:
+        log.register_options(conf)
+    conf.register_cli_opts(base.CLI_OPTS)
+    conf.register_cli_opts(base.CLI_ONLY_OPTS)
+    for module in MODULES:
+        group = None if module.GROUP == 'DEFAULT' else module.GROUP
+        conf.register_opts(module.OPTS, group=group)
+
+
+def load(conf, argv, version=None):
+    """Register everything and read all sources.
+
+    :param conf: oslo.config ConfigOpts that was not called yet
+    :param argv: list of str, the arguments without the program name
+    :param version: text for ``--version``
+    :raises SystemExit: on ``--help``, ``--version`` or unknown arguments
+    :raises oslo_config.cfg.Error: when a file cannot be read or parsed
+    """
+    register(conf)
+    # The names make the default files those of the project, whatever the
+    # program is started as.
+    conf(args=argv, project=PROJECT, prog=PROJECT, version=version)
+    for name, value in _given(argv):
+        conf.set_override(name, value)
+
+
+def _given(argv):
+    """What the command line alone says, as (option, value) pairs.
+
+    oslo.config lets a file that comes later on the command line win over
+    an option before it, and the environment over both.  An argument that
+    somebody typed has to win in any order.
+    """
+    probe = cfg.ConfigOpts()
+    log.register_options(probe)
+    probe.register_cli_opts(base.CLI_OPTS)
+    probe.register_cli_opts(base.CLI_ONLY_OPTS)
+    probe(args=list(_without_files(argv)), project=PROJECT, prog=PROJECT,
+          default_config_files=[], default_config_dirs=[], use_env=False)
+    for name in probe:
+        location = probe.get_location(name)
+        if location and location.location == cfg.Locations.command_line:
+            yield name, probe[name]
+
+
+def _without_files(argv):
+    skip = False
+    for arg in argv:
+        if skip:
+            skip = False
+        elif arg in ('--config-file', '--config-dir'):
+            skip = True
+        elif not arg.startswith(('--config-file=', '--config-dir=')):
+            yield arg
+
+
+def env_name(group, option):
+    """Name of the environment variable of an option."""
+    return 'OS_%s__%s' % (group.upper(), option.upper())
+
+
+def everything():
+    """All our options as (group, option) pairs."""
+    return itertools.chain.from_iterable(
+        ((module.GROUP, opt) for opt in _file_opts(module))
+        for module in MODULES)

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[ovn]: the northbound and southbound databases."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'ovn'
+
+OPTS = [
+    cfg.Opt(
+        'ovn_nb_remote', type=types.CommaList(types.OvsdbRemote()),
+        default=[],
+        help='Northbound database, required: one remote, or a '
+             'comma-separated list with all members of the cluster, like '
+             '"ssl:192.0.2.1:6641,ssl:192.0.2.2:6641". Any member will do, '
+             'it need not be the leader.'),
+    cfg.Opt(
+        'ovn_sb_remote', type=types.CommaList(types.OvsdbRemote()),
+        default=[],
+        help='Southbound database, required: written like ovn_nb_remote. '
+             'A relay will do.'),
+    cfg.StrOpt(
+        'ovn_ssl_ca', default='',
+        help='PEM file with the certificates of the authorities that signed '
+             'the servers\' certificates. Needed for "ssl:" remotes.'),
+    cfg.StrOpt(
+        'ovn_ssl_cert', default='',
+        help='PEM file with the certificate of this client. It goes '
+             'together with ovn_ssl_key.'),
+    cfg.StrOpt(
+        'ovn_ssl_key', default='',
+        help='PEM file with the private key of this client. The user of the '
+             'agent must be able to read it, its group and all others must '
+             'not.'),
+    cfg.Opt(
+        'ovsdb_connection_timeout', type=types.Integer(1, 3600), default=180,
+        help='Seconds within which a new connection to a database has to '
+             'deliver its content before it is tried again.'),
+    cfg.Opt(
+        'ovsdb_probe_interval', type=types.Integer(0, 3600000), default=60000,
+        help='Milliseconds without traffic after which the other side is '
+             'asked whether it is alive; without an answer in the same time '
+             'the connection is made anew. 0 switches this off.'),
+    cfg.Opt(
+        'transaction_timeout', type=types.Integer(1, 600), default=15,
+        help='Seconds that one transaction may take. It is shorter than '
+             'ovsdb_connection_timeout, because a change that did not go '
+             'through is tried again by the next pass.'),
+    cfg.Opt(
+        'retry_max_interval', type=types.Integer(1, 3600), default=30,
+        help='While a database cannot be reached, the pauses between '
+             'attempts grow up to this number of seconds. The agent never '
+             'gives up, and withdraws nothing meanwhile.'),
+]

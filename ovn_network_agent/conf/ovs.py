@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[ovs]: Open vSwitch on this node."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'ovs'
+
+OPTS = [
+    cfg.Opt(
+        'ovsdb_connection', type=types.OvsdbRemote(),
+        default='unix:/run/openvswitch/db.sock',
+        help='Database of the local Open vSwitch, where the chassis name, '
+             'the bridge mappings and the patch ports are read. Kolla '
+             'listens on tcp:127.0.0.1:6640.'),
+    cfg.StrOpt(
+        'ovs_rundir', default='/run/openvswitch',
+        help='Directory with the management sockets of the bridges '
+             '("<bridge>.mgmt") through which flows are read and written.'),
+    cfg.StrOpt(
+        'ovs_wrapper', default='',
+        help='Command that is put before ovs-ofctl, split at blanks, like '
+             '"docker exec -i openvswitch_vswitchd": for nodes where the '
+             'management sockets cannot be reached directly. It has to '
+             'pass standard input on and runs with privileges. Empty (the '
+             'default) means none.'),
+]

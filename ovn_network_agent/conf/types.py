@@ -1,0 +1,249 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Types of option values that oslo.config does not have.
+
+Each says what is wrong with which value and what would be right, because
+that text is all an operator sees of it.
+"""
+
+import ipaddress
+import math
+import re
+
+from oslo_config import types
+
+# What may be written into the text that vtysh, ovs-ofctl and nft read.
+_NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
+# IFNAMSIZ is 16 with the terminating zero.
+_INTERFACE_NAME_MAX = 15
+_REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
+
+
+class Name(types.ConfigType):
+    """A name that is pasted into the commands of other programs.
+
+    :param empty: whether the empty string is a value
+    """
+
+    def __init__(self, empty=False, type_name='name'):
+        super().__init__(type_name=type_name)
+        self.empty = empty
+
+    def __call__(self, value):
+        value = str(value).strip()
+        if not value and self.empty:
+            return value
+        if not _NAME.match(value):
+            raise ValueError('%r is not a name; use letters, digits, and '
+                             '"_", "." or "-" only' % value)
+        return value
+
+    def __eq__(self, other):
+        return (self.__class__ is other.__class__ and
+                self.empty == other.empty)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return self.__class__.__name__
+
+    def _formatter(self, value):
+        return str(value)
+
+
+class InterfaceName(Name):
+    """The name of a network device."""
+
+    def __init__(self, empty=False, type_name='interface name'):
+        super().__init__(empty, type_name)
+
+    def __call__(self, value):
+        value = super().__call__(value)
+        if len(value) > _INTERFACE_NAME_MAX:
+            raise ValueError('%r has %d bytes; the kernel allows interface '
+                             'names of at most %d' %
+                             (value, len(value), _INTERFACE_NAME_MAX))
+        if value in ('.', '..', 'all', 'default'):
+            raise ValueError('%r cannot be the name of a device; give the '
+                             'name that "ip link" shows' % value)
+        return value
+
+
+class IPv4Address(types.ConfigType):
+    """An IPv4 address of a host.
+
+    :param empty: whether the empty string is a value
+    """
+
+    def __init__(self, empty=False, type_name='IPv4 address'):
+        super().__init__(type_name=type_name)
+        self.empty = empty
+
+    def __call__(self, value):
+        value = str(value).strip()
+        if not value and self.empty:
+            return value
+        try:
+            address = ipaddress.IPv4Address(value)
+        except ValueError:
+            raise ValueError('%r is not an IPv4 address; write it like '
+                             '169.254.0.1, without a prefix length' % value)
+        if address.is_multicast or address.is_unspecified:
+            raise ValueError('%r is not the address of a host' % value)
+        return str(address)
+
+    def __eq__(self, other):
+        return (self.__class__ is other.__class__ and
+                self.empty == other.empty)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return 'IPv4Address'
+
+    def _formatter(self, value):
+        return str(value)
+
+
+class IPv4Network(types.ConfigType):
+    """An IPv4 network; host bits are cut off, as the original does."""
+
+    def __init__(self, type_name='IPv4 network'):
+        super().__init__(type_name=type_name)
+
+    def __call__(self, value):
+        value = str(value).strip()
+        try:
+            if '/' not in value:
+                raise ValueError
+            return str(ipaddress.IPv4Network(value, strict=False))
+        except ValueError:
+            raise ValueError('%r is not an IPv4 network; write it like '
+                             '198.51.100.0/24' % value)
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return 'IPv4Network'
+
+    def _formatter(self, value):
+        return str(value)
+
+
+class OvsdbRemote(types.ConfigType):
+    """How to reach one OVSDB server: tcp:host:port, ssl:..., unix:path."""
+
+    def __init__(self, type_name='OVSDB remote'):
+        super().__init__(type_name=type_name)
+
+    def __call__(self, value):
+        value = str(value).strip()
+        scheme, colon, rest = value.partition(':')
+        scheme = scheme.lower()
+        if not colon or scheme not in _REMOTE_SCHEMES:
+            raise ValueError('%r is not an OVSDB remote; write it like '
+                             'tcp:192.0.2.1:6641, ssl:[2001:db8::1]:6641 or '
+                             'unix:/run/ovn/ovnnb_db.sock' % value)
+        if scheme == 'unix':
+            if not rest.startswith('/'):
+                raise ValueError('%r does not name a socket; give its '
+                                 'absolute path after "unix:"' % value)
+        else:
+            self._check_host_and_port(value, rest)
+        return '%s:%s' % (scheme, rest)
+
+    @staticmethod
+    def _check_host_and_port(value, rest):
+        host, colon, port = rest.rpartition(':')
+        if not colon or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError('%r has no port between 1 and 65535 at its '
+                             'end; write it like tcp:192.0.2.1:6641' % value)
+        if host.startswith('[') and host.endswith(']'):
+            try:
+                ipaddress.IPv6Address(host[1:-1].partition('%')[0])
+            except ValueError:
+                raise ValueError('%r has no IPv6 address between its '
+                                 'brackets' % value)
+        elif ':' in host:
+            raise ValueError('%r: write an IPv6 address in brackets, like '
+                             'tcp:[2001:db8::1]:6641' % value)
+        elif not re.match(r'[A-Za-z0-9._-]+\Z', host):
+            raise ValueError('%r has no host name or address before its '
+                             'port' % value)
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return 'OvsdbRemote'
+
+    def _formatter(self, value):
+        return str(value)
+
+
+class CommaList(types.List):
+    """A comma-separated list; blanks are trimmed, empty parts dropped.
+
+    Unlike oslo.config's own it names the part that is wrong: that one
+    assumes that an item may contain commas and blames all the rest too.
+    """
+
+    def __init__(self, item_type, type_name='list value'):
+        super().__init__(item_type=item_type, type_name=type_name)
+
+    def __call__(self, value):
+        if isinstance(value, str):
+            value = [part for part in value.split(',') if part.strip()]
+        return [self.item_type(part) for part in value]
+
+
+class Integer(types.Integer):
+    """A whole number within bounds; an empty value is an error."""
+
+    def __init__(self, min, max, type_name='integer value'):
+        super().__init__(min=min, max=max, type_name=type_name)
+
+    def __call__(self, value):
+        try:
+            number = int(str(value).strip())
+        except ValueError:
+            raise ValueError('%r is not a whole number, without a unit, '
+                             'between %d and %d' %
+                             (value, self.min, self.max))
+        if not self.min <= number <= self.max:
+            raise ValueError('%d is not between %d and %d' %
+                             (number, self.min, self.max))
+        return number
+
+
+class Seconds(types.Float):
+    """A number of seconds, with fractions; never NaN or infinite."""
+
+    def __init__(self, min=0, max=86400, type_name='seconds'):
+        super().__init__(min=min, max=max, type_name=type_name)
+
+    def __call__(self, value):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError('%r is not a number of seconds; write it like '
+                             '0.05, without a unit' % (value,))
+        if not math.isfinite(number) or not self.min <= number <= self.max:
+            raise ValueError('%s is not between %g and %g seconds' %
+                             (number, self.min, self.max))
+        return number

@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[veth_leak]: the driver that connects the default VRF and FRR's VRF."""
+
+import ipaddress
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'veth_leak'
+
+OPTS = [
+    cfg.BoolOpt(
+        'veth_leak_enabled', default=True,
+        help='Whether the agent makes the veth pair between the default VRF '
+             'and [frr] vrf_name, with its addresses, routes and rules. '
+             'Without a vrf_name there is nothing to connect and this has '
+             'no effect.'),
+    cfg.Opt(
+        'veth_nexthop', type=types.IPv4Address(), default='169.254.0.1',
+        help='Address of the end in the default VRF, "veth-default": the '
+             'next hop of everything that FRR announces. It and '
+             'veth_provider_ip are the two hosts of one /30.'),
+    cfg.Opt(
+        'veth_provider_ip', type=types.IPv4Address(empty=True), default='',
+        help='Address of the end in the VRF, "veth-provider". Empty (the '
+             'default) means the address after veth_nexthop.'),
+    cfg.Opt(
+        'veth_leak_table_id', type=types.Integer(1, 252), default=200,
+        help='Routing table with the default route towards the VRF. It must '
+             'differ from [fip_route] route_table_id.'),
+    cfg.Opt(
+        'veth_leak_rule_priority', type=types.Integer(2, 32765), default=2000,
+        help='Priority of the policy rules that send what comes from a '
+             'provider network to veth_leak_table_id. The priority just '
+             'below it is used too, for the rule that keeps what arrives '
+             'through the pair from being sent back into it. Both have to '
+             'come after the kernel\'s rule for VRFs, which is at 1000.'),
+]
+
+
+def enabled(conf):
+    """Whether there is a veth pair: a VRF to connect, and not switched off.
+
+    :param conf: a ConfigOpts with all our options
+    """
+    return bool(conf.veth_leak.veth_leak_enabled and conf.frr.vrf_name and
+                'veth_leak' in conf.drivers)
+
+
+def provider_ip(conf):
+    """Address of veth-provider, as text; '' when there is none to compute.
+
+    :param conf: a ConfigOpts with all our options
+    """
+    configured = conf.veth_leak.veth_provider_ip
+    if configured:
+        return configured
+    try:
+        return str(ipaddress.IPv4Address(conf.veth_leak.veth_nexthop) + 1)
+    except ipaddress.AddressValueError:
+        return ''

@@ -31,6 +31,8 @@ from ovn_network_agent.conf import veth_leak
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "
     r"is not valid: (?P<reason>.*)", re.DOTALL)
+# Where the kernel puts its rule for VRFs, and it cannot be told otherwise.
+_L3MDEV_PRIORITY = 1000
 # Sections that libraries register when they are used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
 
@@ -220,6 +222,12 @@ def _odd_leak(conf):
                    'without veth_leak somebody else has to make the way '
                    'from VRF %s to the provider bridge, with %s as next hop'
                    % (conf.frr.vrf_name, conf.veth_leak.veth_nexthop))
+    priority = conf.veth_leak.veth_leak_rule_priority
+    if veth_leak.enabled(conf) and priority - 1 <= _L3MDEV_PRIORITY:
+        yield _say('[veth_leak] veth_leak_rule_priority', str(priority),
+                   'the rules of the leak do not come after the kernel\'s '
+                   'rule for VRFs (%d), so what is in the VRF already may '
+                   'be sent through the pair again' % _L3MDEV_PRIORITY)
 
 
 def unknown_keys(conf):

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A configuration from the three sources, for the tests here."""
+
+import os
+
+import fixtures
+from oslo_config import cfg
+from oslotest import base
+
+from ovn_network_agent.conf import opts
+
+REMOTES = {'OS_OVN__OVN_NB_REMOTE': 'tcp:192.0.2.1:6641',
+           'OS_OVN__OVN_SB_REMOTE': 'tcp:192.0.2.1:6642'}
+
+
+class ConfTestCase(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for name in list(os.environ):
+            if name.startswith('OS_') and '__' in name:
+                self.useFixture(fixtures.EnvironmentVariable(name))
+
+    def file(self, text, name='test.conf', mode=0o600):
+        """Write a file and give its path."""
+        path = os.path.join(self.useFixture(fixtures.TempDir()).path, name)
+        with open(path, 'w') as opened:
+            opened.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def load(self, text='', argv=(), env=None, remotes=True):
+        """Load a configuration.
+
+        :param text: content of the file
+        :param argv: further arguments, put before --config-file
+        :param env: dict of environment variables
+        :param remotes: whether both databases are set
+        """
+        for name, value in {**(REMOTES if remotes else {}),
+                            **(env or {})}.items():
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        conf = cfg.ConfigOpts()
+        opts.load(conf, [*argv, '--config-file', self.file(text)],
+                  version='1.2.3')
+        return conf

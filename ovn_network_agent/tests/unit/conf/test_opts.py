@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where values come from, and that everything can be listed."""
+
+import contextlib
+import io
+
+import fixtures
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.unit.conf import base
+
+
+class SourcesTest(base.ConfTestCase):
+
+    def test_defaults(self):
+        conf = self.load(remotes=False)
+        self.assertEqual(['fip_route', 'veth_leak'], conf.drivers)
+        self.assertEqual('br-ex', conf.bridge_dev)
+        self.assertEqual('169.254.169.254', conf.bridge_ip)
+        self.assertEqual([], conf.network_cidr)
+        self.assertEqual('', conf.gateway_port)
+        self.assertEqual(60, conf.reconcile_interval)
+        self.assertEqual(0.05, conf.event_coalesce)
+        self.assertIs(False, conf.dry_run)
+        self.assertIs(True, conf.cleanup_on_shutdown)
+        self.assertEqual([], conf.ovn.ovn_nb_remote)
+        self.assertEqual('unix:/run/openvswitch/db.sock',
+                         conf.ovs.ovsdb_connection)
+        self.assertEqual('vrf-provider', conf.frr.vrf_name)
+        self.assertEqual('ANNOUNCED-NETWORKS', conf.frr.frr_prefix_list)
+        self.assertEqual('static', conf.fip_route.announce_method)
+        self.assertEqual(0, conf.fip_route.route_table_id)
+        self.assertEqual('169.254.0.1', conf.veth_leak.veth_nexthop)
+        self.assertEqual(200, conf.veth_leak.veth_leak_table_id)
+        self.assertEqual(2000, conf.veth_leak.veth_leak_rule_priority)
+
+    def test_every_default_is_valid(self):
+        conf = self.load(remotes=False)
+        for group, opt in opts.everything():
+            where = conf if group == 'DEFAULT' else conf[group]
+            self.assertEqual(opt.default, where[opt.dest], opt.name)
+            if opt.default is not None:
+                self.assertEqual(opt.default, opt.type(opt.default))
+
+    def test_file_beats_default(self):
+        conf = self.load('[frr]\nvrf_name = other\n')
+        self.assertEqual('other', conf.frr.vrf_name)
+
+    def test_environment_beats_file(self):
+        conf = self.load('[frr]\nvrf_name = other\n',
+                         env={'OS_FRR__VRF_NAME': 'third'})
+        self.assertEqual('third', conf.frr.vrf_name)
+
+    def test_command_line_beats_environment_and_file(self):
+        conf = self.load('[DEFAULT]\ndry_run = false\n', ['--dry-run'],
+                         {'OS_DEFAULT__DRY_RUN': 'false'})
+        self.assertIs(True, conf.dry_run)
+        conf = self.load('[DEFAULT]\ndry_run = true\ndebug = true\n',
+                         ['--nodry-run', '--nodebug'])
+        self.assertIs(False, conf.dry_run)
+        self.assertIs(False, conf.debug)
+
+    def test_an_absent_flag_overrides_nothing(self):
+        conf = self.load('[DEFAULT]\ndry_run = true\n')
+        self.assertIs(True, conf.dry_run)
+        conf = self.load(env={'OS_DEFAULT__DRY_RUN': '1'})
+        self.assertIs(True, conf.dry_run)
+
+    def test_booleans_work_in_both_directions(self):
+        for text, value in (('true', True), ('1', True), ('yes', True),
+                            ('false', False), ('0', False), ('no', False)):
+            conf = self.load(
+                '[DEFAULT]\ncleanup_on_shutdown = %s\n' % (not value),
+                env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': text})
+            self.assertIs(value, conf.cleanup_on_shutdown, text)
+
+    def test_empty_text_is_a_value_in_file_and_environment(self):
+        conf = self.load('[frr]\nfrr_prefix_list =\nvrf_name =\n')
+        self.assertEqual('', conf.frr.frr_prefix_list)
+        self.assertEqual('', conf.frr.vrf_name)
+        conf = self.load(env={'OS_FRR__FRR_PREFIX_LIST': ''})
+        self.assertEqual('', conf.frr.frr_prefix_list)
+
+    def test_a_later_file_wins(self):
+        first = self.file('[frr]\nvrf_name = first\nvtysh_timeout = 3\n')
+        conf = self.load('[frr]\nvrf_name = second\n',
+                         ['--config-file', first])
+        self.assertEqual(('second', 3),
+                         (conf.frr.vrf_name, conf.frr.vtysh_timeout))
+
+    def test_a_file_that_is_not_there_is_named(self):
+        error = self.assertRaises(
+            cfg.ConfigFilesNotFoundError, opts.load, cfg.ConfigOpts(),
+            ['--config-file', '/nonexistent/a.conf'])
+        self.assertIn('/nonexistent/a.conf', str(error))
+
+    def test_a_file_that_cannot_be_parsed_is_named(self):
+        path = self.file('bridge_dev\n')
+        error = self.assertRaises(
+            cfg.ConfigFileParseError, opts.load, cfg.ConfigOpts(),
+            ['--config-file', path])
+        self.assertIn(path, str(error))
+
+    def test_version_needs_no_other_option(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = self.assertRaises(SystemExit, self.load,
+                                     argv=['--version']).code
+        self.assertEqual((0, '1.2.3'), (code or 0, out.getvalue().strip()))
+
+    def test_unknown_arguments_are_refused(self):
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            code = self.assertRaises(SystemExit, self.load,
+                                     argv=['--bridge']).code
+        self.assertEqual(2, code)
+        self.assertIn('--bridge', err.getvalue())
+
+    def test_mutable_options_change_on_reload(self):
+        conf = self.load('[DEFAULT]\nreconcile_interval = 5\n')
+        with open(conf.config_file[0], 'w') as opened:
+            opened.write('[DEFAULT]\nreconcile_interval = 7\n'
+                         'bridge_dev = br-new\n')
+        self.useFixture(fixtures.FakeLogger())
+        conf.mutate_config_files()
+        self.assertEqual((7, 'br-ex'),
+                         (conf.reconcile_interval, conf.bridge_dev))
+
+    def test_an_option_given_by_argument_survives_a_reload(self):
+        conf = self.load('[DEFAULT]\ndry_run = false\n', ['--dry-run'])
+        conf.mutate_config_files()
+        self.assertIs(True, conf.dry_run)
+
+
+class ListTest(base.ConfTestCase):
+
+    def test_groups(self):
+        self.assertEqual(
+            ['DEFAULT', 'ovn', 'ovs', 'frr', 'fip_route', 'veth_leak'],
+            [group for group, opts_ in opts.list_opts()])
+
+    def test_every_option_is_explained_in_sentences(self):
+        for group, listed in opts.list_opts():
+            for opt in listed:
+                self.assertTrue(opt.help.isascii(), opt.name)
+                self.assertTrue(opt.help.endswith('.'), opt.name)
+                self.assertGreater(len(opt.help), 40, opt.name)
+
+    def test_a_copy_is_listed(self):
+        # Documentation tools change what they are given.
+        opts.list_opts()[0][1][0].default = 'changed'
+        self.assertEqual(['fip_route', 'veth_leak'],
+                         opts.list_opts()[0][1][0].default)
+
+    def test_drivers_may_register_their_options_again(self):
+        conf = self.load()
+        for module in opts.MODULES[1:]:
+            conf.register_opts(module.OPTS, group=module.GROUP)

@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The sample configuration that is shipped is what the code would make."""
+
+import os
+import re
+import shutil
+
+from oslo_config import cfg
+from oslo_config import generator
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.unit.conf import base
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 4))
+SAMPLE = os.path.join(ROOT, 'etc', 'ovn-network-agent',
+                      'ovn-network-agent.conf.sample')
+
+
+def ours(text):
+    """The parts from our own namespace.
+
+    The others are texts of the installed libraries and change with them.
+    """
+    found = []
+    for section in re.split(r'(?m)^(?=\[)', text):
+        header = section.partition('\n')[0]
+        for part in re.split(r'(?m)^(?=#\n# From )', section)[1:]:
+            if part.startswith('#\n# From ovn_network_agent\n'):
+                found.append((header, part.rstrip()))
+    return found
+
+
+class SampleTest(base.ConfTestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(SAMPLE):
+            self.skipTest('not run from a source tree')
+
+    def test_is_current(self):
+        path = self.file('', 'regenerated')
+        conf = cfg.ConfigOpts()
+        generator.register_cli_opts(conf)
+        conf(['--namespace', 'ovn_network_agent', '--wrap-width', '79',
+              '--output-file', path], default_config_files=[])
+        generator.generate(conf)
+        with open(path) as new, open(SAMPLE) as shipped:
+            self.assertEqual(
+                ours(new.read()), ours(shipped.read()),
+                'run "tox -e genconfig" and commit what changed')
+
+    def test_mentions_every_option_once(self):
+        with open(SAMPLE) as shipped:
+            text = shipped.read()
+        for group, opt in opts.everything():
+            self.assertEqual(
+                1, len(re.findall('(?m)^#%s = ?' % opt.dest, text)),
+                opt.name)
+
+    def test_can_be_used_as_it_is(self):
+        path = shutil.copy(SAMPLE, self.file('', 'copy.conf'))
+        conf = cfg.ConfigOpts()
+        opts.load(conf, ['--config-file', path])
+        self.assertEqual('br-ex', conf.bridge_dev)

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What values the option types take, and what they say of others."""
+
+from hypothesis import given
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent.conf import types
+
+
+class TypesTest(base.BaseTestCase):
+
+    def accepts(self, type_, table):
+        for value, expected in table.items():
+            self.assertEqual(expected, type_(value), value)
+
+    def rejects(self, type_, values):
+        for value in values:
+            error = self.assertRaises(ValueError, type_, value)
+            # The operator has to see what was rejected.
+            self.assertIn(repr(str(value))[1:-1].strip(), str(error))
+
+    def test_names(self):
+        self.accepts(types.Name(), {'ANNOUNCED-NETWORKS': 'ANNOUNCED-NETWORKS',
+                                    ' a_b.c ': 'a_b.c'})
+        self.rejects(types.Name(), ['a b', 'a;b', 'a\nexit', 'ä', "a'b", ''])
+        self.assertEqual('', types.Name(empty=True)(' '))
+
+    def test_interface_names(self):
+        self.accepts(types.InterfaceName(), {'br-ex': 'br-ex',
+                                             'bond0.100': 'bond0.100',
+                                             'a' * 15: 'a' * 15})
+        self.rejects(types.InterfaceName(), ['a' * 16, 'br/ex', '.', '..',
+                                             'all', 'default', ''])
+
+    def test_addresses(self):
+        self.accepts(types.IPv4Address(), {' 169.254.0.1': '169.254.0.1'})
+        self.rejects(types.IPv4Address(),
+                     ['169.254.0.1/30', '::1', 'host', '0.0.0.0',
+                      '224.0.0.1', '1.2.3', '', '1.2.3.04'])
+        self.assertEqual('', types.IPv4Address(empty=True)(''))
+
+    def test_networks(self):
+        self.accepts(types.IPv4Network(), {
+            '198.51.100.0/24': '198.51.100.0/24',
+            '198.51.100.7/24': '198.51.100.0/24',
+            '0.0.0.0/0': '0.0.0.0/0'})
+        self.rejects(types.IPv4Network(), ['198.51.100.0', '10.0.0.0/33',
+                                           '2001:db8::/64', 'net', ''])
+
+    def test_remotes(self):
+        self.accepts(types.OvsdbRemote(), {
+            'tcp:192.0.2.1:6641': 'tcp:192.0.2.1:6641',
+            ' SSL:host.example:6641 ': 'ssl:host.example:6641',
+            'tcp:[2001:db8::1]:6642': 'tcp:[2001:db8::1]:6642',
+            'ssl:[fe80::1%eth0]:6642': 'ssl:[fe80::1%eth0]:6642',
+            'unix:/run/ovn/ovnnb_db.sock': 'unix:/run/ovn/ovnnb_db.sock'})
+        self.rejects(types.OvsdbRemote(), [
+            '192.0.2.1:6641', 'http:192.0.2.1:80', 'tcp:192.0.2.1',
+            'tcp:192.0.2.1:0', 'tcp:192.0.2.1:65536', 'tcp::6641',
+            'tcp:2001:db8::1:6641', 'tcp:[192.0.2.1]:6641', 'unix:run.sock',
+            'tcp:a b:1', ''])
+
+    def test_lists_name_the_part_that_is_wrong(self):
+        remotes = types.CommaList(types.OvsdbRemote())
+        self.accepts(remotes, {
+            ' tcp:a:1 , tcp:b:2,, ': ['tcp:a:1', 'tcp:b:2'],
+            '': [], ' , ': []})
+        self.assertEqual(['tcp:a:1'], remotes(['TCP:a:1']))
+        error = self.assertRaises(ValueError, remotes,
+                                  'tcp:a:1,bogus,tcp:b:2')
+        self.assertTrue(str(error).startswith("'bogus' is not"), error)
+
+    def test_whole_numbers(self):
+        self.accepts(types.Integer(1, 5), {' 5 ': 5, 1: 1})
+        self.rejects(types.Integer(1, 5), ['60s', '0', '6', '1.5', '', -1])
+
+    def test_seconds(self):
+        self.accepts(types.Seconds(max=60), {'0.05': 0.05, 0: 0.0, '60': 60})
+        self.rejects(types.Seconds(max=60), ['50ms', 'nan', 'inf', '-1',
+                                             '60.1', ''])
+
+    @given(strategies.text(max_size=40))
+    def test_no_text_gets_past_a_name(self, text):
+        # These end up in the input of vtysh and ovs-ofctl.
+        try:
+            value = types.InterfaceName()(text)
+        except ValueError:
+            return
+        self.assertRegex(value, r'\A[A-Za-z0-9_.-]{1,15}\Z')

@@ -1,0 +1,247 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What prevents a start, what is only warned about, and in which words."""
+
+import os
+
+import fixtures
+
+from ovn_network_agent.conf import validate
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.tests.unit.conf import base
+
+
+class ProblemsTest(base.ConfTestCase):
+
+    def problems(self, text='', **kwargs):
+        return validate.problems(self.load(text, **kwargs))
+
+    def one(self, text, *parts, **kwargs):
+        """Exactly one problem, and its text has these parts."""
+        found = self.problems(text, **kwargs)
+        self.assertEqual(1, len(found), found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+    def test_remotes_are_all_that_is_needed(self):
+        self.assertEqual([], self.problems())
+
+    def test_missing_remotes_are_both_named_in_every_spelling(self):
+        nb, sb = self.problems(remotes=False)
+        for part in ('[ovn] ovn_nb_remote', 'section [ovn]',
+                     'OS_OVN__OVN_NB_REMOTE', 'tcp:192.0.2.1:6641'):
+            self.assertIn(part, nb)
+        self.assertIn('OS_OVN__OVN_SB_REMOTE', sb)
+
+    def test_check_raises_all_of_them(self):
+        error = self.assertRaises(validate.ConfigError, validate.check,
+                                  self.load(remotes=False))
+        self.assertEqual(2, len(error.messages))
+        self.assertIn(error.messages[1], str(error))
+
+    def test_bad_values_name_option_value_and_source(self):
+        self.one('[DEFAULT]\nreconcile_interval = 60s\n',
+                 '[DEFAULT] reconcile_interval', "'60s'", 'test.conf')
+        self.one('', '[DEFAULT] cleanup_on_shutdown', "'maybe'",
+                 'OS_DEFAULT__CLEANUP_ON_SHUTDOWN',
+                 env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': 'maybe'})
+        self.useFixture(fixtures.EnvironmentVariable(
+            'OS_DEFAULT__CLEANUP_ON_SHUTDOWN'))
+        self.one('[frr]\nbgp_soft_refresh = often\n',
+                 '[frr] bgp_soft_refresh', 'often', 'on-removal')
+
+    def test_one_bad_value_each(self):
+        for text, *parts in (
+                ('[DEFAULT]\nreconcile_interval = 0', 'reconcile_interval'),
+                ('[DEFAULT]\nreconcile_interval =', 'reconcile_interval'),
+                ('[DEFAULT]\nevent_coalesce = 50ms', '50ms'),
+                ('[DEFAULT]\nevent_coalesce = nan', 'nan'),
+                ('[DEFAULT]\nbridge_dev = a-very-long-bridge',
+                 'a-very-long-bridge', '15'),
+                ('[DEFAULT]\nbridge_ip = 169.254.169.254/32', '/32'),
+                ('[DEFAULT]\nnetwork_cidr = 10.0.0.0/8, 10.0.0/24',
+                 '10.0.0/24'),
+                ('[DEFAULT]\ndrivers = fip_route,a b', 'a b'),
+                ('[frr]\nvrf_name = a b', 'a b'),
+                ('[frr]\nfrr_prefix_list = a"b', 'a"b'),
+                ('[fip_route]\nroute_table_id = 253', '253', '252'),
+                ('[fip_route]\nannounce_method = bgp', 'bgp', 'kernel'),
+                ('[veth_leak]\nveth_leak_table_id = 0', '0', '252'),
+                ('[veth_leak]\nveth_leak_rule_priority = 1', '1'),
+                ('[veth_leak]\nveth_nexthop = fe80::1', 'fe80::1'),
+                ('[ovs]\novsdb_connection = /run/db.sock', 'db.sock')):
+            self.one(text + '\n', *parts)
+
+    def test_several_bad_values_at_once(self):
+        self.assertEqual(2, len(self.problems(
+            '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))
+
+    def test_drivers(self):
+        self.one('[DEFAULT]\ndrivers =\n', 'drivers', 'nothing to do')
+        self.one('[DEFAULT]\ndrivers = fip_route,veth_leak,fip_route\n',
+                 'drivers', 'fip_route more than once')
+
+    def test_a_list_must_not_mix_tcp_and_ssl(self):
+        text = ('[ovn]\novn_nb_remote = ssl:a:1,tcp:b:1\n'
+                'ovn_sb_remote = tcp:a:2\n')
+        found = self.problems(text, remotes=False)
+        self.assertIn('mixes tcp and ssl', found[0])
+
+    def test_tables_must_differ(self):
+        self.one('[fip_route]\nroute_table_id = 200\n',
+                 'veth_leak_table_id = 200', 'route_table_id')
+        self.assertEqual([], self.problems(
+            '[fip_route]\nroute_table_id = 200\n'
+            '[veth_leak]\nveth_leak_enabled = false\n'))
+
+    def test_route_rules_come_before_the_leak_rules(self):
+        text = ('[fip_route]\nroute_table_id = 100\n'
+                'route_rule_priority = %d\n')
+        self.one(text % 1999, 'route_rule_priority = 1999', 'lower')
+        self.assertEqual([], self.problems(text % 1998))
+        self.assertEqual([], self.problems(
+            '[fip_route]\nroute_rule_priority = 1999\n'))
+
+
+class PairTest(base.ConfTestCase):
+
+    def pair(self, nexthop, provider='', more=''):
+        return validate.problems(self.load(
+            '[veth_leak]\nveth_nexthop = %s\nveth_provider_ip = %s\n%s' %
+            (nexthop, provider, more)))
+
+    def test_the_two_hosts_of_a_slash_30_in_either_order(self):
+        self.assertEqual([], self.pair('169.254.0.1'))
+        self.assertEqual([], self.pair('169.254.0.5', '169.254.0.6'))
+        self.assertEqual([], self.pair('169.254.0.2', '169.254.0.1'))
+
+    def test_anything_else_is_refused(self):
+        for nexthop, provider in (('169.254.0.2', ''),
+                                  ('169.254.0.0', ''),
+                                  ('169.254.0.3', ''),
+                                  ('169.254.0.1', '169.254.0.1'),
+                                  ('169.254.0.1', '169.254.0.3'),
+                                  ('169.254.0.1', '169.254.0.6'),
+                                  ('255.255.255.255', '')):
+            found = self.pair(nexthop, provider)
+            self.assertEqual(1, len(found), (nexthop, provider))
+            self.assertIn('veth_nexthop = %s' % nexthop, found[0])
+            self.assertIn('/30', found[0])
+
+    def test_not_looked_at_without_a_pair(self):
+        self.assertEqual([], self.pair('169.254.0.2', '',
+                                       'veth_leak_enabled = false\n'))
+        self.assertEqual([], self.pair('169.254.0.2', '',
+                                       '[frr]\nvrf_name =\n'))
+
+    def test_overlap_with_other_addresses(self):
+        found = self.pair('169.254.169.253')
+        self.assertIn('bridge_ip', found[0])
+        found = self.pair('198.51.100.1', '',
+                          '[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n')
+        self.assertIn('198.51.100.0/24', found[0])
+
+    def test_provider_address_is_computed(self):
+        self.assertEqual('169.254.0.2', veth_leak.provider_ip(self.load()))
+        self.assertEqual('169.254.0.1', veth_leak.provider_ip(self.load(
+            '[veth_leak]\nveth_provider_ip = 169.254.0.1\n')))
+
+
+class TlsTest(base.ConfTestCase):
+
+    def problems(self, scheme='ssl', **options):
+        lines = ['ovn_nb_remote = %s:192.0.2.1:6641' % scheme,
+                 'ovn_sb_remote = %s:192.0.2.1:6642' % scheme]
+        lines += ['%s = %s' % item for item in options.items()]
+        return validate.problems(self.load(
+            '[ovn]\n' + '\n'.join(lines) + '\n', remotes=False))
+
+    def setUp(self):
+        super().setUp()
+        self.files = {name: self.file('pem', name + '.pem')
+                      for name in ('ovn_ssl_ca', 'ovn_ssl_cert',
+                                   'ovn_ssl_key')}
+
+    def test_complete(self):
+        self.assertEqual([], self.problems(**self.files))
+
+    def test_ssl_needs_all_three(self):
+        found = self.problems()
+        self.assertEqual(3, len(found))
+        self.assertIn('[ovn] ovn_ssl_ca is not set', found[0])
+
+    def test_certificate_and_key_only_together(self):
+        del self.files['ovn_ssl_key']
+        found = self.problems(scheme='tcp', **self.files)
+        self.assertEqual(1, len(found), found)
+        self.assertIn('set both or none', found[0])
+
+    def test_key_open_to_others(self):
+        for mode in (0o640, 0o604, 0o610):
+            os.chmod(self.files['ovn_ssl_key'], mode)
+            found = self.problems(**self.files)
+            self.assertEqual(1, len(found), found)
+            self.assertIn(self.files['ovn_ssl_key'], found[0])
+            self.assertIn('chmod 600', found[0])
+
+    def test_files_have_to_be_there(self):
+        self.files['ovn_ssl_ca'] = '/nonexistent/ca.pem'
+        found = self.problems(**self.files)
+        self.assertEqual(1, len(found), found)
+        self.assertIn('ovn_ssl_ca = /nonexistent/ca.pem', found[0])
+
+    def test_a_directory_is_no_file(self):
+        self.files['ovn_ssl_ca'] = os.path.dirname(self.files['ovn_ssl_ca'])
+        self.assertEqual(1, len(self.problems(**self.files)))
+
+
+class WarningsTest(base.ConfTestCase):
+
+    def warnings(self, text='', **kwargs):
+        return validate.warnings(self.load(text, **kwargs))
+
+    def test_none(self):
+        self.assertEqual([], self.warnings(
+            '[DEFAULT]\nbridge_dev = br-ex\ndry_run = false\n'
+            '[privsep_kernel]\nuser = x\n[oslo_reports]\nlog_dir = x\n'))
+
+    def test_unknown_option(self):
+        found = self.warnings('[DEFAULT]\nreconcile_intervall = 5\n')
+        self.assertEqual(1, len(found))
+        self.assertIn('reconcile_intervall', found[0])
+        self.assertIn('did you mean reconcile_interval?', found[0])
+
+    def test_option_in_the_wrong_section(self):
+        found = self.warnings('[ovn]\nvrf_name = a\n')
+        self.assertIn('unknown option vrf_name in section [ovn]', found[0])
+
+    def test_unknown_section(self):
+        found = self.warnings('[vethleak]\na = b\n')
+        self.assertIn('unknown section [vethleak]; did you mean veth_leak?',
+                      found[0])
+
+    def test_ca_without_ssl(self):
+        found = self.warnings('[ovn]\novn_ssl_ca = %s\n' % self.file(''))
+        self.assertIn('no effect', found[0])
+
+    def test_one_database_by_ssl(self):
+        found = self.warnings('', env={'OS_OVN__OVN_SB_REMOTE': 'ssl:a:1'})
+        self.assertIn('only one of the databases', found[0])
+
+    def test_vrf_without_veth_leak(self):
+        found = self.warnings('[DEFAULT]\ndrivers = fip_route\n')
+        self.assertIn('vrf-provider', found[0])
+
+    def test_leak_rules_before_the_rule_for_vrfs(self):
+        found = self.warnings('[veth_leak]\nveth_leak_rule_priority = 1000\n')
+        self.assertIn('veth_leak_rule_priority = 1000', found[0])

@@ -119,6 +119,10 @@ class Tracker:
         """The desired resource at ``ref``, or None."""
         return self._desired[ref.kind].get(ref.key)
 
+    def existing(self, ref):
+        """The actual resource at ``ref``, or None."""
+        return self._actual[ref.kind].get(ref.key)
+
     def actual(self, kinds=None):
         """All actual resources, of some kinds or of all, as a list."""
         kinds = self._actual if kinds is None else kinds

@@ -34,11 +34,15 @@ class DesiredState:
         self._claims = collections.defaultdict(dict)
         self._keeps = collections.defaultdict(set)
         self._conflicts = {}
+        self._contradictions = {}
 
     @property
     def conflicts(self):
         """dict of Ref to str: what could not be merged, and why."""
-        return dict(self._conflicts)
+        found = dict(self._conflicts)
+        for by_ref in self._contradictions.values():
+            found.update(by_ref)
+        return found
 
     def contributors(self):
         """Names of all that contribute something, as a set."""
@@ -64,13 +68,15 @@ class DesiredState:
                 self._claim(contributor, resource)
 
     def _by_ref(self, contributor, wanted):
-        by_ref = {}
+        by_ref, contradictions = {}, {}
         for resource in wanted:
             other = by_ref.setdefault(resource.ref, resource)
             if other != resource:
-                self._conflicts[resource.ref] = (
-                    '%s wants both %s and %s' % (contributor, other,
-                                                 resource))
+                contradictions[resource.ref] = '%s wants both %s and %s' % (
+                    contributor, other, resource)
+        self._contradictions.pop(contributor, None)
+        if contradictions:
+            self._contradictions[contributor] = contradictions
         return by_ref
 
     def _claim(self, contributor, resource):

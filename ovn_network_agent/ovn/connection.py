@@ -24,6 +24,7 @@ import threading
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
+from ovs import stream
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp import exceptions
@@ -36,6 +37,19 @@ SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
 
 class Unavailable(Exception):
     """A database cannot be used at the moment; the reason is the text."""
+
+
+def configure_tls(conf):
+    """Set keys and certificates for ``ssl:`` remotes.
+
+    They are state of the whole process in python-ovs: one set serves all
+    databases.
+    """
+    if conf.ovn.ovn_ssl_key:
+        stream.Stream.ssl_set_private_key_file(conf.ovn.ovn_ssl_key)
+        stream.Stream.ssl_set_certificate_file(conf.ovn.ovn_ssl_cert)
+    if conf.ovn.ovn_ssl_ca:
+        stream.Stream.ssl_set_ca_cert_file(conf.ovn.ovn_ssl_ca)
 
 
 class DirtyRows:

@@ -99,15 +99,27 @@ class View:
         if not self._wire.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')
-        names = {self._conf.bridge_dev, self._conf.frr.vrf_name,
-                 ownership.VETH_DEFAULT, ownership.VETH_PROVIDER}
-        names.update(bridge for _net, bridge in self._wire.mappings)
-        devices = tuple(d for d in links.read_devices()
-                        if d.name in names or self._is_segment(d.name))
+        devices = relevant_devices(self._conf, self._wire.mappings)
         self._wire = dataclasses.replace(self._wire, devices=devices)
 
-    def _is_segment(self, name):
-        """Whether a device is that of a VLAN segment: bridge.tag."""
-        bridge, dot, tag = name.rpartition('.')
-        return bool(dot) and tag.isdigit() and bridge in {
-            b for _net, b in self._wire.mappings}
+
+def relevant_devices(conf, mappings):
+    """The devices that drivers may ask for.
+
+    Only these: a node with virtual machines has hundreds of others, and a
+    changed node means that every router is computed again.
+
+    :param mappings: tuple of (physical network, bridge)
+    :returns: tuple of :class:`model.Device`
+    """
+    bridges = {bridge for _net, bridge in mappings}
+    names = {conf.bridge_dev, conf.frr.vrf_name, ownership.VETH_DEFAULT,
+             ownership.VETH_PROVIDER} | bridges
+    return tuple(d for d in links.read_devices()
+                 if d.name in names or _is_segment(d.name, bridges))
+
+
+def _is_segment(name, bridges):
+    """Whether a device is that of a VLAN segment: bridge.tag."""
+    bridge, dot, tag = name.rpartition('.')
+    return bool(dot) and tag.isdigit() and bridge in bridges

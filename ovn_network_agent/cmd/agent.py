@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Console script ovn-network-agent: from the command line to the service.
+
+One process runs the loop, its privileged daemons are its children.  Signals
+are ours, not the library launcher's: that one loses SIGINT and restarts the
+service on SIGHUP, which here would drain a gateway.
+"""
+
+import queue
+import signal
+import sys
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_reports import guru_meditation_report
+from oslo_reports import opts as report_opts
+
+from ovn_network_agent import loader
+from ovn_network_agent import planning
+from ovn_network_agent import service
+from ovn_network_agent import version
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import validate
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import view
+from ovn_network_agent.privileged import start as privileges
+
+LOG = logging.getLogger(__name__)
+
+EXIT_OK = 0
+EXIT_ENVIRONMENT = 1
+EXIT_CONFIGURATION = 2
+EXIT_INCOMPLETE = 3
+
+
+class EnvironmentProblem(Exception):
+    """The node cannot run the agent; the messages say why and the remedy.
+
+    :param messages: list of str
+    """
+
+    def __init__(self, messages):
+        self.messages = tuple(messages)
+        super().__init__('\n'.join(messages))
+
+
+def main(argv=None):
+    """Run the agent until a signal stops it.
+
+    :param argv: list of str, default sys.argv[1:]
+    :returns: exit status: 0 stopped in good order, 1 the node cannot run
+        the agent, 2 the configuration cannot be used, 3 stopped but not all
+        could be cleaned up
+    """
+    conf = cfg.CONF
+    try:
+        _configure(conf, sys.argv[1:] if argv is None else argv)
+        if conf.check_config:
+            print('configuration OK')
+            return EXIT_OK
+        return _run(conf)
+    except (validate.ConfigError, cfg.Error, loader.LoadError) as e:
+        return _fail('configuration', getattr(e, 'messages', (str(e),)),
+                     EXIT_CONFIGURATION)
+    except EnvironmentProblem as e:
+        return _fail('environment', e.messages, EXIT_ENVIRONMENT)
+    except (privileges.NoPrivileges, view.NotReady) as e:
+        return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
+
+
+def _fail(kind, messages, status):
+    for message in messages:
+        print('ovn-network-agent: %s: %s' % (kind, message),
+              file=sys.stderr)
+    return status
+
+
+def _configure(conf, argv):
+    """Everything that can be wrong before the node is looked at."""
+    report_opts.set_defaults(conf)
+    logging.set_defaults(default_log_levels=[
+        *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
+        'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
+    opts.load(conf, argv, version=version.STRING)
+    validate.check(conf)
+
+
+def _run(conf):
+    logging.setup(conf, 'ovn-network-agent')
+    guru_meditation_report.TextGuruMeditation.setup_autorun(
+        version.Info(), conf=conf)
+    signals = _catch_signals()
+    drivers = loader.load_drivers(conf)
+    backends = loader.load_backends(conf)
+    for message in validate.warnings(conf):
+        LOG.warning('%s', message)
+    _check_node(backends)
+    # Forked before there are threads; afterwards this process has no
+    # capabilities any more.
+    privileges.start(conf, dry_run=conf.dry_run)
+    connection.configure_tls(conf)
+    LOG.info('Starting %s', version.STRING)
+    conf.log_opt_values(LOG, logging.DEBUG)
+    agent = service.AgentService(conf, drivers, backends)
+    try:
+        if conf.dry_run:
+            return _dry_run(agent, conf)
+        return _serve(agent, signals)
+    finally:
+        agent.close()
+
+
+def _check_node(backends):
+    messages = [message for backend in backends
+                for message in backend.check()]
+    if messages:
+        raise EnvironmentProblem(messages)
+
+
+def _catch_signals():
+    """Signals as a queue; the handlers only put numbers into it."""
+    signals = queue.SimpleQueue()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda n, _frame: signals.put(n))
+    return signals
+
+
+def _serve(agent, signals):
+    agent.start()
+    while not agent.wait(0):
+        try:
+            number = signals.get(timeout=0.2)
+        except queue.Empty:
+            continue
+        LOG.info('Caught %s', signal.Signals(number).name)
+        if number == signal.SIGHUP:
+            agent.reset()
+        else:
+            agent.stop()
+    if agent.complete:
+        LOG.info('Stopped')
+        return EXIT_OK
+    return EXIT_INCOMPLETE
+
+
+def _dry_run(agent, conf):
+    """Print the plan and change nothing."""
+    steps, outcome = agent.plan(conf.ovn.ovsdb_connection_timeout)
+    for line in planning.render(steps, outcome):
+        print(line)
+    return EXIT_OK
+
+
+if __name__ == '__main__':
+    sys.exit(main())

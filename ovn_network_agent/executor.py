@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work beside the loop: one thread for backends of remote systems.
+
+A database that answers slowly must not delay what the node does for
+itself; the result is collected by the next pass, which is woken for it.
+"""
+
+import concurrent.futures
+
+from ovn_network_agent.backends import base
+
+
+class Beside:
+    """Runs :meth:`Backend.apply` on one thread of its own.
+
+    :param wake: function(reason), called when something has ended
+    """
+
+    def __init__(self, wake):
+        self._wake = wake
+        self._pool = concurrent.futures.ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix='beside')
+        self._running = {}
+
+    def running(self):
+        """Names of backends with work that was not collected yet."""
+        return tuple(self._running)
+
+    def submit(self, backend, delta):
+        """Start ``backend.apply(delta)``, unless it still works."""
+        if backend.name in self._running:
+            return
+        future = self._pool.submit(backend.apply, delta)
+        self._running[backend.name] = (backend, delta, future)
+        future.add_done_callback(
+            lambda _future: self._wake('%s done' % backend.name))
+
+    def done(self):
+        """Collect what has ended.
+
+        :returns: list of (backend, delta, failures or None, BackendError or
+            None)
+        """
+        ended = []
+        for name, (backend, delta, future) in list(self._running.items()):
+            if not future.done():
+                continue
+            del self._running[name]
+            error = future.exception()
+            if error is None:
+                ended.append((backend, delta, future.result(), None))
+            elif isinstance(error, base.BackendError):
+                ended.append((backend, delta, None, error))
+            else:
+                raise error
+        return ended
+
+    def wait(self, timeout):
+        """Wait for all work to end.
+
+        :param timeout: seconds
+        :returns: True when it has
+        """
+        futures = [future for _b, _d, future in self._running.values()]
+        _done, rest = concurrent.futures.wait(futures, timeout)
+        return not rest
+
+    def close(self):
+        """Take no more work; what runs is not waited for."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Telling the supervisor how the agent is: sd_notify(3).
+
+oslo.service knows READY only; systemd and the lab also want STATUS,
+STOPPING and RELOADING.
+"""
+
+import os
+import socket
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+
+def notify(**values):
+    """Send state to the socket named by NOTIFY_SOCKET, if there is one.
+
+    :param values: such as READY=1, STATUS='text', STOPPING=1; see
+        sd_notify(3)
+    """
+    address = os.environ.get('NOTIFY_SOCKET')
+    if not address:
+        return
+    if address.startswith('@'):
+        address = '\0' + address[1:]
+    message = '\n'.join('%s=%s' % item for item in values.items())
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.connect(address)
+            sock.sendall(message.encode())
+    except OSError as e:
+        LOG.warning('Could not notify the supervisor at %s: %s', address, e)

@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The plan of a dry run as text: one line a change, in order of the work."""
+
+import collections
+
+from ovn_network_agent import reconciler
+
+SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
+
+
+def render(steps, outcome):
+    """Lines of the plan.
+
+    :param steps: list of (verb, resource), see Reconciler.plan
+    :param outcome: :class:`reconciler.Outcome`
+    :returns: list of str
+    """
+    lines = ['%s %s %s' % (SIGNS[verb], resource.kind,
+                           reconciler.describe(resource))
+             for verb, resource in steps]
+    lines += ['! %s' % reason for reason in outcome.degraded]
+    counts = collections.Counter(verb for verb, _resource in steps)
+    lines.append('Plan: %d to create, %d to update, %d to delete; nothing '
+                 'was changed.' % (counts['create'], counts['update'],
+                                   counts['delete']))
+    return lines

@@ -1,0 +1,202 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A netlink socket: dumps, and batches of changes with errors by item.
+
+The kernel works through all messages of a send() before the call returns,
+in order.  So only the last message asks for an acknowledgement, the others
+answer only when they failed, and a message costs about 20 us instead of 60.
+"""
+
+import errno
+import os
+import socket
+import struct
+
+from ovn_network_agent.netlink import wire
+
+SOL_NETLINK = 270
+NETLINK_CAP_ACK = 10
+NETLINK_EXT_ACK = 11
+NETLINK_GET_STRICT_CHK = 12
+NLMSGERR_ATTR_MSG = 1
+SO_RCVBUFFORCE = 33
+
+# If each message of a batch fails the answers wait in the receive buffer,
+# about 1 kB each as the kernel counts.
+BATCH = 500
+RECEIVE_BUFFER = 4 * 1024 * 1024
+# A datagram of a dump has at most 32 kB (netlink_dump() in the kernel).
+DATAGRAM = 64 * 1024
+# The kernel answers from within send(); this only ends an endless wait.
+TIMEOUT = 30.0
+DUMP_ATTEMPTS = 5
+
+_CODE = struct.Struct('=i')
+
+
+class Connection:
+    """A NETLINK_ROUTE socket in no multicast group.
+
+    :param privileged: may exceed rmem_max
+    :raises OSError: when the socket cannot be made (a kernel before 4.20
+        has no strict dumps: ENOPROTOOPT)
+    """
+
+    def __init__(self, privileged=False):
+        self._socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC,
+            socket.NETLINK_ROUTE)
+        self._sequence = 0
+        try:
+            for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK,
+                           NETLINK_GET_STRICT_CHK):
+                self._socket.setsockopt(SOL_NETLINK, option, 1)
+            if privileged:
+                self._socket.setsockopt(
+                    socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+            self._socket.settimeout(TIMEOUT)
+            self._socket.bind((0, 0))
+        except OSError:
+            self._socket.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def close(self):
+        """Close the socket."""
+        self._socket.close()
+
+    @property
+    def port(self):
+        """Our netlink port id; notifications of our changes carry it."""
+        return self._socket.getsockname()[0]
+
+    def _next(self):
+        self._sequence = (self._sequence + 1) & 0xffffffff
+        return self._sequence
+
+    def dump(self, kind, body):
+        """All objects that match, as (bytes, start, end) of their bodies.
+
+        A dump during which the table changed is repeated.
+
+        :param kind: RTM_GET... number
+        :param body: family header and attributes, the filter
+        :returns: list of (datagram, start, end)
+        :raises OSError: when the kernel refuses or does not answer
+        """
+        for _attempt in range(DUMP_ATTEMPTS):
+            found, interrupted = self._dump(kind, body)
+            if not interrupted:
+                break
+        # After as many attempts under constant change: each object that did
+        # not change during the dump is in it, which is what we ask for.
+        return found
+
+    def _dump(self, kind, body):
+        sequence = self._next()
+        self._socket.send(
+            wire.message(kind, wire.NLM_F_DUMP, sequence, body))
+        found = []
+        interrupted = False
+        while True:
+            data = self._socket.recv(DATAGRAM)
+            for kind, flags, seq, _port, start, end in wire.messages(data):
+                if seq != sequence:
+                    continue
+                interrupted |= bool(flags & wire.NLM_F_DUMP_INTR)
+                if kind in (wire.NLMSG_DONE, wire.NLMSG_ERROR):
+                    code = _code(data, start, end)
+                    if code:
+                        raise OSError(code, os.strerror(code))
+                    return found, interrupted
+                found.append((data, start, end))
+
+    def batch(self, requests):
+        """Send requests that change something.
+
+        :param requests: sequence of (type, flags, body)
+        :returns: list of (index, errno, text) of those that failed; the
+            text is the kernel's explanation, for people
+        :raises OSError: when the socket is of no use any more
+        """
+        failures = []
+        for first in range(0, len(requests), BATCH):
+            chunk = requests[first:first + BATCH]
+            try:
+                found = self._send(chunk)
+            except OSError as error:
+                if error.errno != errno.ENOBUFS:
+                    raise
+                # Answers were lost: ask again, one by one.  What is done
+                # already says so (EEXIST, ESRCH), as after a restart.
+                found = self._one_by_one(chunk)
+            failures.extend((first + index, number, text)
+                            for index, number, text in found)
+        return failures
+
+    def _one_by_one(self, chunk):
+        failures = []
+        for index, request in enumerate(chunk):
+            failures.extend((index, number, text)
+                            for _zero, number, text in self._send([request]))
+        return failures
+
+    def _send(self, chunk):
+        last = len(chunk) - 1
+        base = self._sequence + 1
+        if base + last > 0xffffffff:
+            base = 1
+        self._sequence = base + last
+        self._socket.send(b''.join(
+            wire.message(kind, flags if index < last
+                         else flags | wire.NLM_F_ACK, base + index, body)
+            for index, (kind, flags, body) in enumerate(chunk)))
+        failures = []
+        while True:
+            data = self._socket.recv(DATAGRAM)
+            for kind, flags, seq, _port, start, end in wire.messages(data):
+                index = seq - base
+                if kind != wire.NLMSG_ERROR or not 0 <= index <= last:
+                    continue
+                code = _code(data, start, end)
+                if code:
+                    failures.append(
+                        (index, code, _explanation(data, flags, start, end)
+                         or os.strerror(code)))
+                if index == last:
+                    return failures
+
+
+def _code(data, start, end):
+    """errno of NLMSG_ERROR or NLMSG_DONE; 0 for success."""
+    if end - start < 4:
+        return 0
+    return -_CODE.unpack_from(data, start)[0]
+
+
+def _explanation(data, flags, start, end):
+    """The kernel's text in an extended acknowledgement, or ''."""
+    if not flags & wire.NLM_F_ACK_TLVS:
+        return ''
+    # After the code the header of the request follows, and with CAP_ACK
+    # nothing else of it.
+    request = start + 4
+    length = (wire.HEADER.size if flags & wire.NLM_F_CAPPED
+              else wire.HEADER.unpack_from(data, request)[0])
+    found = wire.attributes(data, request + ((length + 3) & ~3), end)
+    return wire.text(found.get(NLMSGERR_ATTR_MSG))

@@ -12,6 +12,7 @@
 
 """Addresses: struct ifaddrmsg, linux/if_addr.h."""
 
+import socket
 import struct
 import typing
 
@@ -54,6 +55,31 @@ def encode(index, address):
     return (IFADDRMSG.pack(family, length, 0, 0, index)
             + wire.attribute(IFA_LOCAL, packed)
             + wire.attribute(IFA_ADDRESS, packed))
+
+
+def depending(present, address):
+    """What the kernel removes from a device together with an address.
+
+    :param present: list of :class:`Address` of the device
+    :param address: 'address/length'
+    :returns: list of 'address/length': IPv4, in the same network with the
+        same prefix length, secondary, when ``address`` is primary
+    """
+    family, packed, length = wire.parse_interface(address)
+    if family != socket.AF_INET or all(
+            a.secondary for a in present if a.address == address):
+        return []
+    bits = 32 - length
+    network = int.from_bytes(packed) >> bits
+    lost = []
+    for other in present:
+        other_family, packed, other_length = wire.parse_interface(
+            other.address)
+        if (other.secondary and other_family == family
+                and other_length == length
+                and int.from_bytes(packed) >> bits == network):
+            lost.append(other.address)
+    return lost
 
 
 def read(kernel, index=0):

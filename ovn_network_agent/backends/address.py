@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend address: IP addresses on the bridge and the veth ends.
+
+An address carries no mark: ours is what is wanted, exactly so, on exactly
+that device.
+"""
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import links
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent import resources
+
+
+class AddressBackend(base.Backend):
+    """See the module."""
+
+    name = 'address'
+    kinds = (resources.Address,)
+    # With its last address a device loses its routes and neighbours.
+    invalidates = ('neighbour', 'route')
+
+    def read(self, known):
+        keys = {ref.key for ref in known
+                if ref.kind == resources.Address.kind}
+        if not keys:
+            return []
+        names = {link.index: name for name, link in kernel.reading(
+            'devices', links.read_all).items()}
+        present = {(names.get(address.index, ''), address.address)
+                   for address in kernel.reading('addresses',
+                                                 addresses.read_all)}
+        return [resources.Address(*key) for key in keys & present]
+
+    def apply(self, delta):
+        wanted = kernel.wanted(delta)
+        return {
+            **kernel.refused(netlink.set_addresses, wanted,
+                             [list(r.key) for r in wanted]),
+            **kernel.refused(netlink.delete_addresses, delta.delete,
+                             [list(r.key) for r in delta.delete])}

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the kernel backends have in common."""
+
+import errno
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.privileged import context
+
+
+def refused(function, resources, items):
+    """Call a batched entry point of the root daemon.
+
+    :param function: entry point of :mod:`privileged.netlink` or
+        :mod:`privileged.links`
+    :param resources: the resources, in the order of ``items``
+    :param items: list of argument lists
+    :returns: dict of :class:`resources.Ref` to the reason, as
+        :meth:`base.Backend.apply` gives it
+    :raises base.BackendError: when the daemon cannot be reached
+    """
+    if not items:
+        return {}
+    try:
+        failures = function(items)
+    except context.FAILURES as error:
+        raise base.BackendError(
+            f'{function.__name__} in the privileged daemon: {error}'
+        ) from error
+    return {resources[index].ref:
+            f'{text} ({errno.errorcode.get(number, number)})'
+            for index, number, text in failures}
+
+
+def reading(what, function, *args):
+    """Call a reader of :mod:`ovn_network_agent.netlink`.
+
+    :param what: what is read, for the message
+    :raises base.BackendError: when the kernel does not answer
+    """
+    try:
+        return function(*args)
+    except (OSError, ValueError) as error:
+        raise base.BackendError(
+            f'{what} cannot be read from the kernel: {error}') from error
+
+
+def wanted(delta):
+    """The resources to write: created ones and the new value of updates."""
+    return [*delta.create, *(new for _old, new in delta.update)]

@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend neighbour: permanent entries for the two ends of the veth pair.
+
+Ours is a permanent entry for a wanted address on the wanted device.
+"""
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent import resources
+
+
+class NeighbourBackend(base.Backend):
+    """See the module."""
+
+    name = 'neighbour'
+    kinds = (resources.Neighbour,)
+
+    def read(self, known):
+        keys = {ref.key for ref in known
+                if ref.kind == resources.Neighbour.kind}
+        if not keys:
+            return []
+        found = kernel.reading('devices', links.read_all)
+        names = {link.index: name for name, link in found.items()}
+        indexes = {found[dev].index for dev, _dst in keys if dev in found}
+        return [
+            resources.Neighbour(
+                names[entry.index], entry.dst,
+                _lladdr_of(found, names[entry.index], entry.mac))
+            for entry in kernel.reading('neighbours', neighbours.read_of,
+                                        sorted(indexes))
+            if entry.permanent and (names[entry.index], entry.dst) in keys]
+
+    def apply(self, delta):
+        failed = {}
+        if delta.create or delta.update:
+            failed = self._write(kernel.wanted(delta))
+        failed.update(kernel.refused(
+            netlink.delete_neighbours, delta.delete,
+            [list(r.key) for r in delta.delete]))
+        return failed
+
+    def _write(self, wanted):
+        found = kernel.reading('devices', links.read_all)
+        failed = {}
+        ready = []
+        for resource in wanted:
+            link = found.get(resource.lladdr_of)
+            if link is None or not link.mac:
+                failed[resource.ref] = (
+                    f'device {resource.lladdr_of}, whose MAC address it '
+                    f'needs, does not exist or has none')
+            else:
+                ready.append((resource, link.mac))
+        failed.update(kernel.refused(
+            netlink.set_neighbours, [r for r, _mac in ready],
+            [[r.dev, r.dst, mac] for r, mac in ready]))
+        return failed
+
+
+def _lladdr_of(found, dev, mac):
+    """Name of the device that has a MAC, the other end of a veth first.
+
+    :returns: the MAC itself when no device has it, which differs from any
+        wanted value, so that the entry is updated
+    """
+    owners = sorted(
+        (link.index != found[dev].lower, name)
+        for name, link in found.items() if link.mac == mac and name != dev)
+    return owners[0][1] if owners else mac

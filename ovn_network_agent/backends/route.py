@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend route: kernel routes of our protocol, in any table.
+
+The protocol number is the whole mark: a route without it is never touched,
+one with it that nobody wants is removed.
+"""
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import routes
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent import resources
+
+
+class RouteBackend(base.Backend):
+    """See the module."""
+
+    name = 'route'
+    kinds = (resources.KernelRoute, resources.AnnouncedRoute)
+
+    def read(self, known):
+        table = self._announce_table()
+        found = {}
+        for route in kernel.reading('routes', routes.read_ours,
+                                    ownership.ROUTE_PROTOCOL):
+            key = (route.table, route.dst)
+            # A stray with another metric shows up once it is alone.
+            if key not in found or route.default_metric:
+                found[key] = route
+        return [_kind(route, table, known)(*route[:4])
+                for route in found.values()]
+
+    def _announce_table(self):
+        """Table that FRR's instance looks at; 0 while there is none."""
+        vrf = self.conf.frr.vrf_name
+        if not vrf:
+            return routes.MAIN_TABLE
+        link = kernel.reading('devices', links.read_all).get(vrf)
+        return link.vrf_table if link else 0
+
+    def apply(self, delta):
+        wanted = kernel.wanted(delta)
+        return {
+            **kernel.refused(
+                netlink.set_routes, wanted,
+                [[r.table, r.dst, r.dev, r.via or ''] for r in wanted]),
+            **kernel.refused(netlink.delete_routes, delta.delete,
+                             [list(r.key) for r in delta.delete])}
+
+
+def _kind(route, announce_table, known):
+    """Class of a route that was read.
+
+    A host route where FRR looks is an announcement and has to go first when
+    nobody wants it.  If it is wanted as the other kind it is of that kind.
+    """
+    kind, other = resources.KernelRoute, resources.AnnouncedRoute
+    if (route.table == announce_table and
+            route.dst.endswith(('/32', '/128'))):
+        kind, other = other, kind
+    key = (route.table, route.dst)
+    if (resources.Ref(kind.kind, key) not in known
+            and resources.Ref(other.kind, key) in known):
+        return other
+    return kind

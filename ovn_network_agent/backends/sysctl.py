@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend sysctl: values below /proc/sys/net, set and never restored."""
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent import resources
+
+
+class SysctlBackend(base.Backend):
+    """See the module."""
+
+    name = 'sysctl'
+    kinds = (resources.Sysctl,)
+
+    def read(self, known):
+        present = []
+        for ref in known:
+            if ref.kind == resources.Sysctl.kind:
+                value = _value(*ref.key)
+                if value is not None:
+                    present.append(resources.Sysctl(*ref.key, value))
+        return present
+
+    def apply(self, delta):
+        wanted = kernel.wanted(delta)
+        return kernel.refused(netlink.set_sysctls, wanted,
+                              [[r.path, r.value] for r in wanted])
+
+
+def _value(path):
+    """Text of a sysctl, None when it does not exist (yet).
+
+    :raises base.BackendError: when it exists and cannot be read
+    """
+    try:
+        with open(f'/proc/sys/{path}', encoding='ascii') as opened:
+            return opened.read().strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise base.BackendError(f'sysctl {path}: {error}') from error

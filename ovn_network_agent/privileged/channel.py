@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The root side's netlink socket and how a batch of items is sent.
+
+One socket for the life of the daemon: the kernel marks notifications with
+its port, by which the agent tells its own changes from those of others.
+"""
+
+import contextlib
+import errno
+import threading
+
+from ovn_network_agent.netlink import connection
+
+_lock = threading.Lock()
+_connection = None
+
+
+@contextlib.contextmanager
+def kernel():
+    """The daemon's :class:`connection.Connection`, exclusively.
+
+    It is replaced after an error, so that an answer that comes late is
+    never taken for the answer to another request.
+    """
+    global _connection
+    with _lock:
+        if _connection is None:
+            _connection = connection.Connection(privileged=True)
+        try:
+            yield _connection
+        except OSError:
+            _connection.close()
+            _connection = None
+            raise
+
+
+def send(connected, items, encode, done=()):
+    """Encode and send items; a bad one costs only itself.
+
+    :param connected: what :func:`kernel` gives
+    :param items: sequence of argument lists
+    :param encode: called with the arguments of one item, returns (type,
+        flags, body)
+    :param done: errnos that mean that the item is as wanted already
+    :returns: list of (index, errno, text) of the items that failed
+    """
+    failures = []
+    requests = []
+    positions = []
+    for position, item in enumerate(items):
+        try:
+            requests.append(encode(*item))
+        except OSError as error:
+            failures.append((position, error.errno, error.strerror))
+        except (TypeError, ValueError) as error:
+            failures.append((position, errno.EINVAL, str(error)))
+        else:
+            positions.append(position)
+    failures.extend(
+        (positions[index], number, text)
+        for index, number, text in connected.batch(requests)
+        if number not in done)
+    return failures

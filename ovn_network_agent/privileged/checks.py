@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the root side accepts: argument checks of the kernel entry points.
+
+They do not trust the caller.  Everything raises OSError with EINVAL or
+ENODEV and a text for the operator, which becomes the failure of one item.
+"""
+
+import errno
+import os
+import re
+import socket
+
+from ovn_network_agent.netlink import wire
+
+# linux/rtnetlink.h: 0 is "unspecified", 255 is the kernel's local table.
+_MAX_TABLE = 0xffffffff
+_LOCAL_TABLE = 255
+# 0, 32766 and 32767 are the kernel's own rules, ip-rule(8).
+_PRIORITIES = range(1, 32766)
+
+_SYSCTLS = re.compile(
+    r'net/ipv4/(?:conf/(?P<conf>[^/]+)'
+    r'/(?:proxy_arp|forwarding|accept_local|rp_filter)'
+    r'|neigh/(?P<neigh>[^/]+)/proxy_delay'
+    r'|ip_forward|tcp_l3mdev_accept|udp_l3mdev_accept)')
+_SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
+
+
+def invalid(text):
+    """The exception for an argument that is refused."""
+    return OSError(errno.EINVAL, text)
+
+
+def integer(value, what):
+    """An int that is no bool."""
+    if type(value) is not int:
+        raise invalid(f'{what} {value!r} is no number')
+    return value
+
+
+def table(value):
+    """A routing table that may hold routes of ours."""
+    if not 0 < integer(value, 'table') <= _MAX_TABLE or value == _LOCAL_TABLE:
+        raise invalid(f'table {value} is not for routes of the agent')
+    return value
+
+
+def priority(value):
+    """A rule priority between the kernel's own rules."""
+    if integer(value, 'priority') not in _PRIORITIES:
+        raise invalid(f'priority {value} is not between 1 and 32765')
+    return value
+
+
+def device(name):
+    """A device name as dev_valid_name() of the kernel has it."""
+    if (not isinstance(name, str) or name in ('', '.', '..')
+            or len(name.encode()) >= wire.IFNAMSIZ
+            or any(c in '/:\0' or c.isspace() for c in name)):
+        raise invalid(f'{name!r} is no device name')
+    return name
+
+
+def index(name):
+    """ifindex of an existing device.
+
+    :raises OSError: ENODEV when it does not exist
+    """
+    try:
+        return socket.if_nametoindex(device(name))
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise
+        raise OSError(errno.ENODEV,
+                      f'device {name} does not exist') from error
+
+
+def prefix(text):
+    """A prefix without host bits."""
+    return _wire(wire.parse_prefix, text)
+
+
+def interface(text):
+    """'address/length'."""
+    return _wire(wire.parse_interface, text)
+
+
+def address(text):
+    """An IP address."""
+    return _wire(wire.parse_address, text)
+
+
+def mac(text):
+    """A MAC address, lower case with colons."""
+    return _wire(wire.mac_bytes, text)
+
+
+def _wire(parse, text):
+    if not isinstance(text, str):
+        raise invalid(f'{text!r} is no text')
+    try:
+        parse(text)
+    except ValueError as error:
+        raise invalid(str(error)) from error
+    return text
+
+
+def fwmark(mark, mask):
+    """(mark, mask), 32 bits each, the mask not empty."""
+    for value in (mark, mask):
+        if not 0 <= integer(value, 'mark') <= 0xffffffff:
+            raise invalid(f'mark {value} does not have 32 bits')
+    if not mask:
+        raise invalid('a mark without a mask matches every packet')
+    return mark, mask
+
+
+def sysctl(path, value):
+    """File name of a sysctl that the agent may set to this value."""
+    match = _SYSCTLS.fullmatch(path) if isinstance(path, str) else None
+    if match is None:
+        raise invalid(f'sysctl {path!r} is not one that the agent sets')
+    for name in match.groups():
+        if name is not None:
+            device(name)
+    if not isinstance(value, str) or not _SYSCTL_VALUE.fullmatch(value):
+        raise invalid(f'{value!r} is no value for sysctl {path}')
+    return os.path.join('/proc/sys', path)

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for devices: up, and our veth pair."""
+
+import errno
+
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import wire
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+
+_ENDS = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
+
+
+@privileged.kernel.change
+def set_links_up(names):
+    """Bring devices up.
+
+    :param names: list of device names
+    :returns: list of (index, errno, text)
+    """
+    def encode(name):
+        return links.RTM_NEWLINK, 0, links.encode_up(checks.index(name))
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, [[name] for name in names], encode)
+
+
+@privileged.kernel.change
+def set_veth_pairs(items):
+    """Make veth pairs: both ends up, the peer in its VRF.
+
+    A pair that is there already is adopted; what is missing is added to it.
+
+    :param items: list of [name, peer, vrf]; only our two names are accepted
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return _each(items, lambda *item: _set_veth_pair(kernel, *item))
+
+
+@privileged.kernel.change
+def delete_veth_pairs(items):
+    """Delete veth pairs; a device that is no such pair is left alone.
+
+    :param items: list of [name, peer]
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return _each(items, lambda *item: _delete_veth_pair(kernel, *item))
+
+
+def _each(items, change):
+    failures = []
+    for position, item in enumerate(items):
+        try:
+            change(*item)
+        except OSError as error:
+            failures.append((position, error.errno, error.strerror))
+    return failures
+
+
+def _set_veth_pair(kernel, name, peer, vrf):
+    _check_names(name, peer)
+    found = links.read(kernel)
+    master = found.get(checks.device(vrf))
+    if master is None or master.kind != 'vrf':
+        raise OSError(errno.ENODEV, f'VRF {vrf} does not exist')
+    if name not in found and peer not in found:
+        _request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
+                 links.encode_veth(name, peer))
+        found = links.read(kernel)
+        for end in (name, peer):
+            _request(kernel, 0, links.encode_alias(
+                found[end].index, ownership.LINK_ALIAS))
+    if not links.peers(found, name, peer):
+        raise OSError(errno.EEXIST,
+                      f'{name} and {peer} are not the ends of one veth pair '
+                      f'in this network namespace; rename or remove what has '
+                      f'the name')
+    for end, wanted in ((found[name], 0), (found[peer], master.index)):
+        # Before the device comes up: changing the VRF takes it down and up,
+        # and its routes and neighbours are lost.
+        if end.master != wanted:
+            _request(kernel, 0, links.encode_master(end.index, wanted))
+        if not end.up:
+            _request(kernel, 0, links.encode_up(end.index))
+
+
+def _delete_veth_pair(kernel, name, peer):
+    _check_names(name, peer)
+    found = links.read(kernel)
+    if links.peers(found, name, peer):
+        _request(kernel, 0, links.encode_delete(found[name].index),
+                 links.RTM_DELLINK)
+
+
+def _check_names(name, peer):
+    if (name, peer) != _ENDS:
+        raise checks.invalid(f'veth pair {name!r}, {peer!r} is not ours')
+
+
+def _request(kernel, flags, body, kind=links.RTM_NEWLINK):
+    for _index, number, text in kernel.batch([(kind, flags, body)]):
+        raise OSError(number, text)

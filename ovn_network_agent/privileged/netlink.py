@@ -1,0 +1,273 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for routes, rules, addresses, neighbours, sysctls.
+
+Each takes a list of items, each item a list of arguments, and returns the
+failures as ``[(index, errno, text)]``; what is not in there is as wanted.
+Creating what is there and deleting what is gone is success.  Marks of
+ownership are stamped here, so that the caller can neither create an object
+that is not marked nor delete one that is not ours.
+"""
+
+import errno
+
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import wire
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+
+_CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+_REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
+
+
+@privileged.kernel.change
+def port():
+    """Port of the daemon's netlink socket, see :mod:`netlink.watch`.
+
+    :returns: int
+    """
+    with channel.kernel() as kernel:
+        return kernel.port
+
+
+# -- routes ---------------------------------------------------------------
+
+@privileged.kernel.change
+def set_routes(items):
+    """Create or change routes of our protocol.
+
+    Each is created exclusively first, which never takes anything away; only
+    where a route of ours is in the way it is replaced, in one step.
+
+    :param items: list of [table, dst, dev, via], via '' for scope link
+    """
+    indexes = {}
+
+    def encode(flags, table, dst, dev, via):
+        if dev not in indexes:
+            indexes[dev] = checks.index(dev)
+        return routes.RTM_NEWROUTE, flags, routes.encode(
+            checks.table(table), dst, indexes[dev], via,
+            ownership.ROUTE_PROTOCOL)
+
+    with channel.kernel() as kernel:
+        failures = channel.send(
+            kernel, items, lambda *item: encode(_CREATE, *item))
+        taken = [index for index, number, _text in failures
+                 if number == errno.EEXIST]
+        if not taken:
+            return failures
+        failures = [f for f in failures if f[1] != errno.EEXIST]
+        ours = _ours(kernel, {items[index][0] for index in taken})
+        change = []
+        for index in taken:
+            table, dst, dev, via = items[index]
+            there = ours.get((table, dst))
+            if there is None:
+                failures.append((index, errno.EEXIST,
+                                 f'table {table} has a route to {dst} that '
+                                 f'is not ours (not proto '
+                                 f'{ownership.ROUTE_PROTOCOL}): it stays, '
+                                 f'remove it if ours shall take its place'))
+            elif there != (dev, via or None):
+                change.append(index)
+        failures.extend(
+            (change[index], number, text)
+            for index, number, text in channel.send(
+                kernel, [items[index] for index in change],
+                lambda *item: encode(_REPLACE, *item)))
+        return failures
+
+
+def _ours(kernel, tables):
+    """(dev, via) of our routes with the default metric, by (table, dst)."""
+    return {(route.table, route.dst): (route.dev, route.via)
+            for table in tables
+            for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)
+            if route.default_metric}
+
+
+@privileged.kernel.change
+def delete_routes(items):
+    """Delete routes of our protocol; others with that destination stay.
+
+    :param items: list of [table, dst]
+    """
+    def encode(table, dst):
+        return routes.RTM_DELROUTE, 0, routes.encode_key(
+            checks.table(table), dst, ownership.ROUTE_PROTOCOL)
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.ESRCH,))
+
+
+# -- rules ----------------------------------------------------------------
+
+def _rule(priority, table, src, dst, iif, fwmark):
+    """A checked rule of ours; a rule has to select something."""
+    if src is dst is iif is fwmark is None:
+        raise checks.invalid('a rule without a selector matches everything')
+    return rules.Rule(
+        checks.priority(priority), checks.table(table),
+        None if src is None else checks.prefix(src),
+        None if dst is None else checks.prefix(dst),
+        None if iif is None else checks.device(iif),
+        None if fwmark is None else checks.fwmark(*fwmark),
+        ownership.RULE_PROTOCOL)
+
+
+@privileged.kernel.change
+def set_rules(items):
+    """Create rules of our protocol.
+
+    :param items: list of [priority, table, src, dst, iif, fwmark], None for
+        what is not selected by, fwmark as [mark, mask]
+    """
+    def encode(*item):
+        return rules.RTM_NEWRULE, _CREATE, rules.encode(_rule(*item))
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.EEXIST,))
+
+
+@privileged.kernel.change
+def delete_rules(items):
+    """Delete rules of our protocol, and equal ones that name no protocol.
+
+    The latter were made by the original program.  The kernel takes protocol
+    0 in a deletion for "any", so one is only sent when no equal rule of
+    another origin is there.
+
+    :param items: list like that of :func:`set_rules`
+    """
+    with channel.kernel() as kernel:
+        origins = {}
+        for rule in rules.read(kernel):
+            origins.setdefault(rule.what, set()).add(rule.protocol)
+
+        def encode(*item):
+            rule = _rule(*item)
+            found = origins.get(rule.what, set())
+            if found == {0}:
+                rule = rule._replace(protocol=0)
+            return rules.RTM_DELRULE, 0, rules.encode(rule)
+
+        return channel.send(kernel, items, encode, done=(errno.ENOENT,))
+
+
+# -- addresses and neighbours ---------------------------------------------
+
+@privileged.kernel.change
+def set_addresses(items):
+    """Add addresses.
+
+    :param items: list of [dev, 'address/length']
+    """
+    def encode(dev, address):
+        return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
+            checks.index(dev), checks.interface(address))
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.EEXIST,))
+
+
+@privileged.kernel.change
+def delete_addresses(items):
+    """Remove addresses, unless that would remove others too.
+
+    With a primary address the kernel removes the secondary ones of its
+    network, which may be the operator's.
+
+    :param items: list of [dev, 'address/length']
+    """
+    with channel.kernel() as kernel:
+        def encode(dev, address):
+            index = checks.index(dev)
+            body = addresses.encode(index, checks.interface(address))
+            lost = addresses.depending(addresses.read(kernel, index), address)
+            if lost and not _promotes(dev):
+                raise OSError(
+                    errno.EBUSY, f'with {address} the kernel would remove '
+                    f'{", ".join(lost)} from {dev}; remove that first, or '
+                    f'set sysctl promote_secondaries=1 for {dev}')
+            return addresses.RTM_DELADDR, 0, body
+
+        return _unless_gone(channel.send(
+            kernel, items, encode, done=(errno.EADDRNOTAVAIL,)))
+
+
+def _promotes(dev):
+    """Whether the kernel makes a secondary address primary instead."""
+    for name in ('all', dev):
+        path = f'/proc/sys/net/ipv4/conf/{name}/promote_secondaries'
+        with open(path, encoding='ascii') as opened:
+            if opened.read().strip() != '0':
+                return True
+    return False
+
+
+@privileged.kernel.change
+def set_neighbours(items):
+    """Make neighbour entries permanent, with this MAC.
+
+    :param items: list of [dev, dst, mac]
+    """
+    def encode(dev, dst, mac):
+        return neighbours.RTM_NEWNEIGH, _REPLACE, neighbours.encode(
+            checks.index(dev), checks.address(dst), checks.mac(mac))
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode)
+
+
+@privileged.kernel.change
+def delete_neighbours(items):
+    """Remove neighbour entries.
+
+    :param items: list of [dev, dst]
+    """
+    def encode(dev, dst):
+        return neighbours.RTM_DELNEIGH, 0, neighbours.encode(
+            checks.index(dev), checks.address(dst))
+
+    with channel.kernel() as kernel:
+        return _unless_gone(channel.send(
+            kernel, items, encode, done=(errno.ENOENT,)))
+
+
+def _unless_gone(failures):
+    """Without the items whose device is gone: they are gone with it."""
+    return [f for f in failures if f[1] != errno.ENODEV]
+
+
+# -- sysctls --------------------------------------------------------------
+
+@privileged.kernel.change
+def set_sysctls(items):
+    """Write network sysctls of the list in :mod:`checks`.
+
+    :param items: list of [path below /proc/sys, value]
+    """
+    failures = []
+    for position, item in enumerate(items):
+        try:
+            with open(checks.sysctl(*item), 'w', encoding='ascii') as opened:
+                opened.write(item[1])
+        except OSError as error:
+            failures.append((position, error.errno, error.strerror))
+    return failures

@@ -1,0 +1,206 @@
+#!/bin/bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# Shell library of tools/test, tools/quickstart and .ci/run: checks, system
+# packages, the virtual environment.  Source it; it changes to the root of
+# the source tree.
+#
+#   . "$(dirname "$0")/lib.sh"
+#   need_root "the lab makes network namespaces"
+#   need_packages functional lab
+#   need_venv                       # then "$PY" is its interpreter
+#   step "Building" make -j2        # progress, the log only if it fails
+#
+# Environment: PYTHON      interpreter to make the virtual environment with
+#              CONSTRAINTS pip constraints file (upper-constraints.txt)
+#              SKIP_APT=1  take the system packages as they are
+
+set -u -o pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT" || exit 1
+VENV=$ROOT/.venv
+PY=$VENV/bin/python
+LOGS=$ROOT/build/log
+MIN_PYTHON=3.11
+# How often a step that does not write to a terminal says it is alive.
+HEARTBEAT=15
+
+say() { printf '== %s\n' "$*"; }
+warn() { printf '!! %s\n' "$*" >&2; }
+die() { printf '!! %s\n' "$@" >&2; exit 1; }
+
+# step TITLE COMMAND...: run it quietly, with the seconds counted on the
+# screen; the end of its output is shown if it fails.
+step() {
+    local title=$1 log start next status=0
+    shift
+    mkdir -p "$LOGS"
+    log=$LOGS/$(tr -cs 'A-Za-z0-9\n' - <<<"$title").log
+    start=$SECONDS next=$HEARTBEAT
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    # A command in the background does not see Ctrl-C.
+    trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
+    [ -t 1 ] || say "$title ..."
+    while kill -0 "$pid" 2>/dev/null; do
+        if [ -t 1 ]; then
+            printf '\r== %s ... %d s ' "$title" $((SECONDS - start))
+        elif [ $((SECONDS - start)) -ge "$next" ]; then
+            say "$title ... $((SECONDS - start)) s"
+            next=$((next + HEARTBEAT))
+        fi
+        sleep 0.2
+    done
+    wait "$pid" || status=$?
+    trap - INT TERM
+    [ ! -t 1 ] || printf '\r'
+    if [ "$status" -eq 0 ]; then
+        say "$title: done in $((SECONDS - start)) s "
+    else
+        warn "$title: failed with status $status; the end of $log:"
+        tail -n 40 "$log" >&2
+    fi
+    return "$status"
+}
+
+# need_root WHY
+need_root() {
+    [ "$(id -u)" -eq 0 ] || die "This has to be run as root: $*."
+}
+
+# packages PROFILE...: names from bindep.txt that have one of these profiles;
+# without arguments those that have none.
+packages() {
+    awk -v wanted=" $* " '
+        /^[[:space:]]*(#|$)/ { next }
+        {
+            name = $1
+            gsub(/.*\[|\].*/, "")
+            n = split($0, words)
+            profiles = 0; hit = 0
+            for (i = 1; i <= n; i++)
+                if (words[i] !~ /^platform:/) {
+                    profiles++
+                    if (index(wanted, " " words[i] " ")) hit = 1
+                }
+            if (hit || (wanted == "  " && !profiles)) print name
+        }' bindep.txt | sort -u
+}
+
+# need_packages PROFILE...: install what is missing of the system packages.
+need_packages() {
+    local name missing=()
+    [ "${SKIP_APT:-}" != 1 ] || return 0
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null
+    then
+        die "This is not Debian or one of its kind: there is no apt-get." \
+            "Install what bindep.txt lists by other means, then set SKIP_APT=1."
+    fi
+    for name in $(packages "$@"); do
+        dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null |
+            grep -qx installed || missing+=("$name")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    say "System packages that are missing: ${missing[*]}"
+    [ "$(id -u)" -eq 0 ] || die "Run this as root, or first, as root:" \
+        "apt-get update && apt-get install -y --no-install-recommends \\" \
+        "    ${missing[*]}"
+    _without_services _install "${missing[@]}" || exit 1
+}
+
+_install() {
+    local apt=(apt-get -o DPkg::Lock::Timeout=300)
+    export DEBIAN_FRONTEND=noninteractive
+    step "Updating the package lists" "${apt[@]}" update || return
+    step "Installing ${#} system packages" \
+        "${apt[@]}" install -y --no-install-recommends "$@"
+}
+
+# Debian starts what it installs.  A test machine must not get a switch, a
+# routing daemon and databases running because their programs are needed.
+_without_services() {
+    local policy=/usr/sbin/policy-rc.d status=0
+    if [ -e "$policy" ]; then
+        "$@"
+        return
+    fi
+    # shellcheck disable=SC2064
+    trap "rm -f $policy" EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" || return
+    "$@" || status=$?
+    rm -f "$policy"
+    trap - EXIT
+    return "$status"
+}
+
+# need_venv: make .venv, or bring it up to date; nothing is fetched when the
+# requirements did not change.
+need_venv() {
+    local python=${PYTHON:-python3}
+    command -v "$python" >/dev/null || die "There is no $python." \
+        "Install Python $MIN_PYTHON or newer, or name one: PYTHON=..."
+    "$python" - "$MIN_PYTHON" <<'PY' || exit 1
+import sys
+wanted = sys.argv[1]
+if sys.version_info < tuple(int(part) for part in wanted.split('.')):
+    sys.exit('!! %s is Python %s; %s or newer is needed. Name another one: '
+             'PYTHON=...' % (sys.executable, sys.version.split()[0], wanted))
+PY
+    # Two tools may be started at the same time.
+    mkdir -p build
+    exec 9>build/venv.lock
+    flock 9
+    _venv "$python" || exit 1
+    exec 9>&-
+}
+
+_venv() {
+    local deps project version
+    version=$("$1" -c 'import sys; print(sys.version)')
+    deps=$( (echo "$version"; cat requirements.txt test-requirements.txt \
+        doc/requirements.txt; [ -z "${CONSTRAINTS:-}" ] ||
+        cat "$CONSTRAINTS") | sha256sum)
+    project=$(cat setup.cfg setup.py pyproject.toml | sha256sum)
+    # A tree that was moved has an environment that points elsewhere.
+    if ! "$PY" -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' \
+            "$VENV" 2>/dev/null || [ ! -x "$VENV/bin/pip" ]; then
+        rm -rf "$VENV"
+        step "Making the virtual environment" "$1" -m venv "$VENV" || return
+    fi
+    if [ "$(cat "$VENV/.deps" 2>/dev/null)" != "$deps" ]; then
+        step "Installing the Python packages" \
+            "$PY" -m pip install --disable-pip-version-check \
+            ${CONSTRAINTS:+-c "$CONSTRAINTS"} -r requirements.txt \
+            -r test-requirements.txt -r doc/requirements.txt \
+            'setuptools>=77' wheel || return
+        echo "$deps" >"$VENV/.deps"
+        rm -f "$VENV/.project"
+    fi
+    if [ "$(cat "$VENV/.project" 2>/dev/null)" != "$project" ]; then
+        _version
+        step "Installing this package" \
+            "$PY" -m pip install --disable-pip-version-check --no-deps \
+            --no-build-isolation --no-index -e . || return
+        echo "$project" >"$VENV/.project"
+    fi
+}
+
+# pbr takes the version from git, which is not there in a tarball and refuses
+# a tree that belongs to somebody else.
+_version() {
+    if [ -z "${PBR_VERSION:-}" ] && [ ! -e PKG-INFO ] &&
+            ! git rev-parse HEAD >/dev/null 2>&1; then
+        export PBR_VERSION=0.0.1
+    fi
+}

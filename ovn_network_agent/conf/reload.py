@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Taking in changed files (SIGHUP), all of it or nothing."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import validate
+
+
+def reload(conf):
+    """Apply what can change without a restart.
+
+    oslo.config takes over whatever the files say and complains when a bad
+    value is used, which would be in the middle of a pass.  So the files are
+    read on the side first, and looked at as at a start.
+
+    :param conf: a ConfigOpts that :func:`opts.load` filled
+    :raises validate.ConfigError: when the files cannot be used; the values
+        stay as they were
+    """
+    aside = cfg.ConfigOpts()
+    opts.register(aside)
+    try:
+        aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
+              default_config_files=conf.config_file,
+              default_config_dirs=conf.config_dir)
+        validate.check(aside)
+        conf.mutate_config_files()
+    except cfg.Error as error:
+        raise validate.ConfigError([str(error)]) from error

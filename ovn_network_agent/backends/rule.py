@@ -35,18 +35,20 @@ class RuleBackend(base.Backend):
     kinds = (resources.Rule,)
 
     def read(self, known):
-        found = {}
+        ours = {}
+        others = {}
         for rule in kernel.reading('rules', rules.read_all):
             resource = resources.Rule(*rule.what)
-            # A wanted rule that somebody else made counts as present; the
-            # root side does not delete it.
+            # Of two that differ in the table the first one decides where
+            # packets go, so it is the one to look at.
             if (rule.protocol == ownership.RULE_PROTOCOL
-                    or rule.protocol == 0 and self._original(rule)
-                    or resource.ref in known):
-                # Of two that differ in the table the first one decides
-                # where packets go, so it is the one to look at.
-                found.setdefault(resource.key, resource)
-        return list(found.values())
+                    or rule.protocol == 0 and self._original(rule)):
+                ours.setdefault(resource.key, resource)
+            elif resource.ref in known:
+                # A wanted rule that somebody else made counts as present;
+                # the root side never deletes it.
+                others.setdefault(resource.key, resource)
+        return list((others | ours).values())
 
     def _original(self, rule):
         """Whether the original program makes rules of this shape."""

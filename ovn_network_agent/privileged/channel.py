@@ -45,6 +45,15 @@ def kernel():
             raise
 
 
+def close():
+    """Close the socket; the next use opens one, in the namespace of then."""
+    global _connection
+    with _lock:
+        if _connection is not None:
+            _connection.close()
+            _connection = None
+
+
 def send(connected, items, encode, done=()):
     """Encode and send items; a bad one costs only itself.
 

@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tests against the real kernel, each in a network namespace of its own.
+
+The thread that runs the test moves into a new namespace and back; the
+namespace and all that is in it are gone when its last socket is closed.
+The entry points run in this process, without a daemon, except in
+test_privileges.
+"""
+
+import ctypes
+import json
+import os
+import subprocess
+import unittest
+
+from oslo_config import cfg
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.conf import opts
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
+
+CLONE_NEWNET = 0x40000000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result):
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'makes network namespaces: needs root')
+class KernelTestCase(unittest.TestCase):
+    """In a new namespace with lo up and ``br-ex``, one end of a veth."""
+
+    def setUp(self):
+        super().setUp()
+        home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
+        self.addCleanup(os.close, home)
+        _check(_libc.unshare(CLONE_NEWNET))
+        self.addCleanup(lambda: _check(_libc.setns(home, CLONE_NEWNET)))
+        self.addCleanup(channel.close)
+        privileged.kernel.set_client_mode(False)
+        self.addCleanup(privileged.kernel.set_client_mode, True)
+        self.ip('link set lo up')
+        self.ip('link add br-ex type veth peer name br-ex-peer')
+        self.conf = self.configure()
+
+    def configure(self, vrf_name='', **fip_route):
+        """A configuration with the defaults but for these values."""
+        conf = cfg.ConfigOpts()
+        opts.register(conf)
+        conf([], default_config_files=[], default_config_dirs=[])
+        conf.set_override('vrf_name', vrf_name, 'frr')
+        for name, value in fip_route.items():
+            conf.set_override(name, value, 'fip_route')
+        return conf
+
+    def bridge_up(self):
+        """Bring br-ex up with an address, so that routes can use it."""
+        self.ip('link set br-ex up')
+        self.ip('link set br-ex-peer up')
+        self.ip('address add 169.254.169.254/32 dev br-ex')
+
+    def ip(self, command):
+        """Run ip(8), as the operator would.
+
+        :returns: its output
+        """
+        return subprocess.run(
+            ['ip', *command.split()], check=True, capture_output=True,
+            text=True).stdout
+
+    def shown(self, command):
+        """What ip(8) shows, parsed."""
+        return json.loads(self.ip('-j ' + command) or '[]')
+
+    def routes(self, table='main'):
+        """{dst: protocol} of the IPv4 routes of a table."""
+        return {route['dst']: route['protocol'] for route in
+                self.shown(f'-d -N route show table {table}')}
+
+    def sysctl(self, path):
+        """Value of a sysctl of this namespace."""
+        with open('/proc/sys/' + path) as opened:
+            return opened.read().strip()
+
+    def create(self, backend, *resources):
+        """Create resources and expect success.
+
+        :returns: what the backend reads afterwards
+        """
+        return self.change(backend, create=resources)
+
+    def change(self, backend, **delta):
+        """Apply a delta and expect success; returns what is read then."""
+        delta = base.Delta(**delta)
+        self.assertEqual({}, backend.apply(delta))
+        known = [*delta.create, *delta.delete,
+                 *(new for _old, new in delta.update)]
+        return backend.read(frozenset(r.ref for r in known))

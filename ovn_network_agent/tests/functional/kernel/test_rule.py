@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend rule on the real kernel."""
+
+import subprocess
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import rule
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.kernel import base
+
+LEAK = resources.Rule(2000, 200, src='198.51.100.0/24')
+INGRESS = resources.Rule(1999, 254, iif='veth-default')
+ROUTE = resources.Rule(1000, 100, dst='198.51.100.10/32')
+MARKS = (resources.Rule(150, 254, fwmark=(0x100, 0x100)),
+         resources.Rule(151, 201, fwmark=(0x200, 0x200)))
+ALL = (LEAK, INGRESS, ROUTE, *MARKS)
+
+
+class RuleTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.configure(route_table_id=100)
+        self.backend = rule.RuleBackend(self.conf)
+
+    def rules(self):
+        """Rules but the kernel's three, as ip(8) prints them."""
+        return [line.split('\t')[0] + line.split('\t')[1]
+                for line in self.ip('-N rule show').splitlines()
+                if line.split(':')[0] not in ('0', '32766', '32767')]
+
+    def test_all_shapes_are_created_with_our_protocol(self):
+        self.assertCountEqual(ALL, self.create(self.backend, *ALL))
+        self.assertCountEqual(
+            ['150:from all fwmark 0x100/0x100 lookup 254 proto 44',
+             '151:from all fwmark 0x200/0x200 lookup 201 proto 44',
+             '1000:from all to 198.51.100.10 lookup 100 proto 44',
+             '1999:from all iif veth-default [detached] lookup 254 proto 44',
+             '2000:from 198.51.100.0/24 lookup 200 proto 44'],
+            self.rules())
+
+    def test_twice_makes_no_duplicates_and_deleting_twice_is_success(self):
+        self.create(self.backend, *ALL)
+        self.create(self.backend, *ALL)
+        self.assertEqual(5, len(self.rules()))
+        self.assertEqual([], self.change(self.backend, delete=ALL))
+        self.assertEqual([], self.change(self.backend, delete=ALL))
+        self.assertEqual([], self.rules())
+
+    def test_ours_are_recognised_after_a_restart(self):
+        self.create(self.backend, *ALL)
+        self.assertCountEqual(
+            ALL, rule.RuleBackend(self.conf).read(frozenset()))
+
+    def _original(self):
+        """The rules as the original program leaves them: protocol 0."""
+        for text in ('pref 2000 from 198.51.100.0/24 table 200',
+                     'pref 1999 iif veth-default table 254',
+                     'pref 1000 to 198.51.100.10 table 100',
+                     'pref 150 fwmark 0x100/0x100 table 254',
+                     'pref 151 fwmark 0x200/0x200 table 201'):
+            self.ip(f'rule add {text} protocol 0')
+
+    def test_rules_of_the_original_are_adopted(self):
+        self._original()
+        self.assertCountEqual(ALL, self.backend.read(frozenset()))
+        self.assertEqual([], self.change(self.backend, delete=ALL))
+        self.assertEqual([], self.rules())
+
+    def test_ours_and_the_originals_go_one_after_the_other(self):
+        self._original()
+        self.create(self.backend, *ALL)
+        self.assertCountEqual(ALL, self.change(self.backend, delete=ALL))
+        self.assertEqual([], self.change(self.backend, delete=ALL))
+        self.assertEqual([], self.rules())
+
+    def test_look_alikes_survive(self):
+        foreign = [
+            # ours in all but the origin
+            'pref 2000 from 198.51.100.0/24 table 200 protocol 4',
+            # no origin, but not our shape
+            'pref 2000 from 198.51.100.0/24 table 201 protocol 0',
+            'pref 2001 from 198.51.100.0/24 table 200 protocol 0',
+            'pref 2000 from 198.51.100.0/24 iif lo table 200 protocol 0',
+            'pref 2000 from 198.51.100.0/24 ipproto tcp table 200 '
+            'protocol 0',
+            'pref 1000 to 198.51.100.0/24 table 100 protocol 0',
+            'pref 150 fwmark 0x100/0x300 table 254 protocol 0',
+            'not pref 2000 from 198.51.100.0/24 table 200 protocol 0']
+        for text in foreign:
+            self.ip('rule add ' + text)
+        before = self.rules()
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.change(self.backend, delete=ALL)
+        self.assertEqual(before, self.rules())
+
+    def test_an_equal_rule_of_the_operator_counts_as_present(self):
+        self.ip('rule add pref 2000 from 198.51.100.0/24 table 200 '
+                'protocol 4')
+        self.assertEqual([LEAK], self.create(self.backend, LEAK))
+        self.change(self.backend, delete=(LEAK,))
+        self.assertEqual(
+            ['2000:from 198.51.100.0/24 lookup 200 proto 4'], self.rules())
+
+    def test_ours_beside_an_equal_one_of_the_operator(self):
+        self.create(self.backend, LEAK)
+        self.ip('rule add pref 2000 from 198.51.100.0/24 table 202 '
+                'protocol 4')
+        self.assertEqual([LEAK], self.backend.read(frozenset([LEAK.ref])))
+        self.change(self.backend, delete=(LEAK,))
+        self.assertEqual(
+            ['2000:from 198.51.100.0/24 lookup 202 proto 4'], self.rules())
+
+    def test_update_changes_the_table(self):
+        self.create(self.backend, LEAK)
+        new = resources.Rule(2000, 222, src=LEAK.src)
+        self.assertEqual([new], self.change(
+            self.backend, update=((LEAK, new),)))
+        self.assertEqual(
+            ['2000:from 198.51.100.0/24 lookup 222 proto 44'], self.rules())
+
+    def test_a_leftover_of_an_update_is_seen(self):
+        self.create(self.backend, LEAK)
+        new = resources.Rule(2000, 222, src=LEAK.src)
+        self.create(self.backend, new)
+        self.assertEqual([LEAK], self.backend.read(frozenset([new.ref])))
+        self.assertEqual([new], self.change(
+            self.backend, update=((LEAK, new),)))
+
+    def test_ipv6(self):
+        wanted = resources.Rule(2000, 200, src='2001:db8::/32')
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+        shown, = (r for r in self.shown('-6 rule show pref 2000'))
+        self.assertEqual('2001:db8::', shown['src'])
+        self.assertEqual([], self.change(self.backend, delete=(wanted,)))
+
+    def test_a_bad_item_costs_only_itself(self):
+        bad = (resources.Rule(0, 200, src='198.51.100.0/24'),
+               resources.Rule(32766, 200, src='198.51.100.0/24'),
+               resources.Rule(2000, 255, src='198.51.101.0/24'),
+               resources.Rule(2000, 200),
+               resources.Rule(2000, 200, fwmark=(1, 0)),
+               resources.Rule(2000, 200, src='198.51.100.1/24'),
+               resources.Rule(2000, 200, iif='a-name-of-16-byt'))
+        failed = self.backend.apply(backends.Delta(create=(*bad, LEAK)))
+        self.assertCountEqual([r.ref for r in bad], failed)
+        self.assertEqual(1, len(self.rules()))
+
+    def test_the_kernels_rules_cannot_be_deleted(self):
+        failed = self.backend.apply(backends.Delta(delete=(
+            resources.Rule(32766, 254), resources.Rule(32767, 253))))
+        self.assertEqual(2, len(failed))
+        self.assertIn('32766', subprocess.getoutput('ip rule show'))

@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# devstack plugin: installs FRR and the agent on a node with OVN, and runs the
+# agent as devstack@ovn-network-agent.
+
+FRR_CONF=/etc/frr/frr.conf
+
+function install_ovn_network_agent {
+    install_package frr
+    setup_develop "$OVN_NETWORK_AGENT_DIR"
+}
+
+# The operator's part: VRF, BGP instance and its outbound filter.  The agent
+# never makes any of these.
+function configure_ovn_network_agent_frr {
+    local instance="router bgp $OVN_NETWORK_AGENT_ASN"
+    if [[ -n "$OVN_NETWORK_AGENT_VRF" ]]; then
+        if ! ip link show "$OVN_NETWORK_AGENT_VRF" >/dev/null 2>&1; then
+            # Cloud images keep the module in linux-modules-extra.
+            sudo modprobe vrf || install_package "linux-modules-extra-$(uname -r)"
+            sudo ip link add "$OVN_NETWORK_AGENT_VRF" type vrf \
+                table "$OVN_NETWORK_AGENT_VRF_TABLE"
+        fi
+        sudo ip link set "$OVN_NETWORK_AGENT_VRF" up
+        instance+=" vrf $OVN_NETWORK_AGENT_VRF"
+    fi
+    sudo sed -i 's/^bgpd=no/bgpd=yes/' /etc/frr/daemons
+    {
+        echo "frr defaults datacenter"
+        echo "$instance"
+        echo " no bgp ebgp-requires-policy"
+        if [[ -n "$OVN_NETWORK_AGENT_PEER" ]]; then
+            echo " neighbor $OVN_NETWORK_AGENT_PEER remote-as $OVN_NETWORK_AGENT_PEER_ASN"
+        fi
+        echo " address-family ipv4 unicast"
+        echo "  redistribute static"
+        if [[ -n "$OVN_NETWORK_AGENT_PEER" ]]; then
+            echo "  neighbor $OVN_NETWORK_AGENT_PEER prefix-list ANNOUNCED-NETWORKS out"
+        fi
+        echo " exit-address-family"
+    } | sudo tee "$FRR_CONF" >/dev/null
+    sudo systemctl restart frr
+}
+
+function configure_ovn_network_agent {
+    sudo install -d -o "$STACK_USER" "$OVN_NETWORK_AGENT_CONF_DIR"
+    # The sample is commented out throughout, so these are all that is set.
+    cp "$OVN_NETWORK_AGENT_DIR/etc/ovn-network-agent/ovn-network-agent.conf.sample" \
+        "$OVN_NETWORK_AGENT_CONF"
+    iniset "$OVN_NETWORK_AGENT_CONF" DEFAULT debug "$ENABLE_DEBUG_LOG_LEVEL"
+    iniset "$OVN_NETWORK_AGENT_CONF" DEFAULT bridge_dev "$PUBLIC_BRIDGE"
+    iniset "$OVN_NETWORK_AGENT_CONF" ovn ovn_nb_remote "$OVN_NB_REMOTE"
+    iniset "$OVN_NETWORK_AGENT_CONF" ovn ovn_sb_remote "$OVN_SB_REMOTE"
+    if is_service_enabled tls-proxy; then
+        iniset "$OVN_NETWORK_AGENT_CONF" ovn ovn_ssl_ca "$INT_CA_DIR/ca-chain.pem"
+        iniset "$OVN_NETWORK_AGENT_CONF" ovn ovn_ssl_cert "$INT_CA_DIR/$DEVSTACK_CERT_NAME.crt"
+        iniset "$OVN_NETWORK_AGENT_CONF" ovn ovn_ssl_key "$INT_CA_DIR/private/$DEVSTACK_CERT_NAME.key"
+    fi
+    iniset "$OVN_NETWORK_AGENT_CONF" frr vrf_name "$OVN_NETWORK_AGENT_VRF"
+}
+
+function start_ovn_network_agent {
+    local unit=devstack@ovn-network-agent.service
+    write_user_unit_file "$unit" \
+        "$OVN_NETWORK_AGENT_BIN --config-file $OVN_NETWORK_AGENT_CONF" "" root
+    # As in contrib/systemd: the privileged daemons outlive SIGTERM, and a
+    # reload changes options without a restart.
+    iniset -sudo "$SYSTEMD_DIR/$unit" Service KillMode mixed
+    iniset -sudo "$SYSTEMD_DIR/$unit" Service TimeoutStopSec 120
+    iniset -sudo "$SYSTEMD_DIR/$unit" Service ExecReload '/bin/kill -HUP $MAINPID'
+    $SYSTEMCTL daemon-reload
+    start_service "$unit"
+}
+
+if is_service_enabled ovn-network-agent; then
+    case "$1 ${2:-}" in
+    "stack install")
+        install_ovn_network_agent
+        ;;
+    "stack post-config")
+        configure_ovn_network_agent_frr
+        configure_ovn_network_agent
+        ;;
+    "stack extra")
+        start_ovn_network_agent
+        ;;
+    "unstack ")
+        stop_service devstack@ovn-network-agent.service
+        ;;
+    "clean ")
+        sudo rm -rf "$OVN_NETWORK_AGENT_CONF_DIR"
+        ;;
+    esac
+fi

@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What must not be imported where: the architecture, checked."""
+
+import ast
+import os
+import subprocess
+import sys
+
+from oslotest import base
+
+import ovn_network_agent
+
+PACKAGE = 'ovn_network_agent'
+TOP = os.path.dirname(ovn_network_agent.__file__)
+
+# No I/O: their results follow from their arguments alone.
+PURE = ('resources', 'model', 'ownership', 'desired', 'delta', 'drivers',
+        'backends.base', 'ovn.snapshot', 'ovn.index', 'ovn.rows')
+# Of the conf package the pure ones take lists of option declarations.
+DECLARATIONS = 'conf.'
+HARMLESS = {'abc', 'collections', 'dataclasses', 'enum', 'functools',
+            'ipaddress', 'itertools', 'operator', 're', 'typing'}
+
+
+def modules(below=''):
+    """(dotted name below the package, path) of its modules, not tests."""
+    for folder, folders, files in os.walk(os.path.join(TOP, below)):
+        folders[:] = [f for f in folders if f not in ('tests', '__pycache__')]
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith('.py'):
+                relative = os.path.relpath(path, TOP)[:-len('.py')]
+                yield relative.replace(os.sep, '.').removesuffix(
+                    '.__init__'), path
+
+
+def imported(path):
+    """Dotted names that a file imports anywhere, functions included."""
+    with open(path) as source:
+        tree = ast.parse(source.read(), path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise AssertionError('%s: relative import' % path)
+            # What is imported from a package may be a module or not.
+            yield from ('%s.%s' % (node.module, alias.name)
+                        for alias in node.names)
+
+
+class PureTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.paths = dict(modules())
+
+    def pure_modules(self):
+        """The pure ones that are there, packages with all they contain."""
+        for name in self.paths:
+            if any(name == pure or name.startswith(pure + '.')
+                   for pure in PURE):
+                yield name
+
+    def own(self, name):
+        """The module of ours that an imported name lies in, or None."""
+        name = name.removeprefix(PACKAGE).lstrip('.')
+        while name and name not in self.paths:
+            name = name.rpartition('.')[0]
+        return name
+
+    def test_all_are_found(self):
+        found = set(self.pure_modules())
+        for name in PURE:
+            self.assertIn(name, found)
+
+    def test_they_import_nothing_that_does_io(self):
+        seen = set()
+        waiting = list(self.pure_modules())
+        while waiting:
+            name = waiting.pop()
+            if name in seen or name.startswith(DECLARATIONS):
+                continue
+            seen.add(name)
+            for target in imported(self.paths[name]):
+                if target.split('.')[0] == PACKAGE:
+                    waiting.append(self.own(target) or '')
+                    self.assertTrue(waiting[-1], (name, target))
+                else:
+                    self.assertIn(target.split('.')[0], HARMLESS,
+                                  '%s imports %s' % (name, target))
+
+    def test_nothing_comes_in_at_run_time_either(self):
+        names = sorted('%s.%s' % (PACKAGE, name)
+                       for name in self.pure_modules())
+        code = ('import sys; from oslo_config import cfg; '
+                'before = set(sys.modules)\n' +
+                ''.join('import %s\n' % name for name in names) +
+                'print(*set(sys.modules) - before)')
+        found = subprocess.run(
+            [sys.executable, '-c', code], check=True, text=True,
+            capture_output=True, cwd=os.path.dirname(TOP)).stdout.split()
+        self.assertIn(names[0], found)
+        for name in found:
+            self.assertNotIn(name.split('.')[0], {
+                'eventlet', 'oslo_privsep', 'ovs', 'ovsdbapp', 'pyroute2',
+                'selectors', 'socket', 'subprocess', '_socket'})
+
+
+class PackageTest(base.BaseTestCase):
+
+    def test_eventlet_is_not_used(self):
+        # OpenStack retires it; its patched threads and ours do not mix.
+        for name, path in modules():
+            for target in imported(path):
+                self.assertNotIn(target.split('.')[0],
+                                 {'eventlet', 'greenlet'}, name)
+
+    def test_only_the_privileged_side_starts_programs(self):
+        for name, path in modules():
+            if name.split('.')[0] != 'privileged':
+                for target in imported(path):
+                    self.assertNotIn(target.split('.')[0], {'subprocess'},
+                                     name)

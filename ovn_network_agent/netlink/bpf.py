@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A socket filter that drops route notifications nobody here needs.
+
+A full BGP table is a million notifications that would wake the agent for
+nothing and overflow its buffer.  Classic BPF: linux/filter.h.  It loads in
+network byte order, while netlink headers are in that of the host.
+"""
+
+import ctypes
+import socket
+import struct
+import sys
+
+from ovn_network_agent.netlink import wire
+
+SO_ATTACH_FILTER = 26
+
+_LD_HALF = 0x28  # BPF_LD | BPF_H | BPF_ABS
+_LD_BYTE = 0x30  # BPF_LD | BPF_B | BPF_ABS
+_JUMP_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_JUMP_SET = 0x45  # BPF_JMP | BPF_JSET | BPF_K
+_RETURN = 0x06  # BPF_RET | BPF_K
+_ALL = 0xffffffff
+
+# Offsets in the datagram, which has one notification each.
+_TYPE = 4
+_FLAGS = 6
+_PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
+
+
+def _half(number):
+    """A 16-bit number of the host as BPF loads it."""
+    return int.from_bytes(number.to_bytes(2, sys.byteorder))
+
+
+def route_filter(new, delete, protocol):
+    """Program that passes all but uninteresting route notifications.
+
+    Passed are deletions of a route of the protocol and replacements by a
+    route of another one.
+
+    :param new: RTM_NEWROUTE
+    :param delete: RTM_DELROUTE
+    :param protocol: rtm_protocol of our routes
+    :returns: list of (code, jump if true, jump if false, operand)
+    """
+    return [
+        (_LD_HALF, 0, 0, _TYPE),
+        (_JUMP_EQUAL, 0, 2, _half(delete)),
+        (_LD_BYTE, 0, 0, _PROTOCOL),
+        (_JUMP_EQUAL, 5, 6, protocol),
+        (_JUMP_EQUAL, 0, 4, _half(new)),
+        (_LD_HALF, 0, 0, _FLAGS),
+        (_JUMP_SET, 0, 3, _half(wire.NLM_F_REPLACE)),
+        (_LD_BYTE, 0, 0, _PROTOCOL),
+        (_JUMP_EQUAL, 1, 0, protocol),
+        (_RETURN, 0, 0, _ALL),
+        (_RETURN, 0, 0, 0),
+    ]
+
+
+def attach(sock, program):
+    """Attach a program to a socket.
+
+    :param program: what :func:`route_filter` returns
+    :raises OSError: when the kernel does not accept it
+    """
+    code = ctypes.create_string_buffer(
+        b''.join(struct.pack('=HBBI', *step) for step in program))
+    # struct sock_fprog: number of instructions, pointer to them.
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack(
+        'HP', len(program), ctypes.addressof(code)))

@@ -1,0 +1,265 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backends link, sysctl, address and neighbour on the real kernel.
+
+VethPair needs a VRF and is tested in the lab tier.
+"""
+
+from ovn_network_agent.backends import address
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import link
+from ovn_network_agent.backends import neighbour
+from ovn_network_agent.backends import sysctl
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.kernel import base
+
+
+class LinkTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = link.LinkBackend(self.conf)
+
+    def test_bridge_is_brought_up(self):
+        wanted = resources.LinkUp('br-ex')
+        self.assertEqual([], self.backend.read(frozenset([wanted.ref])))
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+
+    def test_absent_device_is_a_failure_of_its_own(self):
+        absent, there = resources.LinkUp('absent'), resources.LinkUp('br-ex')
+        failed = self.backend.apply(backends.Delta(create=(absent, there)))
+        self.assertEqual([absent.ref], list(failed))
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+
+    def test_check_of_a_complete_node(self):
+        self.assertEqual([], self.backend.check())
+
+    def test_check_names_option_value_and_remedy(self):
+        self.ip('link del br-ex')
+        message, = self.backend.check()
+        for text in ('[DEFAULT] bridge_dev = br-ex', 'no such device',
+                     'ovs-vsctl add-br br-ex'):
+            self.assertIn(text, message)
+
+    def test_check_of_the_vrf(self):
+        message, = link.LinkBackend(self.configure('vrf-provider')).check()
+        self.assertIn('[frr] vrf_name = vrf-provider', message)
+        self.assertIn('type vrf', message)
+        message, = link.LinkBackend(self.configure('lo')).check()
+        self.assertIn('is no VRF', message)
+
+    def test_pair_needs_its_vrf(self):
+        pair = resources.VethPair('veth-default', 'veth-provider', 'lo')
+        failed = self.backend.apply(backends.Delta(create=(pair,)))
+        self.assertIn('VRF lo does not exist', failed[pair.ref])
+        self.assertNotIn('veth-default', self.ip('link show'))
+
+    def test_other_names_are_refused(self):
+        pair = resources.VethPair('br-ex', 'br-ex-peer', 'vrf')
+        failed = self.backend.apply(backends.Delta(delete=(pair,)))
+        self.assertIn('is not ours', failed[pair.ref])
+        self.assertIn('br-ex', self.ip('link show'))
+
+    def test_a_device_with_our_name_that_is_no_pair_survives(self):
+        self.ip('link add veth-default type veth peer name other')
+        pair = resources.VethPair('veth-default', 'veth-provider', 'vrf')
+        self.assertEqual([], self.backend.read(frozenset([pair.ref])))
+        self.assertEqual([], self.change(self.backend, delete=(pair,)))
+        self.assertIn('veth-default', self.ip('link show'))
+
+    def test_pair_of_the_operator_is_deleted_once(self):
+        self.ip('link add veth-default type veth peer name veth-provider')
+        pair, = self.backend.read(frozenset())
+        # Without its VRF, and down: not as wanted.
+        self.assertEqual('', pair.vrf)
+        self.assertEqual([], self.change(self.backend, delete=(pair,)))
+        self.assertEqual([], self.change(self.backend, delete=(pair,)))
+        self.assertNotIn('veth-default', self.ip('link show'))
+
+
+class SysctlTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = sysctl.SysctlBackend(self.conf)
+
+    def test_all_that_drivers_set(self):
+        wanted = [resources.Sysctl(path, value) for path, value in (
+            ('net/ipv4/conf/br-ex/proxy_arp', '1'),
+            ('net/ipv4/conf/br-ex/forwarding', '1'),
+            ('net/ipv4/conf/br-ex/accept_local', '1'),
+            ('net/ipv4/conf/br-ex/rp_filter', '2'),
+            ('net/ipv4/neigh/br-ex/proxy_delay', '0'),
+            ('net/ipv4/ip_forward', '1'))]
+        self.assertCountEqual(wanted, self.create(self.backend, *wanted))
+        for resource in wanted:
+            self.assertEqual(resource.value, self.sysctl(resource.path))
+
+    def test_device_with_a_dot(self):
+        self.ip('link add v.10 type veth peer name v.11')
+        wanted = resources.Sysctl('net/ipv4/conf/v.10/proxy_arp', '1')
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+
+    def test_change_behind_our_back_is_seen(self):
+        wanted = resources.Sysctl('net/ipv4/conf/br-ex/proxy_arp', '1')
+        self.create(self.backend, wanted)
+        with open('/proc/sys/' + wanted.path, 'w') as opened:
+            opened.write('0')
+        found, = self.backend.read(frozenset([wanted.ref]))
+        self.assertEqual('0', found.value)
+
+    def test_only_the_paths_and_values_of_the_list(self):
+        bad = [resources.Sysctl(path, value) for path, value in (
+            ('kernel/core_pattern', '1'),
+            ('net/ipv4/conf/../../../kernel/panic', '1'),
+            ('net/ipv4/conf/../proxy_arp', '1'),
+            ('net/ipv4/conf/br-ex/proxy_arp\n', '1'),
+            ('net/ipv4/conf/br-ex/send_redirects', '1'),
+            ('net/ipv4/conf/br-ex/proxy_arp', '|/bin/sh'),
+            ('net/ipv4/conf/absent/proxy_arp', '1'))]
+        for resource in bad:
+            failed = self.backend.apply(backends.Delta(create=(resource,)))
+            self.assertEqual([resource.ref], list(failed))
+        self.assertEqual('0', self.sysctl('net/ipv4/conf/br-ex/proxy_arp'))
+
+
+class AddressTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = address.AddressBackend(self.conf)
+
+    def addresses(self):
+        return [f'{address["local"]}/{address["prefixlen"]}'
+                for device in self.shown('-4 address show dev br-ex')
+                for address in device.get('addr_info', [])]
+
+    def test_twice_each(self):
+        wanted = resources.Address('br-ex', '169.254.0.1/30')
+        for _repeat in range(2):
+            self.assertEqual([wanted], self.create(self.backend, wanted))
+        self.assertEqual(['169.254.0.1/30'], self.addresses())
+        for _repeat in range(2):
+            self.assertEqual([], self.change(self.backend, delete=(wanted,)))
+        self.assertEqual([], self.addresses())
+
+    def test_ipv6(self):
+        wanted = resources.Address('br-ex', '2001:db8::1/64')
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+        self.assertEqual([], self.change(self.backend, delete=(wanted,)))
+
+    def test_foreign_addresses_are_not_ours(self):
+        self.ip('address add 203.0.113.1/24 dev br-ex')
+        self.ip('address add 169.254.0.1/30 dev br-ex-peer')
+        self.ip('address add 169.254.0.1/24 dev br-ex')
+        wanted = resources.Address('br-ex', '169.254.0.1/30')
+        self.assertEqual([], self.backend.read(frozenset([wanted.ref])))
+        self.assertEqual([], self.change(self.backend, delete=(wanted,)))
+        self.assertEqual(['203.0.113.1/24', '169.254.0.1/24'],
+                         self.addresses())
+
+    def test_secondary_addresses_of_others_survive(self):
+        ours = resources.Address('br-ex', '203.0.113.1/24')
+        self.create(self.backend, ours)
+        self.ip('address add 203.0.113.2/24 dev br-ex')
+        self.assertIn('203.0.113.2/24', self.backend.apply(
+            backends.Delta(delete=(ours,)))[ours.ref])
+        self.assertEqual(['203.0.113.1/24', '203.0.113.2/24'],
+                         self.addresses())
+        with open('/proc/sys/net/ipv4/conf/br-ex/promote_secondaries',
+                  'w') as opened:
+            opened.write('1')
+        self.assertEqual([], self.change(self.backend, delete=(ours,)))
+        self.assertEqual(['203.0.113.2/24'], self.addresses())
+
+    def test_a_bad_item_costs_only_itself(self):
+        bad = (resources.Address('absent', '203.0.113.1/32'),
+               resources.Address('br-ex', '203.0.113.1'),
+               resources.Address('br-ex', '203.0.113.1/33'))
+        good = resources.Address('br-ex', '203.0.113.2/32')
+        failed = self.backend.apply(backends.Delta(create=(*bad, good)))
+        self.assertCountEqual([r.ref for r in bad], failed)
+        self.assertEqual(['203.0.113.2/32'], self.addresses())
+
+    def test_address_of_a_device_that_is_gone(self):
+        wanted = resources.Address('br-ex', '203.0.113.1/32')
+        self.create(self.backend, wanted)
+        self.ip('link del br-ex')
+        self.assertEqual([], self.change(self.backend, delete=(wanted,)))
+
+
+class NeighbourTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.bridge_up()
+        self.backend = neighbour.NeighbourBackend(self.conf)
+        self.wanted = resources.Neighbour(
+            'br-ex', '169.254.0.2', 'br-ex-peer')
+
+    def entry(self):
+        found, = self.shown('neighbour show 169.254.0.2 dev br-ex')
+        return found['lladdr'], found['state']
+
+    def mac(self, dev='br-ex-peer'):
+        return self.shown(f'link show {dev}')[0]['address']
+
+    def test_twice_each(self):
+        for _repeat in range(2):
+            self.assertEqual([self.wanted],
+                             self.create(self.backend, self.wanted))
+        self.assertEqual((self.mac(), ['PERMANENT']), self.entry())
+        for _repeat in range(2):
+            self.assertEqual([], self.change(self.backend,
+                                             delete=(self.wanted,)))
+        self.assertEqual([], self.shown('neighbour show dev br-ex'))
+
+    def test_entry_that_is_not_permanent_is_made_so(self):
+        self.ip('neighbour add 169.254.0.2 lladdr 02:00:00:00:00:01 '
+                'dev br-ex nud reachable')
+        self.assertEqual([], self.backend.read(
+            frozenset([self.wanted.ref])))
+        self.create(self.backend, self.wanted)
+        self.assertEqual((self.mac(), ['PERMANENT']), self.entry())
+
+    def test_changed_mac_is_seen_and_written(self):
+        self.create(self.backend, self.wanted)
+        self.ip('link set br-ex-peer address 02:00:00:00:00:99')
+        found, = self.backend.read(frozenset([self.wanted.ref]))
+        self.assertNotEqual(self.wanted, found)
+        self.assertEqual([self.wanted], self.change(
+            self.backend, update=((found, self.wanted),)))
+        self.assertEqual(('02:00:00:00:00:99', ['PERMANENT']), self.entry())
+
+    def test_the_other_end_is_meant_when_devices_share_the_mac(self):
+        self.ip('link add aaa type veth peer name aab')
+        self.ip('link set aaa address ' + self.mac())
+        self.assertEqual([self.wanted],
+                         self.create(self.backend, self.wanted))
+
+    def test_other_entries_are_not_ours(self):
+        self.ip('neighbour add 169.254.0.3 lladdr 02:00:00:00:00:01 '
+                'dev br-ex nud permanent')
+        self.assertEqual([self.wanted],
+                         self.create(self.backend, self.wanted))
+        self.change(self.backend, delete=(self.wanted,))
+        self.assertEqual(1, len(self.shown('neighbour show dev br-ex')))
+
+    def test_absent_devices(self):
+        bad = (resources.Neighbour('br-ex', '169.254.0.3', 'absent'),
+               resources.Neighbour('absent', '169.254.0.3', 'br-ex'))
+        failed = self.backend.apply(backends.Delta(
+            create=(*bad, self.wanted)))
+        self.assertCountEqual([r.ref for r in bad], failed)
+        self.assertEqual((self.mac(), ['PERMANENT']), self.entry())

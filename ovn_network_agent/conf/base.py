@@ -93,5 +93,5 @@ CLI_ONLY_OPTS = [
     cfg.BoolOpt(
         'check-config', default=False,
         help='Check the configuration, print what is wrong with it, and '
-             'exit with 0 or 1 without connecting to anything.'),
+             'exit without connecting to anything.'),
 ]

@@ -1,0 +1,202 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Starting the lab machine and running one command in it."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import tty
+
+from lab import kernel
+from lab import syscalls
+
+INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'init.py')
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Environment that must not reach the machine: it names things of the host.
+FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
+           'DBUS_SESSION_BUS_ADDRESS')
+
+
+class BootError(Exception):
+    """The machine could not be started; the text says why."""
+
+
+def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
+        environ=None):
+    """Run a command as root in a new machine.
+
+    :param argv: list of str
+    :param memory: of the machine, with unit
+    :param writable: directories of the host that the command may write to;
+        everything else it writes is gone when it ends
+    :param interactive: give it our terminal
+    :param verbose: show the kernel's messages
+    :param environ: dict, instead of our own environment
+    :returns: its exit status
+    :raises BootError: when the machine did not come up
+    """
+    chosen = kernel.choose()
+    directory = tempfile.mkdtemp(prefix='ovn-lab-')
+    try:
+        _write_job(directory, argv, writable, interactive,
+                   dict(os.environ if environ is None else environ))
+        if chosen == kernel.HOST:
+            return _run_on_host(directory)
+        return _run_machine(chosen, directory, memory, interactive, verbose)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _write_job(directory, argv, writable, interactive, environ):
+    for name in FOREIGN:
+        environ.pop(name, None)
+    paths = environ.get('PATH', '').split(':')
+    paths += ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin',
+              '/sbin', '/bin']
+    environ['PATH'] = ':'.join(dict.fromkeys(p for p in paths if p))
+    environ['PYTHONPATH'] = ':'.join(
+        p for p in (TOP, environ.get('PYTHONPATH')) if p)
+    environ['LAB_MACHINE'] = '1'
+    job = {'argv': list(argv), 'cwd': os.getcwd(), 'environ': environ,
+           'writable': [os.path.abspath(p) for p in writable],
+           'interactive': interactive}
+    with open(os.path.join(directory, 'job.json'), 'w',
+              encoding='utf-8') as opened:
+        json.dump(job, opened)
+
+
+def _status(directory, log):
+    try:
+        with open(os.path.join(directory, 'status'),
+                  encoding='utf-8') as opened:
+            return int(opened.read())
+    except (OSError, ValueError):
+        raise BootError('the lab machine ended without an exit status; its '
+                        'last words:\n%s' % log) from None
+
+
+# -- user-mode Linux -------------------------------------------------------
+
+def _run_machine(path, directory, memory, interactive, verbose):
+    log = os.path.join(directory, 'kernel.log')
+    command = [
+        path, 'mem=%s' % memory, 'umid=%s' % os.path.basename(directory),
+        'uml_dir=%s/' % directory, 'root=/dev/root', 'rootfstype=hostfs',
+        'rootflags=/', 'ro', 'loglevel=4', 'panic=1', 'con=null',
+        'con0=null', 'con1=fd:0,fd:1', 'init=%s' % sys.executable, '--', INIT,
+        directory]
+    with contextlib.ExitStack() as stack:
+        kernel_log = stack.enter_context(open(log, 'wb'))
+        stdin, stdout = _console(stack, interactive)
+        # A session of its own: a Ctrl-C is forwarded once, by us, and all
+        # its processes can be ended by their group.
+        machine = subprocess.Popen(
+            command, stdin=stdin, stdout=stdout,
+            stderr=None if verbose else kernel_log, start_new_session=True,
+            env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
+                 'TMPDIR': os.environ.get('TMPDIR', '/tmp')})
+        try:
+            _wait(machine)
+        finally:
+            _end(machine)
+    return _status(directory, _tail(log))
+
+
+def _console(stack, interactive):
+    if interactive and sys.stdin.isatty():
+        saved = termios.tcgetattr(0)
+        stack.callback(termios.tcsetattr, 0, termios.TCSADRAIN, saved)
+        tty.setraw(0)
+        return 0, 1
+    # The machine polls both, which a file or /dev/null does not offer.
+    read_in, write_in = os.pipe()
+    stack.callback(os.close, write_in)
+    read_out, write_out = os.pipe()
+    copier = threading.Thread(target=_copy, args=(read_out,), daemon=True)
+    copier.start()
+    stack.callback(copier.join, 10)
+    stack.callback(os.close, write_out)
+    stack.callback(os.close, read_in)
+    return read_in, write_out
+
+
+def _copy(fd):
+    out = getattr(sys.stdout, 'buffer', None)
+    while True:
+        data = os.read(fd, 65536)
+        if not data:
+            os.close(fd)
+            return
+        if out is None:
+            sys.stdout.write(data.decode(errors='replace'))
+        else:
+            out.write(data)
+        sys.stdout.flush()
+
+
+def _wait(machine):
+    """Wait for the end; a signal to us ends the machine."""
+    def stop(number, _frame):
+        raise KeyboardInterrupt(number)
+
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            previous[number] = signal.signal(number, stop)
+    try:
+        machine.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _end(machine):
+    """End all processes of the machine: they are one process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(machine.pid, signal.SIGKILL)
+    machine.wait()
+
+
+def _tail(path, lines=15):
+    with open(path, encoding='utf-8', errors='replace') as opened:
+        return ''.join(opened.readlines()[-lines:])
+
+
+# -- the host's own kernel -------------------------------------------------
+
+def _run_on_host(directory):
+    pid = os.fork()
+    if pid == 0:
+        os.environ['LAB_ON_HOST'] = '1'
+        syscalls.unshare(syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
+                         syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET |
+                         syscalls.CLONE_NEWPID)
+        inner = os.fork()
+        if inner == 0:
+            os.execv(sys.executable, [sys.executable, INIT, directory])
+        _pid, status = os.waitpid(inner, 0)
+        os._exit(os.waitstatus_to_exitcode(status) % 256)
+    try:
+        os.waitpid(pid, 0)
+    except KeyboardInterrupt:
+        # PID 1 of the namespace is its grandchild; that ends with it.
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    return _status(directory, '')

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Whether the host's own kernel has what the lab needs: tried, not read."""
+
+import functools
+import os
+import subprocess
+import sys
+
+from lab import syscalls
+
+# Every one of them in a network namespace that vanishes with the process.
+TRIALS = (
+    ['ip', 'link', 'add', 'v', 'type', 'vrf', 'table', '10'],
+    ['ip', 'link', 'add', 'd', 'type', 'dummy'],
+    ['ip', 'link', 'add', 'e', 'type', 'veth', 'peer', 'name', 'f'],
+    ['ip', 'link', 'add', 'link', 'e', 'name', 'e.5', 'type', 'vlan', 'id',
+     '5'],
+    ['ip', 'link', 'add', 'g', 'type', 'geneve', 'external'],
+    ['nft', 'add', 'table', 'inet', 't'],
+    ['nft', 'add', 'chain', 'inet', 't', 'c',
+     '{ type nat hook prerouting priority dstnat; }'],
+    # The datapath of OVS is a generic netlink family.
+    [sys.executable, '-c',
+     'from pyroute2 import GenericNetlinkSocket as S; from pyroute2.netlink '
+     'import genlmsg; s = S(); s.bind("ovs_datapath", genlmsg)'],
+)
+
+
+@functools.cache
+def suitable():
+    """True when the lab can run on the host's kernel as it is."""
+    if os.geteuid() != 0:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if _try() else 1)
+    _pid, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) == 0
+
+
+def _try():
+    try:
+        syscalls.unshare(syscalls.CLONE_NEWNET)
+        return all(subprocess.run(trial, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL,
+                                  check=False).returncode == 0
+                   for trial in TRIALS)
+    except OSError:
+        return False

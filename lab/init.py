@@ -1,0 +1,167 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""PID 1 of the lab machine: file systems, the command, its exit status.
+
+The root is the host's file system, read-only, with an overlay in memory:
+what is installed on the host is there, and what the command writes is gone
+when it ends, except below the directories named in the job.
+
+Started by the kernel (or by :mod:`lab.boot` in fresh namespaces of the host)
+with the path of the job's directory as its only argument.
+"""
+
+import fcntl
+import json
+import os
+import signal
+import sys
+import termios
+import traceback
+import tty
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+from lab import syscalls  # noqa: E402
+
+STAGING = '/mnt'
+CONSOLE = '/dev/tty1'
+
+
+def main(directory):
+    """Run the job of ``directory``; never returns."""
+    status = 255
+    machine = os.getpid() == 1 and not os.environ.get('LAB_ON_HOST')
+    try:
+        with open(os.path.join(directory, 'job.json'),
+                  encoding='utf-8') as opened:
+            job = json.load(opened)
+        _file_systems(directory, job['writable'])
+        _network()
+        if machine:
+            _console(job.get('interactive', False))
+        status = _run(job)
+    except Exception:
+        traceback.print_exc()
+    try:
+        with open(os.path.join(directory, 'status'), 'w',
+                  encoding='utf-8') as opened:
+            opened.write('%d\n' % status)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if machine:
+            _drain_console()
+            syscalls.power_off()
+        os._exit(status)
+
+
+def _file_systems(directory, writable):
+    syscalls.make_private()
+    syscalls.mount('lab', STAGING, 'tmpfs')
+    for name in ('upper', 'work', 'root'):
+        os.mkdir(os.path.join(STAGING, name))
+    root = os.path.join(STAGING, 'root')
+    syscalls.mount('overlay', root, 'overlay', options=(
+        'lowerdir=/,upperdir={0}/upper,workdir={0}/work'.format(STAGING)))
+    on_host = bool(os.environ.get('LAB_ON_HOST'))
+    for path in (directory, *writable):
+        # /tmp and /run are replaced below, so these come last; their source
+        # has to be reached before the old root is gone.
+        syscalls.mount('none', os.path.join(STAGING, 'rw') + path, 'hostfs',
+                       options=path) if not on_host else syscalls.mount(
+            path, os.path.join(STAGING, 'rw') + path,
+            flags=syscalls.MS_BIND)
+    _basic_mounts(root, on_host)
+    for path in (directory, *writable):
+        syscalls.mount(os.path.join(STAGING, 'rw') + path, root + path,
+                       flags=syscalls.MS_BIND)
+    syscalls.pivot_root(root)
+
+
+def _basic_mounts(root, on_host):
+    syscalls.mount('proc', root + '/proc', 'proc')
+    syscalls.mount('sysfs', root + '/sys', 'sysfs')
+    if on_host:
+        syscalls.mount('/dev', root + '/dev',
+                       flags=syscalls.MS_BIND | syscalls.MS_REC)
+    else:
+        syscalls.mount('dev', root + '/dev', 'devtmpfs')
+        syscalls.mount('devpts', root + '/dev/pts', 'devpts',
+                       options='ptmxmode=666')
+        syscalls.mount('shm', root + '/dev/shm', 'tmpfs')
+        for name, target in (('fd', '/proc/self/fd'),
+                             ('stdin', '/proc/self/fd/0'),
+                             ('stdout', '/proc/self/fd/1'),
+                             ('stderr', '/proc/self/fd/2')):
+            if not os.path.lexists(root + '/dev/' + name):
+                os.symlink(target, root + '/dev/' + name)
+    for path in ('/run', '/tmp'):
+        syscalls.mount('tmp', root + path, 'tmpfs', options='mode=1777')
+
+
+def _network():
+    os.spawnlp(os.P_WAIT, 'ip', 'ip', 'link', 'set', 'lo', 'up')
+    for path, value in (('/proc/sys/kernel/printk', '1'),
+                        ('/proc/sys/net/ipv4/ip_forward', '0')):
+        with open(path, 'w', encoding='ascii') as opened:
+            opened.write(value)
+
+
+def _console(interactive):
+    """Make the second console our terminal; the first is the kernel's."""
+    os.setsid()
+    fd = os.open(CONSOLE, os.O_RDWR)
+    fcntl.ioctl(fd, termios.TIOCSCTTY, 1)
+    if not interactive:
+        # Bytes as they are: no carriage returns, no echo.
+        tty.setraw(fd)
+    for target in (0, 1, 2):
+        os.dup2(fd, target)
+    if fd > 2:
+        os.close(fd)
+
+
+def _drain_console():
+    try:
+        termios.tcdrain(1)
+    except termios.error:
+        return
+
+
+def _run(job):
+    """Run the command and reap everything until it ends."""
+    pid = os.fork()
+    if pid == 0:
+        _exec(job)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda n, _f: os.kill(pid, n))
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            return os.waitstatus_to_exitcode(status) % 256
+
+
+def _exec(job):
+    try:
+        os.chdir(job['cwd'])
+        os.environ.clear()
+        os.environ.update(job['environ'])
+        os.execvp(job['argv'][0], job['argv'])
+    except OSError as e:
+        print('lab: cannot run %s: %s' % (job['argv'][0], e),
+              file=sys.stderr)
+    os._exit(127)
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])

@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Which kernel the lab runs on: found, or built once and kept.
+
+In this order: the file named by LAB_KERNEL; the host's own kernel, where it
+has all devices; a cached build; a new build from Debian's kernel source.
+``LAB_KERNEL=host`` insists on the host's, ``LAB_KERNEL=uml`` on user-mode
+Linux.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from lab import hostcheck
+
+HOST = 'host'
+SOURCE = '/usr/src/linux-source-6.12.tar.xz'
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
+FRAGMENT = os.path.join(DATA, 'uml.fragment')
+PATCHES = (os.path.join(DATA, 'xstate.patch'),)
+TOOLS = ('make', 'gcc', 'bc', 'flex', 'bison', 'tar', 'xz', 'patch', 'strip')
+
+
+class KernelError(Exception):
+    """There is no kernel to run the lab on; the text says what to do."""
+
+
+def choose():
+    """The kernel to use, built if need be.
+
+    :returns: path of a user-mode Linux binary, or :data:`HOST`
+    :raises KernelError:
+    """
+    named = os.environ.get('LAB_KERNEL', '')
+    if named and named not in (HOST, 'uml'):
+        if not os.access(named, os.X_OK):
+            raise KernelError('LAB_KERNEL = %s: not an executable file; name '
+                              'a user-mode Linux binary or unset it' % named)
+        return os.path.abspath(named)
+    if named == HOST or (not named and hostcheck.suitable()):
+        return HOST
+    return build()
+
+
+def cache_path():
+    """Where the build for this source and configuration is kept.
+
+    :raises KernelError: when the kernel source is not installed
+    """
+    digest = hashlib.sha256()
+    try:
+        stat = os.stat(SOURCE)
+    except OSError as e:
+        raise KernelError('%s: %s; install the package linux-source-6.12'
+                          % (SOURCE, e.strerror)) from e
+    digest.update(b'%d %d' % (stat.st_size, int(stat.st_mtime)))
+    for path in (FRAGMENT, *PATCHES):
+        with open(path, 'rb') as opened:
+            digest.update(opened.read())
+    cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    return os.path.join(cache, 'ovn-network-agent-lab',
+                        'linux-uml-' + digest.hexdigest()[:16])
+
+
+def build():
+    """The cached build; made if it is not there.
+
+    :returns: path of the binary
+    :raises KernelError:
+    """
+    path = cache_path()
+    if os.access(path, os.X_OK):
+        return path
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise KernelError('building the lab kernel needs %s; install the '
+                          'packages of bindep.txt' % ', '.join(missing))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with _only_one(path + '.lock'):
+        if not os.access(path, os.X_OK):
+            _build(path)
+    return path
+
+
+@contextlib.contextmanager
+def _only_one(path):
+    with open(path, 'w', encoding='ascii') as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say('another process is building the lab kernel, waiting')
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+
+
+def _build(path):
+    _say('building the lab kernel once (3 to 6 minutes on two cores); it '
+         'is kept in %s' % os.path.dirname(path))
+    with tempfile.TemporaryDirectory(
+            prefix='build-', dir=os.path.dirname(path)) as directory:
+        log = os.path.join(directory, 'log')
+        _step('unpacking', ['tar', '-xf', SOURCE, '--strip-components=1'],
+              directory, log)
+        for patch in PATCHES:
+            _step('patching', ['patch', '-p1', '-i', patch], directory, log)
+        _step('configuring', ['make', 'ARCH=um',
+                              'KCONFIG_ALLCONFIG=' + FRAGMENT,
+                              'allnoconfig'], directory, log)
+        _step('compiling', ['make', 'ARCH=um', '-j%d' % os.cpu_count(),
+                            'linux'], directory, log)
+        _step('stripping', ['strip', 'linux'], directory, log)
+        # Complete or not at all: the name appears by a rename.
+        os.replace(os.path.join(directory, 'linux'), path)
+    _say('the lab kernel is ready: %s' % path)
+
+
+def _step(what, command, directory, log):
+    """Run one command of the build, with a line of progress now and then."""
+    started = time.monotonic()
+    with open(log, 'ab') as opened:
+        process = subprocess.Popen(command, cwd=directory, stdout=opened,
+                                   stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL)
+        while True:
+            try:
+                status = process.wait(timeout=10)
+                break
+            except subprocess.TimeoutExpired:
+                _say('  %s, %d s, %s' % (what, time.monotonic() - started,
+                                         _progress(log)))
+    if status:
+        raise KernelError('%s failed with status %d:\n%s' % (
+            ' '.join(command), status, _last(log, 20)))
+
+
+def _progress(log):
+    with open(log, 'rb') as opened:
+        text = opened.read()
+    return '%d objects' % text.count(b'\n  CC ')
+
+
+def _last(log, lines):
+    with open(log, encoding='utf-8', errors='replace') as opened:
+        return ''.join(opened.readlines()[-lines:])
+
+
+def _say(text):
+    print('lab: %s' % text, file=sys.stderr, flush=True)

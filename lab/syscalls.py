@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The few system calls that Python does not offer (3.11)."""
+
+import ctypes
+import os
+
+# linux/sched.h
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+# linux/mount.h
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
+
+# linux/reboot.h
+POWER_OFF = 0x4321FEDC
+
+_PIVOT_ROOT = 155  # x86_64
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(what, result):
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, '%s: %s' % (what, os.strerror(number)))
+
+
+def unshare(flags):
+    """unshare(2)."""
+    _call('unshare', _libc.unshare(flags))
+
+
+def setns(fd, flag):
+    """setns(2): enter the namespace behind an open file."""
+    _call('setns', _libc.setns(fd, flag))
+
+
+def sethostname(name):
+    """sethostname(2)."""
+    raw = name.encode()
+    _call('sethostname', _libc.sethostname(raw, len(raw)))
+
+
+def mount(source, target, fstype=None, flags=0, options=''):
+    """mount(2); the target directory is made when it is missing."""
+    os.makedirs(target, exist_ok=True)
+    _call('mount %s on %s' % (fstype or source, target), _libc.mount(
+        source.encode(), target.encode(),
+        fstype.encode() if fstype else None, flags,
+        options.encode() if options else None))
+
+
+def make_private():
+    """Keep our mounts from reaching anybody else's namespace."""
+    _call('mount', _libc.mount(b'none', b'/', None, MS_REC | MS_PRIVATE,
+                               None))
+
+
+def unmount(target):
+    """Lazy umount2(2)."""
+    _call('umount %s' % target, _libc.umount2(target.encode(), MNT_DETACH))
+
+
+def pivot_root(new_root):
+    """Make a mount the root and let go of the old one."""
+    os.chdir(new_root)
+    _call('pivot_root', _libc.syscall(_PIVOT_ROOT, b'.', b'.'))
+    _call('umount', _libc.umount2(b'.', MNT_DETACH))
+    os.chdir('/')
+
+
+def power_off():
+    """reboot(2); does not return."""
+    os.sync()
+    _libc.reboot(ctypes.c_int(POWER_OFF - (1 << 32)
+                              if POWER_OFF >= 1 << 31 else POWER_OFF))

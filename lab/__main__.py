@@ -12,10 +12,16 @@
 """The command: ``python3 -m lab``."""
 
 import argparse
+import signal
 import sys
 
 from lab import boot
 from lab import kernel
+
+
+def _interrupt(_number, _frame):
+    """SIGTERM ends what runs in good order, like Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 def main():
@@ -35,6 +41,7 @@ def main():
     run.add_argument('argv', nargs='+', metavar='COMMAND')
     commands.add_parser('kernel', help='build the kernel, print its path')
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         if args.command == 'kernel':
             print(kernel.choose())

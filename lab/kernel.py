@@ -22,6 +22,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,17 +137,26 @@ def _step(what, command, directory, log):
     with open(log, 'ab') as opened:
         process = subprocess.Popen(command, cwd=directory, stdout=opened,
                                    stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL)
-        while True:
-            try:
-                status = process.wait(timeout=10)
-                break
-            except subprocess.TimeoutExpired:
-                _say('  %s, %d s, %s' % (what, time.monotonic() - started,
-                                         _progress(log)))
+                                   stdin=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            status = _watch(process, what, started, log)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     if status:
         raise KernelError('%s failed with status %d:\n%s' % (
             ' '.join(command), status, _last(log, 20)))
+
+
+def _watch(process, what, started, log):
+    while True:
+        try:
+            return process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            _say('  %s, %d s, %s' % (what, time.monotonic() - started,
+                                     _progress(log)))
 
 
 def _progress(log):

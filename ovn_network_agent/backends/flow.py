@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend flow: OpenFlow flows on the provider bridge.
+
+Ours are recognised by their cookies, whatever their match: a flow that
+carries one but does not look like ours is a :class:`StrayFlow`, which
+nobody wants and so is deleted.  Every other flow is left alone, one with
+the match of a wanted flow included (that flow is then reported).
+"""
+
+import dataclasses
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent import resources
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StrayFlow(resources.Resource):
+    """A flow with a cookie of ours and a match that we do not write.
+
+    Only ever found and deleted.
+
+    :ivar match: as the transport notes it, see
+        :class:`openflow.spec.StraySpec`
+    """
+
+    bridge: str
+    cookie: int
+    table: int
+    priority: int
+    match: str
+
+    kind = 'stray_flow'
+    stage = resources.Stage.FLOW
+
+    @property
+    def key(self):
+        return (self.bridge, self.cookie, self.table, self.priority,
+                self.match)
+
+
+class FlowBackend(base.Backend):
+    """See the module."""
+
+    name = 'flow'
+    kinds = (resources.Flow, StrayFlow)
+
+    def read(self, known):
+        # The provider bridge also when nothing is wanted there: flows of
+        # an earlier run may be.
+        bridges = {ref.key[0] for ref in known}
+        bridges.add(self.conf.bridge_dev)
+        return [_resource(bridge, item) for bridge in sorted(bridges)
+                for item in _call(bridge, openflow.dump_flows)]
+
+    def apply(self, delta):
+        wanted = [*delta.create, *(new for _old, new in delta.update)]
+        failures = {}
+        unreachable = None
+        bridges = {flow.bridge for flow in (*wanted, *delta.delete)}
+        for bridge in sorted(bridges):
+            try:
+                failures.update(self._apply(
+                    bridge, [f for f in wanted if f.bridge == bridge],
+                    [f for f in delta.delete if f.bridge == bridge]))
+            except base.BackendError as error:
+                unreachable = error
+                failures.update({flow.ref: str(error)
+                                 for flow in (*wanted, *delta.delete)
+                                 if flow.bridge == bridge})
+        if unreachable is not None and len(bridges) == 1:
+            raise unreachable
+        return failures
+
+    def _apply(self, bridge, wanted, unwanted):
+        flows = [f for f in unwanted if f.kind == resources.Flow.kind]
+        strays = [f for f in unwanted if f.kind == StrayFlow.kind]
+        failures = _call(bridge, openflow.change_flows,
+                         [_fields(f) for f in wanted],
+                         [_fields(f) for f in flows],
+                         [_fields(f) for f in strays])
+        lists = {'adds': wanted, 'deletes': flows, 'strays': strays}
+        return {lists[name][index].ref: reason
+                for name, index, reason in failures}
+
+
+def _call(bridge, function, *args):
+    try:
+        return function(bridge, *args)
+    except context.FAILURES as error:
+        raise base.BackendError(
+            f'flows of bridge {bridge}: {error}') from error
+
+
+def _fields(resource):
+    """Everything but the bridge, in the order of the specs."""
+    names = (specs.FlowSpec._fields if resource.kind == resources.Flow.kind
+             else specs.StraySpec._fields)
+    return [getattr(resource, name) for name in names]
+
+
+def _resource(bridge, item):
+    if len(item) == len(specs.StraySpec._fields):
+        return StrayFlow(bridge, *item)
+    return resources.Flow(bridge, *item)

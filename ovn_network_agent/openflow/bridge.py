@@ -1,0 +1,132 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading and changing the flows of one bridge over OpenFlow."""
+
+import errno
+
+from ovn_network_agent.openflow import codec
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.openflow import wire
+from ovn_network_agent import ownership
+
+# A request for the flows of one match makes Open vSwitch look at all flows
+# of the table; beyond this number one dump of the table is cheaper.
+_SINGLE_LOOKUPS = 8
+
+
+def dump(connection):
+    """All flows that carry a cookie of ours.
+
+    :param connection: :class:`connection.Connection`
+    :returns: list of :class:`spec.FlowSpec` and :class:`spec.StraySpec`
+    :raises OSError: when they cannot be read in full
+    """
+    requests = {}
+    for cookie in ownership.FLOW_COOKIES:
+        xid = connection.next_xid()
+        requests[xid] = wire.flow_request(xid, cookie=cookie,
+                                          mask=wire.ALL_BITS)
+    return [codec.decode(entry) for entry in _read(connection, requests)]
+
+
+def change(connection, steps):
+    """Add and delete flows, in that order and in one go.
+
+    :param connection: :class:`connection.Connection`
+    :param steps: list of :class:`spec.Step`
+    :returns: dict of the ``ref`` of each step that failed to the reason
+    :raises OSError: when the connection broke; what was done is unknown
+    """
+    failed = _foreign(connection, steps)
+    messages = {}
+    for step in steps:
+        if step.ref in failed:
+            continue
+        xid = connection.next_xid()
+        try:
+            messages[xid] = _flow_mod(xid, step), step.ref
+        except ValueError as error:
+            failed[step.ref] = str(error)
+    if messages:
+        answers = connection.request([data for data, _ref in
+                                      messages.values()])
+        for xid, (_data, ref) in messages.items():
+            for kind, body in answers.get(xid, ()):
+                if kind == wire.ERROR:
+                    failed[ref] = wire.error_text(body)
+    return failed
+
+
+def _flow_mod(xid, step):
+    spec = step.spec
+    if step.verb == specs.DELETE_STRAY:
+        return wire.flow_mod(xid, wire.DELETE_STRICT, spec.cookie,
+                             spec.table, spec.priority,
+                             codec.encode_stray(spec.match))
+    match = codec.encode_match(spec)
+    if step.verb == specs.DELETE:
+        return wire.flow_mod(xid, wire.DELETE_STRICT, spec.cookie, 0,
+                             spec.priority, match)
+    return wire.flow_mod(xid, wire.ADD, spec.cookie, 0, spec.priority,
+                         match, codec.encode_actions(spec))
+
+
+def _foreign(connection, steps):
+    """Which flows to add somebody else has already, with another cookie.
+
+    Adding ours would replace theirs: OpenFlow knows one flow for a match
+    and priority.  Between this and the change somebody may still add one;
+    nothing in OpenFlow closes that gap for a single flow.
+
+    :returns: dict of ``ref`` to the reason
+    """
+    adds = {step.ref: (step.spec.priority, codec.encode_match(step.spec))
+            for step in steps if step.verb == specs.ADD}
+    if not adds:
+        return {}
+    requests = {}
+    for match in _lookups(adds.values()):
+        xid = connection.next_xid()
+        requests[xid] = wire.flow_request(xid, table=0, **match)
+    theirs = {}
+    for _table, priority, _plain, cookie, fields, _instructions in _read(
+            connection, requests):
+        if (cookie not in ownership.FLOW_COOKIES and
+                priority in specs.PRIORITIES.values()):
+            theirs[priority, wire.match(fields)] = cookie
+    return {ref: specs.foreign_text(identity[0], theirs[identity])
+            for ref, identity in adds.items() if identity in theirs}
+
+
+def _lookups(adds):
+    if len(adds) > _SINGLE_LOOKUPS:
+        return [{}]
+    return [{'match': match} for _priority, match in adds]
+
+
+def _read(connection, requests):
+    """Ask for flows and collect the entries of all replies."""
+    answers = connection.request(list(requests.values()))
+    entries = []
+    for xid in requests:
+        more = True
+        for kind, body in answers.get(xid, ()):
+            if kind == wire.ERROR:
+                raise OSError(errno.EPROTO, wire.error_text(body))
+            if kind == wire.MULTIPART_REPLY:
+                found, more = wire.flow_entries(body)
+                entries.extend(found)
+        if more:
+            raise OSError(errno.EPROTO, 'ovs-vswitchd did not list all its '
+                                        'flows')
+    return entries

@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Between our flows and the fields and actions of OpenFlow 1.3.
+
+A match of ours is recognised in full: whatever :func:`encode_match` can
+produce :func:`decode` reads back as a :class:`spec.FlowSpec`.  So a stray
+flow never has the match of one that is wanted.
+"""
+
+import ipaddress
+import struct
+
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.openflow import wire
+
+# OpenFlow 1.3.5, A.2.3.7: OFPXMC_OPENFLOW_BASIC, field numbers and sizes.
+_BASIC = 0x8000
+_IN_PORT = 0
+_ETH_DST = 3
+_ETH_SRC = 4
+_ETH_TYPE = 5
+_IPV4_DST = 12
+_IPV6_DST = 27
+_ETHER_TYPES = {4: 0x0800, 6: 0x86dd}
+_FAMILIES = {value: key for key, value in _ETHER_TYPES.items()}
+_DST_FIELDS = {4: _IPV4_DST, 6: _IPV6_DST}
+
+_OXM = struct.Struct('!HBB')
+_WORD = struct.Struct('!I')
+_HALF = struct.Struct('!H')
+# A.2.4, A.2.5
+_INSTRUCTION = struct.Struct('!HH4x')
+_APPLY_ACTIONS = 4
+_ACTION = struct.Struct('!HH')
+_OUTPUT = 0
+_SET_FIELD = 25
+_OUTPUT_ACTION = struct.Struct('!HHIH6x')
+_PORTS = {specs.NORMAL: wire.PORT_NORMAL, specs.IN_PORT: wire.PORT_IN_PORT}
+_OUTPUTS = {value: key for key, value in _PORTS.items()}
+
+
+def encode_match(spec):
+    """ofp_match of a :class:`spec.FlowSpec`, as bytes."""
+    fields = (_oxm(_IN_PORT, _WORD.pack(spec.in_port)) +
+              _oxm(_ETH_TYPE, _HALF.pack(_ETHER_TYPES[spec.family])))
+    if spec.dst is not None:
+        network = ipaddress.ip_network(spec.dst)
+        mask = (b'' if network.prefixlen == network.max_prefixlen
+                else network.netmask.packed)
+        fields += _oxm(_DST_FIELDS[spec.family],
+                       network.network_address.packed, mask)
+    return wire.match(fields)
+
+
+def encode_actions(spec):
+    """The instructions of a :class:`spec.FlowSpec`, as bytes."""
+    actions = b''
+    for field, mac in ((_ETH_SRC, spec.set_src), (_ETH_DST, spec.set_dst)):
+        if mac is not None:
+            oxm = _oxm(field, bytes.fromhex(mac.replace(':', '')))
+            length = _ACTION.size + len(oxm)
+            padding = -length % 8
+            actions += _ACTION.pack(_SET_FIELD, length + padding) + oxm
+            actions += bytes(padding)
+    actions += _OUTPUT_ACTION.pack(
+        _OUTPUT, _OUTPUT_ACTION.size, _PORTS[spec.output], 0)
+    return _INSTRUCTION.pack(
+        _APPLY_ACTIONS, _INSTRUCTION.size + len(actions)) + actions
+
+
+def encode_stray(match):
+    """ofp_match of a stray flow, from its text.
+
+    :raises ValueError: when it is not 'oxm:' and hex digits
+    """
+    tag, _colon, digits = match.partition(':')
+    if tag != 'oxm':
+        raise ValueError(f'{match!r} was not read through OpenFlow')
+    return wire.match(bytes.fromhex(digits))
+
+
+def decode(entry):
+    """One entry of :func:`wire.flow_entries`.
+
+    :returns: :class:`spec.FlowSpec` or :class:`spec.StraySpec`
+    :raises wire.Malformed: when lengths do not fit
+    """
+    table, priority, plain, cookie, match, instructions = entry
+    fields = _decode_match(match)
+    if (fields is None or table != 0 or
+            priority != specs.PRIORITIES.get(cookie)):
+        return specs.StraySpec(cookie, table, priority, 'oxm:' + match.hex())
+    set_src = set_dst = None
+    output = specs.OTHER
+    if plain:
+        set_src, set_dst, output = _decode_instructions(instructions)
+    return specs.FlowSpec(cookie, priority, *fields, set_src, set_dst,
+                          output)
+
+
+def _oxm(field, value, mask=b''):
+    return _OXM.pack(_BASIC, field << 1 | bool(mask),
+                     len(value) + len(mask)) + value + mask
+
+
+def _parse_oxm(data, offset):
+    """One OXM field: (class, field, value, mask, next offset)."""
+    if offset + _OXM.size > len(data):
+        raise wire.Malformed('short match field')
+    oxm_class, field, length = _OXM.unpack_from(data, offset)
+    start = offset + _OXM.size
+    end = start + length
+    if end > len(data):
+        raise wire.Malformed('match field exceeds the match')
+    middle = start + length // 2 if field & 1 else end
+    return oxm_class, field >> 1, data[start:middle], data[middle:end], end
+
+
+def _decode_match(data):
+    """(in_port, family, dst) of a match of ours, else None."""
+    fields = {}
+    offset = 0
+    while offset < len(data):
+        oxm_class, field, value, mask, offset = _parse_oxm(data, offset)
+        if oxm_class != _BASIC or field in fields:
+            return None
+        fields[field] = value, mask
+    in_port, port_mask = fields.pop(_IN_PORT, (b'', b''))
+    ether_type, type_mask = fields.pop(_ETH_TYPE, (b'', b''))
+    if (len(in_port) != _WORD.size or len(ether_type) != _HALF.size or
+            port_mask or type_mask):
+        return None
+    family = _FAMILIES.get(_HALF.unpack(ether_type)[0])
+    if family is None:
+        return None
+    dst = None
+    if fields:
+        dst = _decode_dst(fields, family)
+        if dst is None:
+            return None
+    return _our_match(_WORD.unpack(in_port)[0], family, dst)
+
+
+def _our_match(in_port, family, dst):
+    try:
+        specs.check_match(in_port, family, dst)
+    except ValueError:
+        return None
+    return in_port, family, dst
+
+
+def _decode_dst(fields, family):
+    """The destination prefix as text, None when it is not one."""
+    value, mask = fields.pop(_DST_FIELDS[family], (b'', b''))
+    size = 4 if family == 4 else 16
+    if fields or len(value) != size or len(mask) not in (0, size):
+        return None
+    bits = int.from_bytes(mask or b'\xff' * size)
+    length = bits.bit_count()
+    if bits != (1 << length) - 1 << size * 8 - length:
+        return None
+    return str(ipaddress.ip_network((value, length), strict=False))
+
+
+def _decode_instructions(data):
+    """(set_src, set_dst, output), all of ours or nothing of it."""
+    nothing = None, None, specs.OTHER
+    if len(data) < _INSTRUCTION.size:
+        return nothing
+    kind, length = _INSTRUCTION.unpack_from(data)
+    if kind != _APPLY_ACTIONS or length != len(data):
+        return nothing
+    macs = {}
+    offset = _INSTRUCTION.size
+    while offset + _ACTION.size <= length:
+        kind, size = _ACTION.unpack_from(data, offset)
+        action = data[offset:offset + size]
+        offset += size
+        if size < 8 or offset > length:
+            raise wire.Malformed('action with a wrong length')
+        if kind == _OUTPUT and size == _OUTPUT_ACTION.size:
+            port = _OUTPUT_ACTION.unpack(action)[2]
+            if offset != length or port not in _OUTPUTS:
+                return nothing
+            return macs.get(_ETH_SRC), macs.get(_ETH_DST), _OUTPUTS[port]
+        if kind != _SET_FIELD or not _decode_mac(action, macs):
+            return nothing
+    return nothing
+
+
+def _decode_mac(action, macs):
+    """Note a set_field of a MAC; False for any other action."""
+    oxm_class, field, value, mask, _end = _parse_oxm(action, _ACTION.size)
+    if (oxm_class != _BASIC or field not in (_ETH_SRC, _ETH_DST) or mask or
+            len(value) != 6 or field in macs):
+        return False
+    macs[field] = value.hex(':')
+    return True

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A connection to the management socket of one bridge.
+
+Requests are sent in one go and closed with a barrier, and answers are
+matched to requests by transaction id; reading and writing are interleaved,
+because Open vSwitch stops reading when its answers are not taken.
+"""
+
+import errno
+import select
+import socket
+import time
+
+from ovn_network_agent.openflow import wire
+
+# Open vSwitch answers in well under a millisecond, or in some seconds while
+# it works through a large change of routes or flows.
+SILENCE = 5.0
+# For everything that one call asks, 10,000 flows take 0.1 s.
+OVERALL = 30.0
+_CHUNK = 256 * 1024
+
+
+class Connection:
+    """An OpenFlow 1.3 connection, for one thread at a time.
+
+    :param path: path of the Unix socket
+    :raises OSError: when nothing listens there or it does not speak
+        OpenFlow 1.3
+    """
+
+    def __init__(self, path):
+        self._path = path
+        self._xid = 0
+        self._received = bytearray()
+        self._unsent = b''
+        self._socket = socket.socket(
+            socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        try:
+            # A full backlog of a stopped process blocks connect().
+            self._socket.settimeout(SILENCE)
+            self._socket.connect(path)
+            self._socket.setblocking(False)
+            self._hello()
+        except OSError:
+            self._socket.close()
+            raise
+
+    def close(self):
+        """Close it; harmless when it is closed already."""
+        self._socket.close()
+
+    def next_xid(self):
+        """A transaction id that was not used for a long time."""
+        self._xid = self._xid % 0xffffffff + 1
+        return self._xid
+
+    def request(self, messages):
+        """Send requests and collect everything that comes back for them.
+
+        :param messages: list of bytes, each with its own transaction id
+        :returns: dict of transaction id to list of (message type, body)
+        :raises TimeoutError: when Open vSwitch is silent for too long
+        :raises OSError: when the connection is broken or the answer is not
+            OpenFlow; the connection is then of no more use
+        """
+        barrier = self.next_xid()
+        data = b''.join(messages) + wire.message(
+            wire.BARRIER_REQUEST, barrier)
+        answers = {}
+        for kind, xid, body in self._exchange(data):
+            answers.setdefault(xid, []).append((kind, body))
+            if xid == barrier:
+                if kind != wire.BARRIER_REPLY:
+                    raise self._broken('barrier refused')
+                return answers
+
+    def _hello(self):
+        for kind, _xid, body in self._exchange(
+                wire.message(wire.HELLO, self.next_xid())):
+            if kind == wire.HELLO:
+                return
+            if kind == wire.ERROR:
+                raise self._broken(wire.error_text(body))
+
+    def _exchange(self, data):
+        """Send ``data`` and yield the messages that arrive, endlessly."""
+        self._unsent = data
+        silence = time.monotonic() + SILENCE
+        overall = time.monotonic() + OVERALL
+        while True:
+            yield from self._messages()
+            remaining = min(silence, overall) - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError(
+                    errno.ETIMEDOUT,
+                    f'ovs-vswitchd does not answer on {self._path}')
+            readable, writable = self._poll(remaining)
+            if writable:
+                sent = self._socket.send(self._unsent[:_CHUNK])
+                self._unsent = self._unsent[sent:]
+            if readable:
+                self._receive()
+            if readable or writable:
+                silence = time.monotonic() + SILENCE
+
+    def _poll(self, seconds):
+        # poll() and not select(): the daemon may hold many descriptors.
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN |
+                      (select.POLLOUT if self._unsent else 0))
+        events = poll.poll(seconds * 1000)
+        mask = events[0][1] if events else 0
+        return (mask & (select.POLLIN | select.POLLHUP | select.POLLERR),
+                mask & select.POLLOUT)
+
+    def _receive(self):
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            raise ConnectionResetError(
+                errno.ECONNRESET,
+                f'ovs-vswitchd closed the connection to {self._path}')
+        self._received += data
+
+    def _messages(self):
+        """Take the complete messages out of the receive buffer."""
+        messages = []
+        offset = 0
+        received = bytes(self._received)
+        while len(received) - offset >= wire.HEADER.size:
+            version, kind, length, xid = wire.HEADER.unpack_from(
+                received, offset)
+            if length < wire.HEADER.size:
+                raise self._broken('message with a wrong length')
+            if kind != wire.HELLO and version != wire.VERSION:
+                raise self._broken(f'OpenFlow version {version}')
+            if len(received) - offset < length:
+                break
+            body = received[offset + wire.HEADER.size:offset + length]
+            offset += length
+            if kind == wire.ECHO_REQUEST:
+                # Behind what is being sent, never inside of it.
+                self._unsent += wire.message(wire.ECHO_REPLY, xid, body)
+            else:
+                messages.append((kind, xid, body))
+        del self._received[:offset]
+        return messages
+
+    def _broken(self, text):
+        return OSError(errno.EPROTO, f'{self._path}: {text}')

@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The notation of ovs-ofctl for the flows that we write.  Pure."""
+
+import ipaddress
+import re
+
+from ovn_network_agent.openflow import spec as specs
+
+_FAMILY_WORDS = {4: 'ip', 6: 'ipv6'}
+_FAMILIES = {word: family for family, word in _FAMILY_WORDS.items()}
+_DST_WORDS = {4: 'nw_dst', 6: 'ipv6_dst'}
+_OUTPUTS = {'NORMAL': specs.NORMAL, 'IN_PORT': specs.IN_PORT}
+_SET_FIELD = re.compile(r'set_field:([0-9a-f:]{17})->eth_(src|dst)')
+# What dump-flows says about a flow that is not part of it.
+_STATISTICS = {'duration', 'n_packets', 'n_bytes', 'idle_age', 'hard_age'}
+# ofp-match.c writes the priority only when it is not this one.
+_DEFAULT_PRIORITY = 32768
+# Field names, numbers, masks, and what stands between them.
+_STRAY = re.compile(r'[A-Za-z0-9_=,.:/()+|\[\]-]*')
+_NOT_A_MATCH = re.compile(
+    r'(?:^|,)(?:cookie|cookie_mask|priority|table|actions?|out_port|'
+    r'out_group|[a-z]+_timeout|importance)(?:=|,|$)')
+
+
+class Unreadable(ValueError):
+    """A line that is not what dump-flows prints."""
+
+
+def line(step):
+    """A :class:`spec.Step` as a line for ``ovs-ofctl add-flows -``.
+
+    :raises ValueError: when it is a stray that was not read through
+        ovs-ofctl
+    """
+    spec = step.spec
+    if step.verb == specs.DELETE_STRAY:
+        return _delete(spec, spec.table, stray_match(spec.match))
+    if step.verb == specs.DELETE:
+        return _delete(spec, 0, match(spec))
+    return (f'add table=0,cookie={spec.cookie:#x},priority={spec.priority},'
+            f'{match(spec)},actions={_actions(spec)}')
+
+
+def match(spec):
+    """The match of a :class:`spec.FlowSpec`."""
+    words = [f'in_port={spec.in_port}', _FAMILY_WORDS[spec.family]]
+    if spec.dst is not None:
+        words.append(f'{_DST_WORDS[spec.family]}={spec.dst}')
+    return ','.join(words)
+
+
+def stray_match(text):
+    """The match of a stray flow, checked.
+
+    :raises ValueError: when it could say anything but what matches
+    """
+    tag, _colon, fields = text.partition(':')
+    if (tag != 'text' or not _STRAY.fullmatch(fields) or
+            _NOT_A_MATCH.search(fields)):
+        raise ValueError(f'{text!r} is not a match of ovs-ofctl')
+    return fields
+
+
+def parse(text):
+    """What ``ovs-ofctl dump-flows --no-names`` prints.
+
+    :returns: list of (cookie, :class:`spec.FlowSpec` or
+        :class:`spec.StraySpec`); a foreign cookie makes a stray
+    :raises Unreadable: when a line is not understood
+    """
+    found = []
+    for row in text.split('\n'):
+        row = row.strip()
+        # "NXST_FLOW reply (xid=0x4):" and an empty line at the end.
+        if row and not re.match(r'\w+ reply ', row):
+            found.append(_parse_line(row))
+    return found
+
+
+def _delete(spec, table, fields):
+    return (f'delete_strict table={table},cookie={spec.cookie:#x}/-1,'
+            f'priority={spec.priority},{fields}')
+
+
+def _actions(spec):
+    words = [f'set_field:{mac}->eth_{end}'
+             for end, mac in (('src', spec.set_src), ('dst', spec.set_dst))
+             if mac is not None]
+    words.append({specs.NORMAL: 'NORMAL',
+                  specs.IN_PORT: 'IN_PORT'}[spec.output])
+    return ','.join(words)
+
+
+def _parse_line(row):
+    head, arrow, actions = row.partition(' actions=')
+    *pairs, last = head.split(', ')
+    if not arrow or not pairs or not pairs[0].startswith('cookie='):
+        raise Unreadable(f'{row!r} is not a flow')
+    values = dict(pair.partition('=')[::2] for pair in pairs)
+    try:
+        cookie = int(values.pop('cookie'), 16)
+        table = int(values.pop('table', '0'))
+        *flags, fields = last.split(' ')
+        priority, fields = _split_priority(fields)
+    except ValueError as error:
+        raise Unreadable(f'{row!r}: {error}') from error
+    plain = not flags and not values.keys() - _STATISTICS
+    ours = _parse_match(fields)
+    if (ours is None or table != 0 or
+            priority != specs.PRIORITIES.get(cookie)):
+        return cookie, specs.StraySpec(cookie, table, priority,
+                                       'text:' + fields)
+    decoded = _parse_actions(actions) if plain else None
+    return cookie, specs.FlowSpec(
+        cookie, priority, *ours, *(decoded or (None, None, specs.OTHER)))
+
+
+def _split_priority(fields):
+    words = fields.split(',')
+    priority = _DEFAULT_PRIORITY
+    if words[0].startswith('priority='):
+        priority = int(words.pop(0).partition('=')[2])
+    return priority, ','.join(words)
+
+
+def _parse_match(fields):
+    """(in_port, family, dst), or None when it is no match of ours."""
+    values = dict(word.partition('=')[::2] for word in fields.split(','))
+    family = next((_FAMILIES[word] for word in _FAMILIES if word in values),
+                  None)
+    if family is None or values.pop(_FAMILY_WORDS[family]):
+        return None
+    in_port = values.pop('in_port', '')
+    dst = values.pop(_DST_WORDS[family], None)
+    try:
+        if values:
+            return None
+        if dst is not None:
+            dst = str(ipaddress.ip_network(dst))
+        specs.check_match(int(in_port), family, dst)
+    except ValueError:
+        return None
+    return int(in_port), family, dst
+
+
+def _parse_actions(text):
+    """(set_src, set_dst, output), or None when they are not ours."""
+    *words, last = text.split(',')
+    macs = {}
+    for word in words:
+        found = _SET_FIELD.fullmatch(word)
+        if found is None or found[2] in macs:
+            return None
+        macs[found[2]] = found[1]
+    if last not in _OUTPUTS:
+        return None
+    return macs.get('src'), macs.get('dst'), _OUTPUTS[last]

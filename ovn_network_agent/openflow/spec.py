@@ -1,0 +1,184 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The flows that we write, as plain values, and what is accepted of them.
+
+Both ends of the privileged call use these: the backend to build them, the
+root side to check everything before it reaches Open vSwitch.  They are
+tuples so that they cross that wall unchanged.
+"""
+
+import ipaddress
+import re
+import typing
+
+from ovn_network_agent import ownership
+
+NORMAL = 'normal'
+IN_PORT = 'in_port'
+ADD = 'add'
+DELETE = 'delete'
+DELETE_STRAY = 'delete stray'
+#: our match, but not an action list of ours: found only, never written
+OTHER = 'other'
+
+# include/openvswitch/ofp-util.h: port numbers of a bridge end below this
+# (OFPP_MAX of OpenFlow 1.0, which is what Open vSwitch keeps internally).
+_MAX_PORT = 0xff00
+_MAC = re.compile(r'[0-9a-f]{2}(?::[0-9a-f]{2}){5}')
+# IFNAMSIZ less the terminating zero; a bridge is a network device.
+_BRIDGE = re.compile(r'[A-Za-z0-9_.-]{1,15}')
+PRIORITIES = {ownership.COOKIE_MAC_TWEAK: ownership.PRIORITY_MAC_TWEAK,
+              ownership.COOKIE_HAIRPIN: ownership.PRIORITY_HAIRPIN}
+
+
+class FlowSpec(typing.NamedTuple):
+    """A flow of table 0, see :class:`resources.Flow` for the fields."""
+
+    cookie: int
+    priority: int
+    in_port: int
+    family: int
+    dst: str | None
+    set_src: str | None
+    set_dst: str | None
+    output: str
+
+
+class StraySpec(typing.NamedTuple):
+    """A flow with a cookie of ours whose match is not one of ours.
+
+    :ivar match: as the transport reads and writes it: 'oxm:' and hex
+        digits, or 'text:' and the notation of ovs-ofctl
+    """
+
+    cookie: int
+    table: int
+    priority: int
+    match: str
+
+
+class Step(typing.NamedTuple):
+    """One item of a change.
+
+    :ivar ref: what the caller calls it, hashable
+    :ivar verb: :data:`ADD`, :data:`DELETE` or :data:`DELETE_STRAY`
+    :ivar spec: :class:`FlowSpec`, or :class:`StraySpec` with DELETE_STRAY
+    """
+
+    ref: tuple
+    verb: str
+    spec: tuple
+
+
+def check_bridge(name):
+    """Check the name of a bridge, which becomes part of a path.
+
+    :raises ValueError: when it is not the name of a device
+    """
+    if (not isinstance(name, str) or not _BRIDGE.fullmatch(name) or
+            name in ('.', '..')):
+        raise ValueError(f'{name!r} is not the name of a bridge')
+    return name
+
+
+def check_flow(item, deleting=False):
+    """Check a flow from the other side of the wall.
+
+    :param item: sequence of the fields of :class:`FlowSpec`
+    :param deleting: accept what may be there but is never written
+    :returns: :class:`FlowSpec`
+    :raises ValueError: when a field is not what we write
+    """
+    try:
+        spec = FlowSpec(*item)
+    except TypeError as error:
+        raise ValueError(f'{item!r} is not a flow: {error}') from error
+    _check_ownership(spec)
+    check_match(spec.in_port, spec.family, spec.dst)
+    for mac in (spec.set_src, spec.set_dst):
+        if mac is not None and not (isinstance(mac, str) and
+                                    _MAC.fullmatch(mac)):
+            raise ValueError(f'{mac!r} is not a MAC address in lower case')
+    outputs = (NORMAL, IN_PORT, OTHER) if deleting else (NORMAL, IN_PORT)
+    if spec.output not in outputs:
+        raise ValueError(f'output {spec.output!r} is not one of '
+                         + ', '.join(outputs))
+    return spec
+
+
+def check_match(in_port, family, dst):
+    """Check the match of a flow of ours.
+
+    :raises ValueError: when a field is not what we write
+    """
+    _integer(in_port, 'in_port', 1, _MAX_PORT - 1)
+    if family not in (4, 6) or type(family) is not int:
+        raise ValueError(f'family {family!r} is neither 4 nor 6')
+    if dst is not None:
+        _check_prefix(dst, family)
+
+
+def check_stray(item):
+    """Check what identifies a stray flow that is to be deleted.
+
+    :param item: sequence of the fields of :class:`StraySpec`
+    :returns: :class:`StraySpec`; its match is checked by the transport
+    :raises ValueError: when a field is out of range
+    """
+    try:
+        spec = StraySpec(*item)
+    except TypeError as error:
+        raise ValueError(f'{item!r} is not a flow: {error}') from error
+    _check_cookie(spec.cookie)
+    _integer(spec.table, 'table', 0, 254)
+    _integer(spec.priority, 'priority', 0, 0xffff)
+    if not isinstance(spec.match, str):
+        raise ValueError(f'{spec.match!r} is not a match')
+    return spec
+
+
+def foreign_text(priority, cookie):
+    """Why a flow is not added: somebody else has one with its match."""
+    return (f'a flow with this match and priority {priority} but cookie '
+            f'{cookie:#x} exists, which is not ours; remove that one')
+
+
+def _check_ownership(spec):
+    _check_cookie(spec.cookie)
+    if spec.priority != PRIORITIES[spec.cookie] or isinstance(
+            spec.priority, bool):
+        raise ValueError(f'priority {spec.priority!r} does not belong to '
+                         f'cookie {spec.cookie:#x}')
+
+
+def _check_cookie(cookie):
+    if type(cookie) is not int or cookie not in ownership.FLOW_COOKIES:
+        raise ValueError(f'cookie {cookie!r} is not one of ours')
+
+
+def _check_prefix(text, family):
+    if not isinstance(text, str) or '/' not in text:
+        raise ValueError(f'{text!r} is not a prefix')
+    network = ipaddress.ip_network(text)
+    if network.version != family:
+        raise ValueError(f'{text} is not of family {family}')
+    if network.prefixlen == 0:
+        # Open vSwitch drops the field, and then it is another match.
+        raise ValueError(f'{text} is everything: leave the prefix out')
+    if str(network) != text:
+        raise ValueError(f'{text} is not the usual notation of {network}')
+
+
+def _integer(value, what, low, high):
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f'{what} {value!r} is not between {low} and {high}')

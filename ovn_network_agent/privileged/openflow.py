@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for the flows of the provider bridge.
+
+The connection to a bridge lives as long as this daemon: a change costs a
+fraction of a millisecond instead of a process.  When ``[ovs] ovs_wrapper``
+is set, ``ovs-ofctl`` behind that command is used instead.
+"""
+
+import errno
+import os
+import threading
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import ovs as options
+from ovn_network_agent.openflow import bridge as openflow
+from ovn_network_agent.openflow import connection
+from ovn_network_agent.openflow import ofctl
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.openflow import wire
+from ovn_network_agent import privileged
+
+_lock = threading.Lock()
+# By path of the socket, exclusively used under the lock.
+_connections = {}
+
+
+# Deleting accepts what may be there but is never written.
+_LISTS = (('adds', specs.ADD, specs.check_flow),
+          ('deletes', specs.DELETE,
+           lambda item: specs.check_flow(item, deleting=True)),
+          ('strays', specs.DELETE_STRAY, specs.check_stray))
+
+
+@privileged.ovs.entrypoint
+def dump_flows(bridge):
+    """Read the flows that carry a cookie of ours.
+
+    :param bridge: name of the bridge
+    :returns: list of lists: the fields of :class:`openflow.spec.FlowSpec`,
+        or those of :class:`openflow.spec.StraySpec` for a flow whose match
+        is not one of ours
+    :raises OSError: when they cannot be read in full
+    """
+    found = _run(bridge, openflow.dump, ofctl.dump)
+    return [list(spec) for spec in found]
+
+
+@privileged.ovs.change
+def change_flows(bridge, adds, deletes, strays):
+    """Add flows, then delete flows; other flows are not touched.
+
+    :param bridge: name of the bridge
+    :param adds: list of the fields of :class:`openflow.spec.FlowSpec`
+    :param deletes: the same
+    :param strays: list of the fields of :class:`openflow.spec.StraySpec`
+    :returns: list of [list name, index, reason]: 'adds', 'deletes' or
+        'strays', the position in it, and why that item failed
+    :raises OSError: when the bridge cannot be reached; what was done is
+        then unknown
+    """
+    failures = {}
+    steps = []
+    for (name, verb, check), items in zip(_LISTS, (adds, deletes, strays)):
+        for index, item in enumerate(items):
+            try:
+                steps.append(specs.Step((name, index), verb, check(item)))
+            except ValueError as error:
+                failures[name, index] = str(error)
+    if steps:
+        failures.update(_run(bridge, openflow.change, ofctl.change, steps))
+    return [[name, index, reason]
+            for (name, index), reason in failures.items()]
+
+
+def _run(bridge, over_openflow, over_ofctl, *args):
+    """Call a function of the transport that is configured."""
+    try:
+        specs.check_bridge(bridge)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    conf = _conf()
+    if conf.ovs_wrapper:
+        return over_ofctl(ofctl.Command(conf.ovs_wrapper.split(), bridge),
+                          *args)
+    path = os.path.join(conf.ovs_rundir, bridge + '.mgmt')
+    with _lock:
+        try:
+            return _with_connection(path, over_openflow, *args)
+        except wire.Malformed as error:
+            _drop(path)
+            raise OSError(errno.EPROTO, f'{path}: {error}') from error
+
+
+def _with_connection(path, function, *args):
+    """Call with the open connection, or with a new one.
+
+    All we do can be done twice, so when a connection that was open has
+    ended (ovs-vswitchd was restarted) it is simply tried again.
+    """
+    if path in _connections:
+        try:
+            return function(_connections[path], *args)
+        except TimeoutError:
+            _drop(path)
+            raise
+        except OSError:
+            _drop(path)
+    _connections[path] = connection.Connection(path)
+    try:
+        return function(_connections[path], *args)
+    except OSError:
+        _drop(path)
+        raise
+
+
+def _drop(path):
+    dropped = _connections.pop(path, None)
+    if dropped is not None:
+        dropped.close()
+
+
+def close():
+    """Close all connections."""
+    with _lock:
+        for path in list(_connections):
+            _drop(path)
+
+
+def register_options():
+    """Make [ovs] known to this process, which may not be the agent."""
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+
+
+def _conf():
+    """[ovs] as the root side has it: never given by the caller."""
+    register_options()
+    return cfg.CONF.ovs

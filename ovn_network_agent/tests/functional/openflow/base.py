@@ -1,0 +1,178 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tests against a real ovs-vswitchd with the user-space data path.
+
+Each test class has its own ovsdb-server and ovs-vswitchd in a directory and
+a network namespace of its own; they are ended by their process ids.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from oslo_config import cfg
+
+from ovn_network_agent.backends import flow
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent import resources
+
+BRIDGE = 'br-ex'
+MAC = '0a:00:00:00:00:01'
+LRP_MAC = 'fa:16:3e:00:00:01'
+_SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
+_TOOLS = ('ovs-vswitchd', 'ovsdb-server', 'ovsdb-tool', 'ovs-vsctl',
+          'ovs-ofctl', 'unshare')
+
+
+class OpenVSwitch:
+    """A private Open vSwitch with one bridge.
+
+    :ivar rundir: its run directory
+    """
+
+    def __init__(self):
+        self.rundir = tempfile.mkdtemp(prefix='ovs-')
+        self._env = {**os.environ, 'OVS_RUNDIR': self.rundir,
+                     'OVS_LOGDIR': self.rundir, 'OVS_DBDIR': self.rundir}
+        self._socket = 'unix:' + os.path.join(self.rundir, 'db.sock')
+        self._processes = {}
+        database = os.path.join(self.rundir, 'conf.db')
+        self.run('ovsdb-tool', 'create', database, _SCHEMA)
+        self._spawn('ovsdb-server', database,
+                    f'--remote=p{self._socket}')
+        self._wait_for('db.sock')
+        self.vsctl('--no-wait', 'init')
+        self.start()
+        # Without waiting: there are no rights to a system data path.
+        self.vsctl('--no-wait', 'add-br', BRIDGE, '--', 'set', 'bridge',
+                   BRIDGE, 'datapath_type=netdev')
+        self._wait_for(BRIDGE + '.mgmt')
+
+    def start(self):
+        """Start ovs-vswitchd."""
+        self._spawn('unshare', '-n', 'ovs-vswitchd', self._socket,
+                    '--disable-system', name='ovs-vswitchd')
+
+    def restart(self):
+        """Kill ovs-vswitchd, as a crash would, and start it again."""
+        self.signal(signal.SIGKILL)
+        self._processes.pop('ovs-vswitchd').wait()
+        os.unlink(os.path.join(self.rundir, BRIDGE + '.mgmt'))
+        self.start()
+        self._wait_for(BRIDGE + '.mgmt')
+
+    def signal(self, number):
+        """Send a signal to ovs-vswitchd."""
+        self._processes['ovs-vswitchd'].send_signal(number)
+
+    def stop(self):
+        """End everything and leave nothing behind."""
+        for process in reversed(self._processes.values()):
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.rundir)
+
+    def run(self, *argv, stdin=None):
+        """Run a program in the environment of this Open vSwitch."""
+        return subprocess.run(
+            argv, check=True, capture_output=True, text=True, input=stdin,
+            env=self._env).stdout
+
+    def vsctl(self, *args):
+        return self.run('ovs-vsctl', f'--db={self._socket}', *args)
+
+    def ofctl(self, *args, stdin=None):
+        return self.run('ovs-ofctl', '-O', 'OpenFlow13', *args, stdin=stdin)
+
+    def flows(self):
+        """All flows of the bridge as ovs-ofctl shows them, a set."""
+        shown = self.ofctl('--no-stats', '--no-names', 'dump-flows', BRIDGE)
+        return {line.strip() for line in shown.splitlines()
+                if 'reply' not in line}
+
+    def add(self, *flows):
+        """Add flows as somebody else would."""
+        self.ofctl('--bundle', 'add-flows', BRIDGE, '-',
+                   stdin='\n'.join(flows) + '\n')
+
+    def _spawn(self, *argv, name=None):
+        log = open(os.path.join(self.rundir, argv[0] + '.log'), 'ab')
+        with log:
+            self._processes[name or argv[0]] = subprocess.Popen(
+                argv, env=self._env, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
+
+    def _wait_for(self, name):
+        path = os.path.join(self.rundir, name)
+        deadline = time.monotonic() + 10
+        while not os.path.exists(path):
+            if time.monotonic() > deadline:
+                raise AssertionError(f'{path} does not appear')
+            time.sleep(0.01)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and all(map(shutil.which, _TOOLS)),
+                     'needs root and Open vSwitch')
+class FlowTestCase(unittest.TestCase):
+    """With an empty bridge and a :class:`backends.flow.FlowBackend`."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ovs = OpenVSwitch()
+        cls.addClassCleanup(cls.ovs.stop)
+
+    def setUp(self):
+        super().setUp()
+        privileged.ovs.set_client_mode(False)
+        self.addCleanup(privileged.ovs.set_client_mode, True)
+        self.addCleanup(openflow.close)
+        # The root side reads the global configuration.
+        openflow.register_options()
+        self.configure(ovs_rundir=self.ovs.rundir, ovs_wrapper='')
+        self.addCleanup(cfg.CONF.clear_override, 'ovs_rundir', 'ovs')
+        self.addCleanup(cfg.CONF.clear_override, 'ovs_wrapper', 'ovs')
+        self.ovs.ofctl('del-flows', BRIDGE)
+        conf = cfg.ConfigOpts()
+        conf.register_opt(cfg.StrOpt('bridge_dev', default=BRIDGE))
+        conf([], default_config_files=[], default_config_dirs=[])
+        self.backend = flow.FlowBackend(conf)
+
+    def configure(self, **options):
+        for name, value in options.items():
+            cfg.CONF.set_override(name, value, 'ovs')
+
+    def read(self):
+        return set(self.backend.read(frozenset()))
+
+
+def mac_tweak(family=4, in_port=3, mac=MAC):
+    """The flow that lets the kernel accept what OVN sends."""
+    return resources.Flow(
+        BRIDGE, ownership.COOKIE_MAC_TWEAK, ownership.PRIORITY_MAC_TWEAK,
+        in_port, family, set_dst=mac)
+
+
+def hairpin(dst, in_port=3, mac=LRP_MAC):
+    """The flow that reflects traffic to one address."""
+    return resources.Flow(
+        BRIDGE, ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN,
+        in_port, 6 if ':' in dst else 4, dst=dst, set_src=MAC, set_dst=mac,
+        output='in_port')

@@ -41,6 +41,8 @@ from oslo_privsep import priv_context
 
 from ovn_network_agent.privileged import capability
 
+LOG = logging.getLogger(__name__)
+
 PREFIX = 'ovn_network_agent.privileged'
 STAY_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -68,6 +70,33 @@ def _stay(signum, frame):
     A handler instead of SIG_IGN: an ignored signal stays ignored in the
     programs that the daemon executes, a handled one does not.
     """
+
+
+class _EndAware:
+    """Mix-in for a client channel: a reset connection is an end, too.
+
+    A daemon that is killed before it has read a request resets the
+    connection.  The library's reader thread ends with that exception and
+    the caller would wait for its answer for ever.
+    """
+
+    def _reader_main(self, reader):
+        super()._reader_main(_until_broken(reader))
+
+
+def _until_broken(reader):
+    try:
+        yield from reader
+    except OSError as error:
+        LOG.debug('Channel to a privileged daemon: %s', error)
+
+
+class _ForkedChannel(_EndAware, daemon._ClientChannel):
+    """To a daemon that :meth:`Context.fork` has made."""
+
+
+class _HelperChannel(_EndAware, daemon.RootwrapClientChannel):
+    """To a daemon that the helper command starts."""
 
 
 class Context(priv_context.PrivContext):
@@ -158,8 +187,7 @@ class Context(priv_context.PrivContext):
             daemon.Daemon(channel, context=self).run()
             status = 0
         except Exception:
-            logging.getLogger(__name__).exception(
-                'privileged daemon %s failed', self.name)
+            LOG.exception('Privileged daemon %s failed', self.name)
         finally:
             os._exit(status)
 
@@ -170,12 +198,16 @@ class Context(priv_context.PrivContext):
             for example for lack of a capability that it has to keep
         """
         sock, self._socket = self._socket, None
-        # Not public, but there is no other way to fork without a thread.
-        self.channel = daemon._ClientChannel(sock, self)
+        self.channel = _ForkedChannel(sock, self)
 
     def start(self, method=priv_context.Method.ROOTWRAP):
-        """Start the daemon with sudo, now or at the next call.
+        """Start the daemon with the helper command.
 
+        The library calls it, too, when the channel is closed.
+
+        :param method: only this one, see :meth:`fork` for the other
+        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the helper
+            failed
         :raises DaemonGone: when it had been forked: the agent that forked
             it has no privileges any more to start another one
         """
@@ -183,7 +215,11 @@ class Context(priv_context.PrivContext):
             raise DaemonGone(
                 errno.EPIPE, f'the privileged daemon "{self.name}" (pid '
                 f'{self.pid}) has died, restart the agent')
-        super().start(method)
+        if method is not priv_context.Method.ROOTWRAP:
+            raise ValueError('use fork() and attach()')
+        with self.start_lock:
+            if self.channel is None:
+                self.channel = _HelperChannel(self)
 
     def set_client_mode(self, enabled):
         """Called with False by the daemon itself, before its first thread.

@@ -14,6 +14,7 @@
 
 import os
 import queue
+import threading
 import time
 
 from ovn_network_agent.netlink import watch
@@ -123,11 +124,13 @@ class WatchTest(base.KernelTestCase):
         self.quiet()
 
     def test_an_overflow_is_reported_as_a_change_of_everything(self):
-        def slow(kind):
-            self.kinds.put(kind)
-            time.sleep(2)
+        go_on = threading.Event()
 
-        self.watch(slow)
+        def wait(kind):
+            self.kinds.put(kind)
+            go_on.wait(SOON)
+
+        self.watch(wait)
         self.ip('rule add pref 77 table 77')
         self.expect(watch.RULE)
         items = [[200, f'10.0.{i >> 8}.{i & 255}/32', 'br-ex', '']
@@ -135,6 +138,7 @@ class WatchTest(base.KernelTestCase):
         self.assertEqual([], netlink.set_routes(items))
         self.assertEqual([], netlink.delete_routes(
             [item[:2] for item in items]))
+        go_on.set()
         self.expect(watch.SYSCTL)
 
     def test_a_failing_callback_does_not_end_it(self):

@@ -1,0 +1,178 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What test_privileges runs in a process of its own.
+
+``python -m ...privileges_child NAME`` runs one function; its return value is
+printed as JSON.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from oslo_config import cfg
+from oslo_privsep import capabilities
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import capability
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import links
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged import start
+
+# Seconds; a call to a dead daemon has to fail at once.
+PROMPTLY = 5.0
+
+
+def _status(pid='self'):
+    """{field: text} of /proc/<pid>/status."""
+    with open(f'/proc/{pid}/status') as opened:
+        return dict(line.rstrip('\n').split(':\t', 1) for line in opened
+                    if ':\t' in line)
+
+
+def _error(function, *args):
+    """[exception class, text] of a call that has to fail promptly."""
+    started = time.monotonic()
+    try:
+        function(*args)
+    except Exception as error:
+        assert time.monotonic() - started < PROMPTLY
+        return [type(error).__name__, str(error)]
+    raise AssertionError(f'{function} did not fail')
+
+
+def _daemons():
+    return [c.pid for c in privileged.CONTEXTS]
+
+
+def drop():
+    """Start, and what is left to this process then."""
+    start.start(cfg.CONF)
+    made = subprocess.run(['ip', 'link', 'add', 'new', 'type', 'veth'],
+                          capture_output=True, text=True)
+    status = _status()
+    return {'sets': [status[f'Cap{name}'] for name in
+                     ('Inh', 'Prm', 'Eff', 'Bnd', 'Amb')],
+            'no_new_privs': status['NoNewPrivs'],
+            'threads': [capability.permitted(f'self/task/{thread}')
+                        for thread in os.listdir('/proc/self/task')],
+            'link': made.returncode, 'uid': os.getuid(),
+            'call': links.set_links_up(['br-ex']),
+            'sysctl': netlink.set_sysctls(
+                [['net/ipv4/conf/br-ex/proxy_arp', '1']])}
+
+
+def daemons():
+    """What the daemons have."""
+    start.start(cfg.CONF)
+    return {c.name: [_status(c.pid)[name] for name in
+                     ('CapEff', 'CapPrm', 'NoNewPrivs', 'Name')]
+            for c in privileged.CONTEXTS}
+
+
+def signals():
+    """The daemons after signals to the whole process group."""
+    os.setpgid(0, 0)
+    for number in context.STAY_SIGNALS:
+        signal.signal(number, lambda *unused: None)
+    start.start(cfg.CONF)
+    for number in context.STAY_SIGNALS:
+        os.killpg(0, number)
+    time.sleep(0.2)
+    return {'alive': [c.alive for c in privileged.CONTEXTS],
+            'call': links.set_links_up(['br-ex']),
+            'handlers_kept': all(callable(signal.getsignal(number))
+                                 for number in context.STAY_SIGNALS),
+            'blocked': _status()['SigBlk']}
+
+
+def killed():
+    """Calls after the death of the daemon."""
+    start.start(cfg.CONF)
+    os.kill(privileged.kernel.pid, signal.SIGKILL)
+    first = _error(links.set_links_up, ['br-ex'])
+    time.sleep(0.2)
+    return {'first': first,
+            'later': [_error(links.set_links_up, ['br-ex'])
+                      for _repeat in range(2)],
+            'alive': privileged.kernel.alive}
+
+
+def dry_run():
+    """Changes in a dry run."""
+    start.start(cfg.CONF, dry_run=True)
+    return {'error': _error(links.set_links_up, ['br-ex']),
+            'pids': _daemons()}
+
+
+def orphans():
+    """Print the daemons' pids, then die."""
+    start.start(cfg.CONF)
+    print(json.dumps(_daemons()), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def lacking():
+    """Start without the capability that one daemon has to keep."""
+    effective = set(capabilities.get_caps()[0])
+    some = effective - {capabilities.CAP_NET_ADMIN}
+    capabilities.drop_all_caps_except(some, some, [])
+    return _error(start.start, cfg.CONF)
+
+
+def helper():
+    """A daemon started by a helper command, not forked."""
+    os.setpgid(0, 0)
+    cfg.CONF.set_override('helper_command', shutil.which('privsep-helper'),
+                          'privsep_kernel')
+    start._run_helpers([privileged.kernel])
+    own = links.set_links_up(['br-ex'])
+    pids = [int(pid) for pid in os.listdir('/proc')
+            if pid.isdigit() and _is_daemon(pid)]
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    return {'call': own, 'daemons': len(pids),
+            'no_new_privs': [_status(pid)['NoNewPrivs'] for pid in pids],
+            'after': links.set_links_up(['br-ex'])}
+
+
+def _is_daemon(pid):
+    """Whether it is a living daemon of this process group.
+
+    The helper has forked it, so it is not our child.
+    """
+    try:
+        status = _status(pid)
+        return (os.getpgid(int(pid)) == os.getpgrp()
+                and status['Name'] == 'ovnagent-kernel'
+                and not status['State'].startswith('Z'))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def no_helper():
+    """An ordinary user without a helper that works."""
+    cfg.CONF.set_override('helper_command', '/bin/false', 'privsep_kernel')
+    os.setuid(65534)
+    return _error(start.start, cfg.CONF)
+
+
+if __name__ == '__main__':
+    cfg.CONF([], project='ovn-network-agent', default_config_files=[],
+             default_config_dirs=[])
+    print(json.dumps(globals()[sys.argv[1]]()))

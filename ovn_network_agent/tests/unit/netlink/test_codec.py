@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The netlink codec: what is encoded decodes to the same."""
+
+import ipaddress
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import bpf
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import wire
+
+tables = st.integers(1, 2 ** 32 - 1)
+octets = st.integers(0, 255)
+marks = st.integers(1, 2 ** 32 - 1)
+names = st.text('abcdefghij-.0123456789', min_size=1, max_size=15)
+
+
+@st.composite
+def prefixes(draw, v=None):
+    """A prefix in canonical text."""
+    address = draw(st.ip_addresses(v=v))
+    length = draw(st.integers(0, address.max_prefixlen))
+    return str(ipaddress.ip_network((address, length), strict=False))
+
+
+def addresses_of(prefix):
+    return st.ip_addresses(v=ipaddress.ip_network(prefix).version).map(str)
+
+
+class WireTest(unittest.TestCase):
+
+    @given(st.dictionaries(st.integers(1, 0x3fff), st.binary(max_size=40)))
+    def test_attributes(self, wanted):
+        data = b''.join(wire.attribute(kind, payload)
+                        for kind, payload in wanted.items())
+        self.assertEqual(0, len(data) % 4)
+        self.assertEqual(wanted, wire.attributes(data))
+
+    @given(st.lists(st.tuples(
+        st.integers(0, 0xffff), st.integers(0, 0xffff),
+        st.integers(0, 2 ** 32 - 1),
+        st.binary(max_size=40).map(lambda b: b + bytes(-len(b) & 3)))))
+    def test_messages(self, wanted):
+        data = b''.join(wire.message(*item) for item in wanted)
+        self.assertEqual(
+            [(kind, flags | wire.NLM_F_REQUEST, sequence, 0, body)
+             for kind, flags, sequence, body in wanted],
+            [(*head, data[start:end])
+             for *head, start, end in wire.messages(data)])
+
+    @given(st.binary(max_size=200))
+    def test_garbage_is_an_error_and_never_a_loop(self, data):
+        for parse in (wire.attributes, lambda d: list(wire.messages(d))):
+            try:
+                parse(data)
+            except ValueError as error:
+                self.assertIn('does not fit', str(error))
+
+    @given(prefixes())
+    def test_prefix(self, prefix):
+        network = ipaddress.ip_network(prefix)
+        _family, packed, length = wire.parse_prefix(prefix)
+        self.assertEqual((network.network_address.packed,
+                          network.prefixlen), (packed, length))
+
+    def test_what_is_no_prefix(self):
+        for text in ('', '/', '10.0.0.0', '10.0.0.0/', '10.0.0.0/33',
+                     '10.0.0.1/24', '10.0.0.0/-1', '10.0.0.0/ 8',
+                     '10.0.0.0/²', '10.0.0/8', '010.0.0.0/8', '::/129',
+                     '::1/64', 'fe80::%1/64', '10.0.0.0/8/8'):
+            with self.subTest(text), self.assertRaises(ValueError):
+                wire.parse_prefix(text)
+
+    def test_host_bits_are_explained(self):
+        with self.assertRaisesRegex(ValueError, '10.0.0.0/24 would be one'):
+            wire.parse_prefix('10.0.0.1/24')
+
+    @given(st.binary(min_size=6, max_size=6))
+    def test_mac(self, mac):
+        self.assertEqual(mac, wire.mac_bytes(wire.mac_text(mac)))
+
+    def test_what_is_no_mac(self):
+        for text in ('', '02:00:00:00:00', '02:00:00:00:00:0G',
+                     '02:00:00:00:00:AA', '020000000001',
+                     '02:00:00:00:00:01:02'):
+            with self.subTest(text), self.assertRaises(ValueError):
+                wire.mac_bytes(text)
+
+
+class ObjectsTest(unittest.TestCase):
+
+    @given(st.data(), tables, prefixes(), octets)
+    def test_route(self, data, table, dst, protocol):
+        via = data.draw(st.none() | addresses_of(dst))
+        body = routes.encode(table, dst, 7, via or '', protocol)
+        self.assertEqual(
+            routes.Route(table, dst, 'br-ex', via, protocol, 0),
+            routes.decode(body, 0, len(body), {7: 'br-ex'}))
+
+    def test_default_route_in_both_encodings(self):
+        without = routes.encode(200, '0.0.0.0/0', 7, '', 44)
+        with_zeros = without + wire.attribute(routes.RTA_DST, bytes(4))
+        for body in (without, with_zeros):
+            self.assertEqual('0.0.0.0/0', routes.decode(
+                body, 0, len(body), {7: ''}).dst)
+
+    def test_families_are_not_mixed(self):
+        with self.assertRaises(ValueError):
+            routes.encode(254, '10.0.0.0/8', 1, '::1', 44)
+        with self.assertRaises(ValueError):
+            rules.encode(rules.Rule(1, 2, '10.0.0.0/8', '::/8', None, None,
+                                    44))
+
+    @given(st.builds(
+        rules.Rule, st.integers(1, 32765), tables,
+        st.none() | prefixes(v=4), st.none() | prefixes(v=4),
+        st.none() | names, st.none() | st.tuples(marks, marks), octets))
+    def test_rule(self, rule):
+        body = rules.encode(rule)
+        self.assertEqual(rule, rules.decode(body, 0, len(body)))
+
+    def test_rule_that_says_more_is_not_ours(self):
+        body = rules.encode(rules.Rule(1, 2, '10.0.0.0/8', None, None, None,
+                                       44))
+        for kind in (17, 19, 20, 22, 23):  # oif, l3mdev, uid, ports
+            more = body + wire.u32(kind, 1)
+            self.assertIsNone(rules.decode(more, 0, len(more)))
+
+    @given(st.ip_addresses().flatmap(lambda address: st.tuples(
+        st.just(address), st.integers(0, address.max_prefixlen))))
+    def test_address(self, item):
+        text = '%s/%d' % item
+        body = addresses.encode(7, text)
+        _family, length, _flags, _scope, index = \
+            addresses.IFADDRMSG.unpack_from(body)
+        found = wire.attributes(body, addresses.IFADDRMSG.size)
+        self.assertEqual((7, item[0].packed, item[1]),
+                         (index, found[addresses.IFA_LOCAL], length))
+
+    @given(st.ip_addresses(), st.binary(min_size=6, max_size=6))
+    def test_neighbour(self, dst, mac):
+        body = neighbours.encode(7, str(dst), mac.hex(':'))
+        _family, index, state, *_rest = neighbours.NDMSG.unpack_from(body)
+        self.assertEqual((7, neighbours.NUD_PERMANENT), (index, state))
+        self.assertEqual(
+            {neighbours.NDA_DST: dst.packed, neighbours.NDA_LLADDR: mac},
+            wire.attributes(body, neighbours.NDMSG.size))
+
+    def test_link_of_a_vrf(self):
+        body = links.encode_up(7) + wire.string(links.IFLA_IFNAME, 'vrf-p') \
+            + wire.nested(
+                links.IFLA_LINKINFO,
+                wire.string(links.IFLA_INFO_KIND, 'vrf'),
+                wire.nested(links.IFLA_INFO_DATA,
+                            wire.u32(links.IFLA_VRF_TABLE, 10000)))
+        self.assertEqual(
+            links.Link(7, 'vrf-p', '', True, 'vrf', 0, 0, '', 10000),
+            links.decode(body, 0, len(body)))
+
+
+class DependingTest(unittest.TestCase):
+    """Addresses that the kernel removes together with another one."""
+
+    PRESENT = [addresses.Address(1, '203.0.113.1/24', False),
+               addresses.Address(1, '203.0.113.2/24', True),
+               addresses.Address(1, '203.0.113.3/25', True),
+               addresses.Address(1, '198.51.100.1/24', False),
+               addresses.Address(1, '2001:db8::1/64', True)]
+
+    def test_of_a_primary(self):
+        self.assertEqual(['203.0.113.2/24'], addresses.depending(
+            self.PRESENT, '203.0.113.1/24'))
+
+    def test_of_others(self):
+        for address in ('203.0.113.2/24', '198.51.100.1/24',
+                        '203.0.113.9/24', '2001:db8::1/64'):
+            self.assertEqual([], addresses.depending(self.PRESENT, address))
+
+
+class FilterTest(unittest.TestCase):
+    """The socket filter, interpreted."""
+
+    def passes(self, kind, flags=0, protocol=0):
+        data = wire.HEADER.pack(28, kind, flags, 0, 0) + routes.RTMSG.pack(
+            2, 32, 0, 0, 254, protocol, 0, 1, 0)
+        program = bpf.route_filter(routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
+                                   44)
+        at = accumulator = 0
+        while True:
+            code, true, false, operand = program[at]
+            at += 1
+            if code == 0x06:
+                return bool(operand)
+            if code in (0x28, 0x30):
+                size = 2 if code == 0x28 else 1
+                accumulator = int.from_bytes(data[operand:operand + size])
+            elif code == 0x15:
+                at += true if accumulator == operand else false
+            else:
+                at += true if accumulator & operand else false
+
+    def test_deleted_routes(self):
+        self.assertTrue(self.passes(routes.RTM_DELROUTE, 0, 44))
+        self.assertFalse(self.passes(routes.RTM_DELROUTE, 0, 186))
+
+    def test_new_routes(self):
+        replace = wire.NLM_F_REPLACE
+        self.assertTrue(self.passes(routes.RTM_NEWROUTE, replace, 186))
+        self.assertFalse(self.passes(routes.RTM_NEWROUTE, replace, 44))
+        self.assertFalse(self.passes(routes.RTM_NEWROUTE,
+                                     wire.NLM_F_CREATE, 186))
+
+    def test_everything_else(self):
+        for kind in (links.RTM_NEWLINK, rules.RTM_DELRULE, 80):
+            self.assertTrue(self.passes(kind, 0, 186))

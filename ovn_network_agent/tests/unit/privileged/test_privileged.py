@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the root side refuses, and how its functions are exported."""
+
+import errno
+import importlib
+import pkgutil
+import unittest
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import context
+
+
+class ContextsTest(unittest.TestCase):
+
+    def test_no_submodule_replaces_a_context(self):
+        for module in pkgutil.iter_modules(privileged.__path__,
+                                           privileged.__name__ + '.'):
+            importlib.import_module(module.name)
+        for wanted in privileged.CONTEXTS:
+            self.assertIs(wanted, getattr(privileged, wanted.name))
+            self.assertIsInstance(wanted, context.Context)
+
+    def test_changes_are_entry_points(self):
+        from ovn_network_agent.privileged import netlink
+        self.assertTrue(
+            privileged.kernel.is_entrypoint(netlink.set_routes))
+        self.assertFalse(privileged.ovs.is_entrypoint(netlink.set_routes))
+        # What decorates an entry point must not become one.
+        self.assertFalse(privileged.kernel.is_entrypoint(checks.table))
+
+
+class ChecksTest(unittest.TestCase):
+
+    def refused(self, function, *values):
+        for value in values:
+            with self.subTest(value), self.assertRaises(OSError) as caught:
+                function(value)
+            self.assertEqual(errno.EINVAL, caught.exception.errno)
+
+    def test_tables(self):
+        self.refused(checks.table, 0, 255, -1, 2 ** 32, '254', True, None)
+        for table in (1, 200, 253, 254, 256, 2 ** 32 - 1):
+            self.assertEqual(table, checks.table(table))
+
+    def test_priorities(self):
+        self.refused(checks.priority, 0, 32766, 32767, -1, '1000', True)
+        self.assertEqual(1999, checks.priority(1999))
+
+    def test_devices(self):
+        self.refused(checks.device, '', '.', '..', 'a/b', 'a b', 'a:b',
+                     'a\n', 'a\0', 'a' * 16, 'ä' * 8, None, 7, b'lo')
+        for name in ('lo', 'br-ex.100', 'a' * 15):
+            self.assertEqual(name, checks.device(name))
+
+    def test_texts(self):
+        self.refused(checks.prefix, None, 7, '10.0.0.1/8', 'x')
+        self.refused(checks.interface, None, '10.0.0.1', '10.0.0.1/33')
+        self.refused(checks.address, None, '10.0.0.1/8', '10.0.0')
+        self.refused(checks.mac, None, '', 'x')
+
+    def test_marks(self):
+        self.refused(lambda item: checks.fwmark(*item),
+                     (1, 0), (-1, 1), (1, 2 ** 32), ('1', 1))
+        self.assertEqual((0, 1), checks.fwmark(0, 1))
+
+    def test_sysctls(self):
+        self.refused(
+            lambda item: checks.sysctl(*item),
+            ('net/ipv4/conf/all/../../x/proxy_arp', '1'),
+            ('/proc/sys/net/ipv4/ip_forward', '1'),
+            ('net/ipv4/ip_forward\n', '1'), ('net/ipv4/tcp_syncookies', '1'),
+            ('net/ipv4/conf/./rp_filter', '1'),
+            ('net/ipv4/conf/a b/rp_filter', '1'),
+            ('net/ipv4/ip_forward', 1), ('net/ipv4/ip_forward', ''),
+            ('net/ipv4/ip_forward', '1\n'), ('net/ipv4/ip_forward', '-1'),
+            (None, '1'))
+        self.assertEqual(
+            '/proc/sys/net/ipv4/conf/br-ex.100/rp_filter',
+            checks.sysctl('net/ipv4/conf/br-ex.100/rp_filter', '2'))

@@ -96,7 +96,7 @@ class Connection:
 
     def _exchange(self, data):
         """Send ``data`` and yield the messages that arrive, endlessly."""
-        self._unsent = data
+        self._unsent += data
         silence = time.monotonic() + SILENCE
         overall = time.monotonic() + OVERALL
         while True:

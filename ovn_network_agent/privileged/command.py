@@ -38,10 +38,10 @@ class Result:
 
     @property
     def messages(self):
-        """The last lines of what it said, for the operator."""
+        """The first lines of what it said, for the operator."""
         lines = (self.stderr + '\n' + self.stdout).split('\n')
         said = [line.strip() for line in lines if line.strip()]
-        return '; '.join(said[-3:]) or 'no message'
+        return '; '.join(said[:3]) or 'no message'
 
 
 def run(argv, timeout, stdin=''):

@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Flows for property tests."""
+
+import ipaddress
+
+from hypothesis import strategies as st
+
+from ovn_network_agent.openflow import spec as specs
+
+macs = st.binary(min_size=6, max_size=6).map(lambda b: b.hex(':'))
+
+
+@st.composite
+def flows(draw):
+    """Any :class:`spec.FlowSpec` that may be written."""
+    cookie = draw(st.sampled_from(sorted(specs.PRIORITIES)))
+    family = draw(st.sampled_from((4, 6)))
+    addresses = st.ip_addresses(v=family)
+    length = draw(st.integers(1, 32 if family == 4 else 128))
+    dst = draw(st.one_of(st.none(), addresses.map(lambda a: str(
+        ipaddress.ip_network((a, length), strict=False)))))
+    return specs.check_flow((
+        cookie, specs.PRIORITIES[cookie], draw(st.integers(1, 0xfeff)),
+        family, dst, draw(st.none() | macs), draw(st.none() | macs),
+        draw(st.sampled_from((specs.NORMAL, specs.IN_PORT)))))

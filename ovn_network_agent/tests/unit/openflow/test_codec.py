@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""OpenFlow messages: there and back, against a library, and damaged."""
+
+import struct
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ovn_network_agent.openflow import codec
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.openflow import wire
+from ovn_network_agent.tests.unit.openflow import strategies
+
+try:
+    from os_ken.ofproto import ofproto_protocol
+    from os_ken.ofproto import ofproto_v1_3_parser
+except ImportError:
+    ofproto_v1_3_parser = None
+
+
+def entry(spec, table=0, timeout=0, flags=0):
+    """A flow as an entry of a multipart reply."""
+    body = (codec.encode_match(spec) + codec.encode_actions(spec))
+    return struct.pack(
+        '!HBxIIHHHH4xQQQ', 48 + len(body), table, 5, 6, spec.priority,
+        timeout, 0, flags, spec.cookie, 7, 8) + body
+
+
+def reply(*entries):
+    return struct.pack('!HH4x', 1, 0) + b''.join(entries)
+
+
+def decode(body):
+    entries, more = wire.flow_entries(body)
+    assert not more
+    return [codec.decode(e) for e in entries]
+
+
+class TestCodec(unittest.TestCase):
+
+    @given(st.lists(strategies.flows(), max_size=4))
+    def test_there_and_back(self, flows):
+        self.assertEqual(flows, decode(reply(*map(entry, flows))))
+
+    @given(strategies.flows())
+    def test_other_table_is_a_stray(self, flow):
+        stray, = decode(reply(entry(flow, table=3)))
+        self.assertIsInstance(stray, specs.StraySpec)
+        self.assertEqual(3, stray.table)
+        self.assertEqual(codec.encode_match(flow),
+                         codec.encode_stray(stray.match))
+
+    @given(strategies.flows())
+    def test_timeout_or_flags_are_not_ours(self, flow):
+        for options in ({'timeout': 5}, {'flags': 1}):
+            found, = decode(reply(entry(flow, **options)))
+            self.assertEqual(flow[:5], found[:5])
+            self.assertEqual(specs.OTHER, found.output)
+
+    @given(strategies.flows(), st.data())
+    def test_damaged_entries_raise_or_decode(self, flow, data):
+        body = bytearray(reply(entry(flow)))
+        for _n in range(data.draw(st.integers(1, 4))):
+            at = data.draw(st.integers(0, len(body) - 1))
+            body[at] = data.draw(st.integers(0, 255))
+        cut = data.draw(st.integers(0, len(body)))
+        try:
+            entries, _more = wire.flow_entries(bytes(body[:cut]))
+            for found in entries:
+                codec.decode(found)
+        except wire.Malformed:
+            pass
+
+    @unittest.skipIf(ofproto_v1_3_parser is None, 'os-ken is not installed')
+    @given(strategies.flows())
+    def test_a_library_reads_the_same(self, flow):
+        data = wire.flow_mod(77, wire.ADD, flow.cookie, 0, flow.priority,
+                             codec.encode_match(flow),
+                             codec.encode_actions(flow))
+        version, kind, length, xid = wire.HEADER.unpack_from(data)
+        self.assertEqual(len(data), length)
+        # Its parser of flow entries, as it does not parse a flow_mod.
+        stats = ofproto_v1_3_parser.OFPFlowStats.parser(entry(flow), 0)
+        self.assertEqual(flow.cookie, stats.cookie)
+        fields = dict(stats.match.items())
+        self.assertEqual(flow.in_port, fields.pop('in_port'))
+        self.assertEqual({4: 0x0800, 6: 0x86dd}[flow.family],
+                         fields.pop('eth_type'))
+        self.assertEqual(flow.dst is not None, bool(fields))
+        actions = stats.instructions[0].actions
+        protocol = ofproto_protocol.ProtocolDesc(version=4)
+        self.assertEqual(
+            {specs.NORMAL: protocol.ofproto.OFPP_NORMAL,
+             specs.IN_PORT: protocol.ofproto.OFPP_IN_PORT}[flow.output],
+            actions[-1].port)
+        macs = {a.key: a.value for a in actions[:-1]}
+        self.assertEqual(flow.set_src, macs.get('eth_src'))
+        self.assertEqual(flow.set_dst, macs.get('eth_dst'))
+
+    def test_a_stray_of_the_other_transport_is_refused(self):
+        with self.assertRaises(ValueError):
+            codec.encode_stray('text:ip')
+        with self.assertRaises(ValueError):
+            codec.encode_stray('oxm:xy')

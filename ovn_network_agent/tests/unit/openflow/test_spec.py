@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the root side accepts as a flow."""
+
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ovn_network_agent.openflow import spec as specs
+
+GOOD = (0x998, 910, 3, 4, '198.51.100.10/32', '0a:00:00:00:00:01',
+        '0a:00:00:00:00:02', 'in_port')
+
+
+class TestCheck(unittest.TestCase):
+
+    def test_good(self):
+        self.assertEqual(GOOD, specs.check_flow(list(GOOD)))
+
+    def test_bad_values(self):
+        for position, values in enumerate((
+                (0, 0x997, '0x998', None, 2456.0), (900, 0, '910', None),
+                (0, -1, 0xff00, '3', True, None), (5, '4', None, True),
+                ('198.51.100.10', '198.51.100.1/24', '::1/128', 'x', 7,
+                 '0.0.0.0/0', '198.51.100.10/32,actions=drop', '1.2.3.4/32 '),
+                ('', 'aa', '0A:00:00:00:00:01', 1, '0a:00:00:00:00:01\n'),
+                ('0a:00:00:00:00:0g',), ('drop', 'other', '', None, 3))):
+            for value in values:
+                item = list(GOOD)
+                item[position] = value
+                with self.subTest(item), self.assertRaises(ValueError):
+                    specs.check_flow(item)
+
+    def test_wrong_shape(self):
+        for item in ((), GOOD[:-1], (*GOOD, 1), 7, None):
+            with self.assertRaises(ValueError):
+                specs.check_flow(item)
+            with self.assertRaises(ValueError):
+                specs.check_stray(item)
+
+    def test_other_actions_only_for_deleting(self):
+        item = (*GOOD[:-1], specs.OTHER)
+        self.assertEqual(item, specs.check_flow(item, deleting=True))
+
+    def test_bridge_names(self):
+        for name in ('br-ex', 'br.7', 'a_b'):
+            self.assertEqual(name, specs.check_bridge(name))
+        for name in ('', '.', '..', '../x', 'a/b', 'x' * 16, 'a b', None,
+                     'br\n'):
+            with self.subTest(name), self.assertRaises(ValueError):
+                specs.check_bridge(name)
+
+    @given(st.lists(st.one_of(st.none(), st.integers(), st.text(),
+                              st.binary(), st.lists(st.integers()))))
+    def test_anything_else_is_refused(self, item):
+        for check in (specs.check_flow, specs.check_stray):
+            try:
+                check(item)
+            except ValueError:
+                pass

@@ -1,0 +1,205 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kernel backends where they meet a VRF.
+
+Needs nothing of the lab but its kernel: each test has a network namespace of
+its own.  Skipped on a kernel without VRF devices.
+"""
+
+import subprocess
+import time
+
+from ovn_network_agent.backends import address
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import link
+from ovn_network_agent.backends import neighbour
+from ovn_network_agent.backends import route
+from ovn_network_agent.backends import rule
+from ovn_network_agent.backends import sysctl
+from ovn_network_agent.netlink import links
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.kernel import base
+
+VRF = 'vrf-provider'
+TABLE = 1001
+DEFAULT, PROVIDER = 'veth-default', 'veth-provider'
+PAIR = resources.VethPair(DEFAULT, PROVIDER, VRF)
+ADDRESSES = (resources.Address(DEFAULT, '169.254.0.1/30'),
+             resources.Address(PROVIDER, '169.254.0.2/30'))
+NEIGHBOURS = (resources.Neighbour(DEFAULT, '169.254.0.2', PROVIDER),
+              resources.Neighbour(PROVIDER, '169.254.0.1', DEFAULT))
+SYSCTLS = (
+    resources.Sysctl('net/ipv4/conf/veth-default/forwarding', '1'),
+    resources.Sysctl('net/ipv4/conf/veth-provider/forwarding', '1'),
+    resources.Sysctl('net/ipv4/conf/veth-provider/accept_local', '1'))
+ROUTES = (
+    resources.KernelRoute(200, '0.0.0.0/0', DEFAULT, '169.254.0.2'),
+    resources.KernelRoute(TABLE, '198.51.100.0/24', PROVIDER,
+                          '169.254.0.1'))
+ANNOUNCED = resources.AnnouncedRoute(
+    TABLE, '198.51.100.10/32', PROVIDER, '169.254.0.1')
+RULES = (resources.Rule(2000, 200, src='198.51.100.0/24'),
+         resources.Rule(1999, 254, iif=DEFAULT))
+
+
+class VrfTestCase(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        try:
+            self.ip(f'link add {VRF} type vrf table {TABLE}')
+        except subprocess.CalledProcessError as error:
+            self.skipTest(f'no VRF devices here: {error.stderr}')
+        self.ip(f'link set {VRF} up')
+        self.bridge_up()
+        self.conf = self.configure(VRF)
+        self.backend = link.LinkBackend(self.conf)
+
+    def link(self, dev):
+        shown, = self.shown(f'-d link show {dev}')
+        return shown
+
+    def assert_complete(self):
+        self.assertEqual(VRF, self.link(PROVIDER)['master'])
+        self.assertNotIn('master', self.link(DEFAULT))
+        for dev in (DEFAULT, PROVIDER):
+            self.assertIn('UP', self.link(dev)['flags'])
+
+
+class VethPairTest(VrfTestCase):
+
+    def test_check(self):
+        self.assertEqual([], self.backend.check())
+
+    def test_devices_of_the_snapshot(self):
+        device = next(d for d in links.read_devices() if d.name == VRF)
+        self.assertEqual((TABLE, True), (device.vrf_table, device.up))
+
+    def test_pair_is_made_with_our_alias(self):
+        for _repeat in range(2):
+            self.assertEqual([PAIR], self.create(self.backend, PAIR))
+        self.assert_complete()
+        self.assertEqual('ovn-network-agent', self.link(PROVIDER)['ifalias'])
+        self.assertEqual([], self.change(self.backend, delete=(PAIR,)))
+        self.assertNotIn(DEFAULT, self.ip('link show'))
+
+    def test_existing_pair_is_adopted_and_keeps_its_macs(self):
+        self.ip(f'link add {DEFAULT} type veth peer name {PROVIDER}')
+        mac = self.link(PROVIDER)['address']
+        found, = self.backend.read(frozenset())
+        self.assertEqual([PAIR], self.change(
+            self.backend, update=((found, PAIR),)))
+        self.assert_complete()
+        self.assertEqual(mac, self.link(PROVIDER)['address'])
+
+    def test_each_damage_is_seen_and_mended(self):
+        self.create(self.backend, PAIR)
+        self.ip('link add vrf-other type vrf table 1002')
+        for damage in (f'link set {PROVIDER} nomaster',
+                       f'link set {PROVIDER} master vrf-other',
+                       f'link set {DEFAULT} master {VRF}',
+                       f'link set {DEFAULT} down',
+                       f'link set {PROVIDER} down'):
+            with self.subTest(damage):
+                self.ip(damage)
+                found, = self.backend.read(frozenset())
+                self.assertNotEqual(PAIR, found)
+                self.assertEqual([PAIR], self.change(
+                    self.backend, update=((found, PAIR),)))
+                self.assert_complete()
+
+    def test_other_devices_with_our_names_survive(self):
+        self.ip(f'link add {DEFAULT} type veth peer name other')
+        self.ip(f'link add {PROVIDER} type vrf table 1003')
+        failed = self.backend.apply(backends.Delta(create=(PAIR,)))
+        self.assertIn('are not the ends of one veth pair', failed[PAIR.ref])
+        self.assertEqual([], self.change(self.backend, delete=(PAIR,)))
+        self.assertEqual('veth', self.link(DEFAULT)['linkinfo']['info_kind'])
+        self.assertEqual('vrf', self.link(PROVIDER)['linkinfo']['info_kind'])
+
+    def test_peer_in_another_namespace_is_not_our_pair(self):
+        self.ip(f'link add {DEFAULT} type veth peer name {PROVIDER}')
+        sleeper = subprocess.Popen(['unshare', '-n', 'sleep', '60'])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        time.sleep(1)
+        self.ip(f'link set {PROVIDER} netns {sleeper.pid}')
+        self.assertEqual([], self.backend.read(frozenset()))
+        failed = self.backend.apply(backends.Delta(create=(PAIR,)))
+        self.assertEqual([PAIR.ref], list(failed))
+
+    def test_missing_vrf(self):
+        self.ip(f'link del {VRF}')
+        message, = self.backend.check()
+        self.assertIn(f'[frr] vrf_name = {VRF}', message)
+        failed = self.backend.apply(backends.Delta(create=(PAIR,)))
+        self.assertIn('does not exist', failed[PAIR.ref])
+
+
+class LeakTest(VrfTestCase):
+    """The whole veth leak, over all kernel backends."""
+
+    def setUp(self):
+        super().setUp()
+        self.route = route.RouteBackend(self.conf)
+        self.steps = (
+            (self.backend, (PAIR,)),
+            (sysctl.SysctlBackend(self.conf), SYSCTLS),
+            (address.AddressBackend(self.conf), ADDRESSES),
+            (neighbour.NeighbourBackend(self.conf), NEIGHBOURS),
+            (self.route, (*ROUTES, ANNOUNCED)),
+            (rule.RuleBackend(self.conf), RULES))
+
+    def make(self):
+        for backend, wanted in self.steps:
+            self.assertCountEqual(wanted, self.create(backend, *wanted))
+
+    def test_made_twice_and_removed_twice(self):
+        for _repeat in range(2):
+            self.make()
+        for _repeat in range(2):
+            for backend, wanted in reversed(self.steps[1:]):
+                if wanted is not SYSCTLS:
+                    self.assertEqual([], self.change(backend, delete=wanted))
+            self.assertEqual([], self.change(self.backend, delete=(PAIR,)))
+        self.assertEqual({}, self.routes(200))
+        self.assertNotIn('44', self.routes(TABLE).values())
+
+    def test_what_a_change_of_the_vrf_takes_along_is_missed(self):
+        self.make()
+        self.ip(f'link set {PROVIDER} nomaster')
+        self.change(self.backend, create=(PAIR,))
+        lost = []
+        for backend, wanted in self.steps:
+            found = backend.read(frozenset(r.ref for r in wanted))
+            lost.extend(r.kind for r in wanted if r not in found)
+        self.assertIn('kernel_route', lost)
+        self.assertIn('neighbour', lost)
+        self.make()
+
+    def test_announced_and_plain_routes_of_the_vrf(self):
+        self.make()
+        self.assertCountEqual((*ROUTES, ANNOUNCED),
+                              self.route.read(frozenset()))
+
+    def test_routes_of_frr_in_the_vrf_survive(self):
+        self.make()
+        # 196 is zebra's protocol for static routes.
+        self.ip(f'route add 198.51.100.10/32 via 169.254.0.1 table {TABLE} '
+                f'proto 196 metric 20')
+        self.assertEqual([*ROUTES], sorted(
+            self.change(self.route, delete=(ANNOUNCED,)),
+            key=lambda r: r.table))
+        self.assertEqual({'198.51.100.10': '196'}, {
+            dst: protocol for dst, protocol in self.routes(TABLE).items()
+            if dst == '198.51.100.10'})

@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The agent under test on a node."""
+
+import os
+import signal
+import socket
+import sys
+
+from lab import node as nodes
+from lab import plan
+
+CONFIG = '/etc/ovn-network-agent/ovn-network-agent.conf'
+NOTIFY = '/run/notify.sock'
+DEFAULTS = {
+    'DEFAULT': {'debug': 'true'},
+    'ovn': {'ovn_nb_remote': plan.NB, 'ovn_sb_remote': plan.SB},
+}
+
+
+class Agent:
+    """ovn-network-agent on a node; it may be started many times.
+
+    :param node: the Node
+    :param config: dict of group to dict of option to value, on top of
+        :data:`DEFAULTS`
+    """
+
+    def __init__(self, node, config=None):
+        self.node = node
+        self.config = {group: dict(values)
+                       for group, values in DEFAULTS.items()}
+        for group, values in (config or {}).items():
+            self.config.setdefault(group, {}).update(values)
+        self.process = None
+        self._notify = None
+        self.starts = 0
+
+    def write_config(self):
+        """Write the configuration file."""
+        lines = []
+        for group, values in self.config.items():
+            lines.append('[%s]' % group)
+            lines += ['%s = %s' % item for item in values.items()]
+        self.node.write(CONFIG, '\n'.join(lines) + '\n')
+
+    def command(self, *args):
+        """argv of the agent with its configuration file."""
+        script = os.path.join(os.path.dirname(sys.executable),
+                              'ovn-network-agent')
+        return [script, '--config-file', CONFIG, *args]
+
+    def start(self):
+        """Start it; returns at once."""
+        self.write_config()
+        self._listen()
+        self.starts += 1
+        self.process = self.node.spawn(
+            'agent', self.command(),
+            env={**os.environ, 'NOTIFY_SOCKET': NOTIFY})
+
+    def _listen(self):
+        if self._notify is not None:
+            self._notify.close()
+        path = self.node.path(NOTIFY)
+        if os.path.exists(path):
+            os.unlink(path)
+        self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._notify.setblocking(False)
+        self._notify.bind(path)
+
+    def wait_ready(self, timeout=60):
+        """Wait until it says READY=1.
+
+        :raises NodeError: when it ended or took too long; with its log
+        """
+        def ready():
+            if self.process.poll() is not None:
+                raise nodes.NodeError('%s: the agent ended with status %d\n'
+                                      '%s' % (self.node.name,
+                                              self.process.returncode,
+                                              self.log()))
+            return 'READY=1' in self._said()
+
+        try:
+            nodes.wait_until('%s: the agent is ready' % self.node.name,
+                             ready, timeout)
+        except nodes.NodeError as e:
+            raise nodes.NodeError('%s\n%s' % (e, self.log())) from e
+
+    def _said(self):
+        words = []
+        while True:
+            try:
+                words += self._notify.recv(65536).decode().split('\n')
+            except BlockingIOError:
+                return words
+
+    def stop(self, number=signal.SIGTERM, timeout=90):
+        """Orderly stop.
+
+        :returns: exit status
+        """
+        return self.node.stop('agent', number, timeout)
+
+    def kill(self):
+        """SIGKILL, and wait until its privileged daemons are gone too."""
+        children = self.children()
+        self.node.stop('agent', signal.SIGKILL)
+        nodes.wait_until(
+            'the privileged daemons have ended', lambda: not any(
+                os.path.exists('/proc/%d' % pid) for pid in children))
+
+    def children(self):
+        """PIDs of its child processes, as seen from outside."""
+        path = '/proc/%d/task/%d/children' % (self.process.pid,
+                                              self.process.pid)
+        with open(path, encoding='ascii') as opened:
+            return [int(pid) for pid in opened.read().split()]
+
+    def log(self):
+        """Everything it wrote, text."""
+        return self.node.log('agent')
+
+    def close(self):
+        """Give back the notify socket."""
+        if self._notify is not None:
+            self._notify.close()
+            self._notify = None

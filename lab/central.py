@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The control node: both OVN databases and northd."""
+
+import os
+
+from lab import node as nodes
+from lab import plan
+
+SCHEMAS = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
+           'sb': '/usr/share/ovn/ovn-sb.ovsschema'}
+
+
+def prepare(node):
+    """Create both databases."""
+    for name, schema in SCHEMAS.items():
+        node.run(['ovsdb-tool', 'create', _file(name), schema])
+
+
+def start(node):
+    """Start the database servers and northd."""
+    for name, port in (('nb', 6641), ('sb', 6642)):
+        start_database(node, name, port)
+    for name in SCHEMAS:
+        nodes.wait_until('%s serves %s' % (node.name, name), lambda n=name:
+                         os.path.exists(node.path(_socket(n))))
+    node.spawn('northd', [
+        'ovn-northd', '--ovnnb-db=unix:' + _socket('nb'),
+        '--ovnsb-db=unix:' + _socket('sb'), '-vconsole:warn',
+        '--pidfile=/run/ovn/ovn-northd.pid'])
+
+
+def start_database(node, name, port=None):
+    """Start one database server: 'nb' or 'sb'."""
+    port = port or {'nb': 6641, 'sb': 6642}[name]
+    node.spawn(name, [
+        'ovsdb-server', '-vconsole:warn', '--remote=punix:' + _socket(name),
+        '--remote=ptcp:%d:%s' % (port, plan.HOSTS['central']),
+        '--pidfile=/run/ovn/ovn%s_db.pid' % name,
+        '--unixctl=/run/ovn/ovn%s_db.ctl' % name, _file(name)])
+
+
+def remote(node, name):
+    """The database as it is reached from outside of the node."""
+    return 'unix:' + node.path(_socket(name))
+
+
+def _file(name):
+    return '/var/lib/ovn/ovn%s_db.db' % name
+
+
+def _socket(name):
+    return '/run/ovn/ovn%s_db.sock' % name

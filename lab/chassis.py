@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Open vSwitch and ovn-controller on a gateway or compute node."""
+
+import os
+
+from lab import node as nodes
+from lab import plan
+
+# ovs-vswitchd 3.1 counts its processors once in 10 s of the monotonic
+# clock, from 0: started earlier it believes in none and loses every packet.
+VSWITCHD_UPTIME = 10.2
+
+
+def start_database(node):
+    """Create and start the local database, with what describes the node."""
+    node.run(['ovsdb-tool', 'create', '/etc/openvswitch/conf.db',
+              '/usr/share/openvswitch/vswitch.ovsschema'])
+    node.write('/etc/openvswitch/system-id.conf',
+               plan.system_id(node.name) + '\n')
+    node.spawn('ovsdb', [
+        'ovsdb-server', '-vconsole:warn',
+        '--remote=punix:/run/openvswitch/db.sock',
+        '--remote=db:Open_vSwitch,Open_vSwitch,manager_options',
+        '--pidfile=/run/openvswitch/ovsdb-server.pid',
+        '/etc/openvswitch/conf.db'])
+
+
+def describe(node, gateway):
+    """Write external_ids as a deployment does."""
+    nodes.wait_until('%s serves its database' % node.name, lambda:
+                     os.path.exists(node.path('/run/openvswitch/db.sock')))
+    ids = {'system-id': plan.system_id(node.name), 'hostname': node.name,
+           'ovn-remote': plan.SB, 'ovn-encap-type': 'geneve',
+           'ovn-encap-ip': plan.HOSTS[node.name],
+           'ovn-remote-probe-interval': '60000',
+           'ovn-openflow-probe-interval': '60'}
+    if gateway:
+        ids['ovn-bridge-mappings'] = '%s:%s' % (plan.PHYSICAL_NETWORK,
+                                                plan.BRIDGE)
+        ids['ovn-cms-options'] = 'enable-chassis-as-gw'
+    command = ['ovs-vsctl', '--no-wait', 'init', '--', 'set', 'Open_vSwitch',
+               '.']
+    command += ['external_ids:%s="%s"' % item for item in ids.items()]
+    command += ['--', 'add-br', 'br-int', '--', 'set', 'Bridge', 'br-int',
+                'fail-mode=secure']
+    if gateway:
+        command += ['--', 'add-br', plan.BRIDGE]
+    node.run(command)
+
+
+def start_vswitchd(node):
+    """Start the switch; the machine has to be up for long enough."""
+    with open('/proc/uptime', encoding='ascii') as opened:
+        uptime = float(opened.read().split()[0])
+    if uptime < VSWITCHD_UPTIME:
+        nodes.wait_until('the machine has been up for %s s' %
+                         VSWITCHD_UPTIME, _old_enough)
+    node.spawn('vswitchd', [
+        'ovs-vswitchd', '-vconsole:warn',
+        '--pidfile=/run/openvswitch/ovs-vswitchd.pid',
+        'unix:/run/openvswitch/db.sock'])
+
+
+def _old_enough():
+    with open('/proc/uptime', encoding='ascii') as opened:
+        return float(opened.read().split()[0]) >= VSWITCHD_UPTIME
+
+
+def start_controller(node):
+    """Start ovn-controller."""
+    node.spawn('ovn-controller', [
+        'ovn-controller', '-vconsole:warn',
+        '--pidfile=/run/ovn/ovn-controller.pid',
+        'unix:/run/openvswitch/db.sock'])

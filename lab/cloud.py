@@ -1,0 +1,292 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The cloud: all nodes, wired, with OVN, OVS, FRR, and what Neutron does."""
+
+import concurrent.futures
+import json
+import os
+import socket
+import struct
+import subprocess
+
+from lab import agent as agents
+from lab import central
+from lab import chassis
+from lab import frr
+from lab import neutron
+from lab import node as nodes
+from lab import northbound
+from lab import plan
+from lab import sink as sinks
+from lab import wiring
+
+
+class Vm:
+    """A virtual machine: a network namespace on a compute node.
+
+    :ivar node: the Node that it is
+    :ivar port: its :class:`neutron.Port`
+    """
+
+    def __init__(self, node, port):
+        self.node = node
+        self.port = port
+
+
+class Cloud:
+    """A cloud that is ready when the constructor returns.
+
+    :param gateways: number of gateway nodes, 1 to 3
+    :param computes: number of compute nodes, 1 or 2
+    :param scheduler: neutron.GATEWAY_CHASSIS or neutron.HA_CHASSIS_GROUP
+    :param say: function(text) for progress
+    """
+
+    def __init__(self, gateways=2, computes=1,
+                 scheduler=neutron.GATEWAY_CHASSIS, say=None):
+        self._say = say or (lambda text: None)
+        self.gateways = ['gw%d' % n for n in range(1, gateways + 1)]
+        self.computes = ['cmp%d' % n for n in range(1, computes + 1)]
+        self.nodes = {}
+        self.agents = {}
+        self._vms = []
+        try:
+            self._build(scheduler)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    def __getitem__(self, name):
+        """The Node of that name."""
+        return self.nodes[name]
+
+    # -- construction -----------------------------------------------------
+
+    def _build(self, scheduler):
+        self._say('making namespaces and links')
+        for name in (*plan.HOSTS, 'spine', 'client'):
+            if self._wanted(name):
+                self.nodes[name] = nodes.Node(name)
+        self._wire()
+        self._say('starting OVN, OVS and FRR')
+        self._start()
+        self.sink = sinks.Sink(self['sink'])
+        self.sink.start()
+        self.nb = northbound.Database(
+            central.remote(self['central'], 'nb'), 'OVN_Northbound',
+            neutron.NB_TABLES)
+        self.sb = northbound.Database(
+            central.remote(self['central'], 'sb'), 'OVN_Southbound',
+            neutron.SB_TABLES)
+        self.neutron = neutron.Neutron(self.nb, self.sb, scheduler)
+        self.neutron.add_provider_network()
+        self._say('waiting for chassis and BGP')
+        self._wait()
+
+    def _wanted(self, name):
+        if name.startswith('gw'):
+            return name in self.gateways
+        if name.startswith('cmp'):
+            return name in self.computes
+        return True
+
+    def _wire(self):
+        wiring.machine(self.nodes, self.gateways)
+        for name in self.gateways:
+            wiring.gateway(self[name])
+        for name in ('central', 'backend', 'sink', *self.computes):
+            wiring.host(self[name])
+        wiring.spine(self['spine'], self.gateways)
+        wiring.client(self['client'])
+
+    def _start(self):
+        """Everything at once; one processor, but much of it is waiting."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            work = [pool.submit(self._start_central),
+                    pool.submit(frr.start, self['spine'],
+                                frr.spine_config(self.gateways))]
+            for name in self.gateways:
+                work.append(pool.submit(frr.start, self[name],
+                                        frr.gateway_config(name)))
+            for name in (*self.gateways, *self.computes):
+                work.append(pool.submit(self._start_chassis, name))
+            for one in work:
+                one.result()
+
+    def _start_central(self):
+        central.prepare(self['central'])
+        central.start(self['central'])
+
+    def _start_chassis(self, name):
+        node = self[name]
+        chassis.start_database(node)
+        chassis.describe(node, name in self.gateways)
+        chassis.start_vswitchd(node)
+        nodes.wait_until('%s: br-int is there' % name, lambda: os.path.exists(
+            node.path('/run/openvswitch/br-int.mgmt')))
+        chassis.start_controller(node)
+
+    def _wait(self):
+        wanted = {*self.gateways, *self.computes}
+        nodes.wait_until('all chassis are registered', lambda: wanted <= {
+            row.hostname for row in self.sb.rows('Chassis')}, 60)
+        peers = len(self.gateways)
+        nodes.wait_until('the spine has heard of all gateways', lambda: sum(
+            1 for name in self.gateways
+            if self.route(plan.LOOPBACKS[name]) is not None) == peers, 60)
+
+    def close(self):
+        """Take everything down; may be called again."""
+        for one in self.agents.values():
+            one.close()
+        for vm in self._vms:
+            vm.node.close()
+        for database in ('nb', 'sb'):
+            if hasattr(self, database):
+                getattr(self, database).close()
+        for node in self.nodes.values():
+            node.close()
+        self.nodes.clear()
+        self._vms.clear()
+        subprocess.run(['ip', 'link', 'del', 'mgmt'], check=False,
+                       stderr=subprocess.DEVNULL)
+
+    # -- what Neutron and Nova do -----------------------------------------
+
+    def add_router(self, name, order=None, **kwargs):
+        """A router whose gateway prefers the nodes in that order.
+
+        :param order: node names, the preferred one first; all by default
+        :returns: :class:`neutron.Router`, when a chassis has claimed it
+        """
+        order = list(order or self.gateways)
+        priorities = {node: len(order) - i for i, node in enumerate(order)}
+        router = self.neutron.add_router(name, priorities, **kwargs)
+        self.wait_owner(router, order[0])
+        return router
+
+    def add_vm(self, router, host=None):
+        """A virtual machine behind a router.
+
+        :returns: :class:`Vm`, when OVN has its port up
+        """
+        host = host or self.computes[0]
+        port = self.neutron.add_port(router, host)
+        name = 'vm%d' % (len(self._vms) + 1)
+        vm = Vm(nodes.Node(name), port)
+        self._vms.append(vm)
+        tap = 'tap' + port.uuid[:11]
+        subprocess.run(['ip', 'link', 'add', tap, 'netns',
+                        str(self[host].pid), 'type', 'veth', 'peer', 'name',
+                        'eth0', 'netns', str(vm.node.pid)], check=True)
+        self[host].run(['ip', 'link', 'set', tap, 'up'])
+        self[host].run([
+            'ovs-vsctl', 'add-port', 'br-int', tap, '--', 'set', 'Interface',
+            tap, 'external_ids:iface-id=' + port.uuid,
+            'external_ids:attached-mac="%s"' % port.mac])
+        vm.node.batch(
+            'link set eth0 address {0} mtu {1}\nlink set eth0 up\n'
+            'addr add {2}/24 dev eth0\nroute add default via {3}\n'.format(
+                port.mac, plan.TENANT_MTU, port.address,
+                next(port.network.cidr.hosts())))
+        nodes.wait_until('the port of %s is up' % name, lambda: (
+            self.nb.find('Logical_Switch_Port', name=port.uuid).up ==
+            [True]))
+        return vm
+
+    def wait_owner(self, router, node, timeout=30):
+        """Wait until a node has the gateway of a router."""
+        nodes.wait_until('%s is the gateway of %s' % (node, router.name),
+                         lambda: self.neutron.owner(router) == node, timeout)
+
+    def move(self, router, node, wait=True):
+        """Move a gateway by making a node the preferred one."""
+        priorities = {name: 10 for name in self.gateways}
+        priorities[node] = 20
+        self.neutron.set_priorities(router, priorities)
+        if wait:
+            self.wait_owner(router, node)
+
+    # -- agents -----------------------------------------------------------
+
+    def agent(self, name, config=None):
+        """The :class:`agent.Agent` of a node, made on first use."""
+        if name not in self.agents or config is not None:
+            if name in self.agents:
+                self.agents[name].close()
+            self.agents[name] = agents.Agent(self[name], config)
+        return self.agents[name]
+
+    def start_agents(self, config=None, names=None):
+        """Start agents and wait until they are ready."""
+        chosen = [self.agent(name, config) for name in names or
+                  self.gateways]
+        for one in chosen:
+            one.start()
+        for one in chosen:
+            one.wait_ready()
+        return chosen
+
+    # -- the fabric -------------------------------------------------------
+
+    def route(self, address):
+        """Next hop of the spine's route to exactly that address.
+
+        Read from the kernel's table without any process: what zebra
+        installed there is what forwards.
+
+        :returns: IPv4 address as text, or None
+        """
+        wanted = struct.unpack('=I', socket.inet_aton(address))[0]
+        path = '/proc/%d/net/route' % self['spine'].pid
+        with open(path, encoding='ascii') as opened:
+            for line in opened.readlines()[1:]:
+                fields = line.split()
+                if (int(fields[1], 16) == wanted and
+                        fields[7] == 'FFFFFFFF'):
+                    return socket.inet_ntoa(struct.pack(
+                        '=I', int(fields[2], 16)))
+        return None
+
+    def announcer(self, address):
+        """Name of the gateway whose announcement the spine uses, or ''."""
+        nexthop = self.route(address)
+        for name in self.gateways:
+            if plan.UPLINKS[name][1] == nexthop:
+                return name
+        return ''
+
+    def wait_announced(self, address, by, timeout=30):
+        """Wait until the spine sends an address to a gateway."""
+        nodes.wait_until(
+            '%s is announced by %s' % (address, by),
+            lambda: self.announcer(address) == by, timeout, interval=0.005)
+
+    def wait_withdrawn(self, address, timeout=30):
+        """Wait until the spine has no route to an address."""
+        nodes.wait_until('%s is withdrawn' % address,
+                         lambda: self.route(address) is None, timeout,
+                         interval=0.005)
+
+    def bgp_table(self):
+        """BGP prefixes of the spine: dict of prefix to list of next hops."""
+        table = json.loads(self['spine'].out(
+            'vtysh', '-c', 'show bgp ipv4 unicast json'))
+        return {prefix: [hop['ip'] for path in paths
+                         for hop in path['nexthops']]
+                for prefix, paths in table['routes'].items()}

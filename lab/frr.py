@@ -1,0 +1,136 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""FRR on gateways and on the spine, configured as a deployment does."""
+
+import os
+
+from lab import node as nodes
+from lab import plan
+
+DAEMONS = '/usr/lib/frr'
+
+_GATEWAY = '''\
+frr defaults traditional
+hostname {name}
+service integrated-vtysh-config
+!
+vrf {vrf}
+exit-vrf
+!
+router bgp {asn} vrf {vrf}
+ bgp router-id {address}
+ timers bgp 3 9
+ no bgp default ipv4-unicast
+ neighbor {peer} remote-as {peer_as}
+ neighbor {peer} timers connect 1
+ !
+ address-family ipv4 unicast
+  redistribute static
+  redistribute kernel
+  redistribute connected route-map PROVIDER-LOOPBACK
+  neighbor {peer} activate
+  neighbor {peer} soft-reconfiguration inbound
+  neighbor {peer} route-map PROVIDER-IN in
+  neighbor {peer} route-map PROVIDER-FILTER-OUT out
+ exit-address-family
+exit
+!
+ip prefix-list DEFAULT-ROUTE seq 5 permit 0.0.0.0/0
+!
+route-map PROVIDER-LOOPBACK permit 10
+ match interface loopback1
+exit
+!
+route-map PROVIDER-IN permit 10
+ match ip address prefix-list DEFAULT-ROUTE
+exit
+!
+route-map PROVIDER-FILTER-OUT permit 10
+ match interface loopback1
+exit
+!
+route-map PROVIDER-FILTER-OUT permit 20
+ match ip address prefix-list ANNOUNCED-NETWORKS
+exit
+!
+'''
+
+_SPINE = '''\
+frr defaults traditional
+hostname spine
+service integrated-vtysh-config
+!
+router bgp {asn}
+ bgp router-id {router_id}
+ timers bgp 3 9
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ bgp bestpath as-path multipath-relax
+{neighbors} !
+ address-family ipv4 unicast
+  network {client}
+{activations} exit-address-family
+exit
+!
+'''
+
+
+def gateway_config(name):
+    """frr.conf of a gateway."""
+    peer, address = plan.UPLINKS[name]
+    return _GATEWAY.format(name=name, vrf=plan.VRF, address=address,
+                           asn=plan.GATEWAY_AS[name], peer=peer,
+                           peer_as=plan.SPINE_AS)
+
+
+def spine_config(gateways):
+    """frr.conf of the spine."""
+    neighbors, activations = '', ''
+    for name in gateways:
+        peer = plan.UPLINKS[name][1]
+        neighbors += (' neighbor %s remote-as %d\n'
+                      ' neighbor %s timers connect 1\n' % (
+                          peer, plan.GATEWAY_AS[name], peer))
+        activations += ('  neighbor %s activate\n'
+                        '  neighbor %s default-originate\n' % (peer, peer))
+    return _SPINE.format(asn=plan.SPINE_AS, router_id=plan.CLIENT_GATEWAY,
+                         client=plan.CLIENT_NET, neighbors=neighbors,
+                         activations=activations)
+
+
+def start(node, config):
+    """Start zebra, staticd and bgpd, and load the configuration."""
+    node.write('/etc/frr/frr.conf', config)
+    node.write('/etc/frr/vtysh.conf', 'service integrated-vtysh-config\n')
+    node.write('/etc/frr/daemons', 'bgpd=yes\n')
+    node.run(['sh', '-c', 'mkdir -p /run/frr && chown frr:frr /run/frr '
+                          '/var/log/frr && chown -R frr:frr /etc/frr'])
+    start_daemon(node, 'zebra')
+    wait_for(node, 'zebra')
+    for name in ('staticd', 'bgpd'):
+        start_daemon(node, name)
+    for name in ('staticd', 'bgpd'):
+        wait_for(node, name)
+    node.run(['vtysh', '-b'])
+
+
+def start_daemon(node, name):
+    """Start one FRR daemon in the foreground."""
+    argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
+            'file:/var/log/frr/%s.log' % name]
+    node.spawn(name, argv)
+
+
+def wait_for(node, name):
+    """Wait until a daemon takes commands."""
+    nodes.wait_until('%s: %s takes commands' % (node.name, name), lambda:
+                     os.path.exists(node.path('/run/frr/%s.vty' % name)))

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A resident connection to the OVN databases, as Neutron has one."""
+
+from ovsdbapp.backend.ovs_idl import command
+from ovsdbapp.backend.ovs_idl import connection
+from ovsdbapp.backend.ovs_idl import event
+from ovsdbapp.backend.ovs_idl import transaction
+
+
+class _Idl(connection.OvsdbIdl):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.handler = event.RowEventHandler()
+
+    def notify(self, happened, row, updates=None):
+        self.handler.notify(happened, row, updates)
+
+
+class _Function(command.BaseCommand):
+    """Runs a function of (transaction, tables) in a transaction."""
+
+    def __init__(self, api, function):
+        super().__init__(api)
+        self._function = function
+
+    def run_idl(self, txn):
+        self.result = self._function(txn, self.api.idl.tables)
+
+
+class Database:
+    """One OVN database.
+
+    :param remote: such as 'unix:/run/ovn/ovnnb_db.sock'
+    :param schema: 'OVN_Northbound' or 'OVN_Southbound'
+    :param tables: names of the tables to replicate
+    """
+
+    def __init__(self, remote, schema, tables):
+        self.idl = _Idl.from_server(remote, schema, helper_tables=tables,
+                                    leader_only=False)
+        self.connection = connection.Connection(self.idl, timeout=30)
+        self.connection.start()
+
+    def do(self, function):
+        """Run ``function(txn, tables)`` in one transaction.
+
+        :returns: its result
+        :raises RuntimeError: when the server refuses
+        """
+        txn = transaction.Transaction(self, self.connection,
+                                      check_error=True)
+        txn.add(_Function(self, function))
+        return txn.commit()[0]
+
+    def find(self, table, **columns):
+        """First row with these values, or None."""
+        with self.connection.lock:
+            for row in self.idl.tables[table].rows.values():
+                if all(getattr(row, name) == value
+                       for name, value in columns.items()):
+                    return row
+        return None
+
+    def rows(self, table):
+        """All rows of a table, a list."""
+        with self.connection.lock:
+            return list(self.idl.tables[table].rows.values())
+
+    def close(self):
+        """Give the connection back."""
+        self.connection.stop(timeout=5)
+        self.idl.handler.shutdown()
+
+
+def insert(txn, tables, table, **columns):
+    """Insert a row; returns it."""
+    row = txn.insert(tables[table])
+    for name, value in columns.items():
+        setattr(row, name, value)
+    return row

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Names and addresses of the cloud: one place for all of them."""
+
+import ipaddress
+import uuid
+
+# Management network: databases, tunnels, backends.  Its gateway is the sink:
+# what misses the provider VRF goes there and is counted.
+MANAGEMENT = ipaddress.ip_network('10.10.0.0/24')
+SINK = '10.10.0.254'
+HOSTS = {'central': '10.10.0.2', 'gw1': '10.10.0.11', 'gw2': '10.10.0.12',
+         'gw3': '10.10.0.13', 'cmp1': '10.10.0.21', 'cmp2': '10.10.0.22',
+         'backend': '10.10.0.31', 'sink': SINK}
+
+# Fabric: one /30 between the spine and each gateway.
+SPINE_AS = 65000
+GATEWAY_AS = {'gw1': 65101, 'gw2': 65102, 'gw3': 65103}
+UPLINKS = {'gw1': ('172.31.1.1', '172.31.1.2'),
+           'gw2': ('172.31.2.1', '172.31.2.2'),
+           'gw3': ('172.31.3.1', '172.31.3.2')}
+CLIENT_NET = ipaddress.ip_network('203.0.113.0/24')
+CLIENT = '203.0.113.10'
+CLIENT_GATEWAY = '203.0.113.1'
+
+# Provider network: gatewayless, .254 is left to the agent.
+PROVIDER = ipaddress.ip_network('198.51.100.0/24')
+PHYSICAL_NETWORK = 'physnet1'
+BRIDGE = 'br-ex'
+VRF = 'vrf-provider'
+VRF_TABLE = 10
+LOOPBACKS = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12', 'gw3': '192.0.2.13'}
+
+# Room for geneve in a machine whose links all have 1500 bytes.
+TENANT_MTU = 1400
+
+NB = 'tcp:%s:6641' % HOSTS['central']
+SB = 'tcp:%s:6642' % HOSTS['central']
+
+_NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
+
+
+def system_id(node):
+    """Chassis name of a node: a UUID that is not its host name."""
+    return str(uuid.uuid5(_NAMESPACE, node))

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The sink: default gateway of the management network, counting leaks.
+
+A gateway node sends there what misses the provider VRF.  Every packet with a
+provider address that arrives is a leak.
+"""
+
+import json
+
+from lab import plan
+
+TABLE = 'sink'
+_RULES = '''\
+table inet {table} {{
+    counter leaked {{ }}
+    chain prerouting {{
+        type filter hook prerouting priority raw; policy accept;
+        ip saddr {{ {nets} }} counter name leaked drop
+        ip daddr {{ {nets} }} counter name leaked drop
+    }}
+}}
+'''
+
+
+class Sink:
+    """Counts what leaks.
+
+    :param node: the Node that is the management network's gateway
+    """
+
+    def __init__(self, node):
+        self._node = node
+
+    def start(self):
+        """Load the counting rules."""
+        self._node.run(['nft', '-f', '-'], input=_RULES.format(
+            table=TABLE, nets='%s, %s' % (plan.PROVIDER, plan.CLIENT_NET)))
+
+    def leaked(self):
+        """Number of packets with provider addresses seen so far."""
+        out = self._node.out('nft', '-j', 'list', 'counters', 'table',
+                             'inet', TABLE)
+        return sum(item['counter']['packets']
+                   for item in json.loads(out)['nftables']
+                   if 'counter' in item)

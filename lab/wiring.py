@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Links, addresses and sysctls of every node: two ``ip -batch`` each."""
+
+import subprocess
+
+from lab import plan
+
+# Reverse path loose, forwarding on: what the installation guide asks for.
+_GATEWAY_SYSCTLS = {
+    'net__ipv4__ip_forward': 1, 'net__ipv4__conf__all__rp_filter': 2,
+    'net__ipv4__conf__default__rp_filter': 2}
+
+
+def machine(nodes, gateways):
+    """Links between the nodes, made from outside.
+
+    :param nodes: dict of name to Node
+    :param gateways: names of the gateways
+    """
+    lines = ['link add mgmt type bridge forward_delay 0', 'link set mgmt up']
+    for name in sorted(nodes.keys() & plan.HOSTS.keys()):
+        lines += [
+            'link add m-%s type veth peer name eth0 netns %d' % (
+                name, nodes[name].pid),
+            'link set m-%s master mgmt up' % name]
+    for name in gateways:
+        lines.append('link add eth1 netns %d type veth peer name to-%s '
+                     'netns %d' % (nodes[name].pid, name,
+                                   nodes['spine'].pid))
+    lines.append('link add eth0 netns %d type veth peer name to-client '
+                 'netns %d' % (nodes['client'].pid, nodes['spine'].pid))
+    subprocess.run(['ip', '-batch', '-'], input='\n'.join(lines) + '\n',
+                   text=True, check=True)
+
+
+def management(node):
+    """Lines for the management interface of a node."""
+    return ['link set eth0 up',
+            'addr add %s/24 dev eth0' % plan.HOSTS[node.name]]
+
+
+def host(node):
+    """A node with nothing but the management network."""
+    lines = management(node)
+    if node.name != 'sink':
+        lines.append('route add default via %s' % plan.SINK)
+    node.batch('\n'.join(lines) + '\n')
+
+
+def gateway(node):
+    """VRF with uplink and loopback; the default route is the sink's."""
+    address = plan.UPLINKS[node.name][1]
+    lines = management(node) + [
+        'route add default via %s' % plan.SINK,
+        'link add %s type vrf table %d' % (plan.VRF, plan.VRF_TABLE),
+        'link set %s up' % plan.VRF,
+        # Without it a lookup that fails in the VRF goes on in main.
+        'route add unreachable default metric 4278198272 table %d' %
+        plan.VRF_TABLE,
+        'link set eth1 master %s' % plan.VRF,
+        'link set eth1 up',
+        'addr add %s/30 dev eth1' % address,
+        'link add loopback1 type dummy',
+        'link set loopback1 master %s' % plan.VRF,
+        'link set loopback1 up',
+        'addr add %s/32 dev loopback1' % plan.LOOPBACKS[node.name]]
+    node.sysctl(**_GATEWAY_SYSCTLS)
+    node.batch('\n'.join(lines) + '\n')
+
+
+def spine(node, gateways):
+    """The spine: one /30 to each gateway, the clients behind it."""
+    lines = ['link set to-client up',
+             'addr add %s/24 dev to-client' % plan.CLIENT_GATEWAY]
+    for name in gateways:
+        lines += ['link set to-%s up' % name,
+                  'addr add %s/30 dev to-%s' % (plan.UPLINKS[name][0],
+                                                name)]
+    node.sysctl(net__ipv4__ip_forward=1)
+    node.batch('\n'.join(lines) + '\n')
+
+
+def client(node):
+    """The external client."""
+    node.batch('link set eth0 up\naddr add %s/24 dev eth0\n'
+               'route add default via %s\n' % (plan.CLIENT,
+                                               plan.CLIENT_GATEWAY))

@@ -23,11 +23,12 @@ of our protocol deleted, or one of another protocol put in its place.
 """
 
 import errno
-import logging
 import os
 import select
 import socket
 import threading
+
+from oslo_log import log as logging
 
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import bpf
@@ -82,7 +83,8 @@ class LinkWatch:
     :param neighbour_devices: names of the devices whose neighbours matter
     :param own_ports: function that returns a set of netlink port ids whose
         changes are not reported: our own, see
-        :func:`ovn_network_agent.privileged.netlink.port`
+        :func:`ovn_network_agent.privileged.netlink.port`; asked for each
+        batch of notifications, so it should remember the answer
     :param owned: function of (table, dst) that says whether we want a route
         there; decides about routes of other protocols that replaced one,
         None reports all of them

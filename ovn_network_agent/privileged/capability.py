@@ -88,10 +88,18 @@ def drop_all():
     no_new_privileges()
     capabilities.drop_all_caps_except([], [], [])
     for thread in os.listdir('/proc/self/task'):
-        if permitted(f'self/task/{thread}'):
+        if _still_has_some(thread):
             raise RuntimeError(
                 f'thread {thread} was started before the capabilities were '
                 f'given up and still has them')
+
+
+def _still_has_some(thread):
+    try:
+        return permitted(f'self/task/{thread}') != 0
+    except FileNotFoundError:
+        # It has ended since it was listed.
+        return False
 
 
 def _bounding_has(number):

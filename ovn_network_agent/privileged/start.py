@@ -12,9 +12,9 @@
 
 """Start of the privileged daemons and the end of our own privileges."""
 
-import logging
 import os
 
+from oslo_log import log as logging
 from oslo_privsep import capabilities
 from oslo_privsep import daemon
 from oslo_privsep import priv_context

@@ -18,6 +18,8 @@ from lab import plan
 
 DAEMONS = '/usr/lib/frr'
 
+# PROVIDER-KERNEL: the "unreachable" default route of the VRF must not become
+# bgpd's own, or the one learned from the fabric would never be used.
 _GATEWAY = '''\
 frr defaults traditional
 hostname {name}
@@ -35,7 +37,7 @@ router bgp {asn} vrf {vrf}
  !
  address-family ipv4 unicast
   redistribute static
-  redistribute kernel
+  redistribute kernel route-map PROVIDER-KERNEL
   redistribute connected route-map PROVIDER-LOOPBACK
   neighbor {peer} activate
   neighbor {peer} soft-reconfiguration inbound
@@ -48,6 +50,13 @@ ip prefix-list DEFAULT-ROUTE seq 5 permit 0.0.0.0/0
 !
 route-map PROVIDER-LOOPBACK permit 10
  match interface loopback1
+exit
+!
+route-map PROVIDER-KERNEL deny 10
+ match ip address prefix-list DEFAULT-ROUTE
+exit
+!
+route-map PROVIDER-KERNEL permit 20
 exit
 !
 route-map PROVIDER-IN permit 10

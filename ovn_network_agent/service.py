@@ -27,10 +27,14 @@ from ovn_network_agent import model
 from ovn_network_agent import notify
 from ovn_network_agent import reconciler
 from ovn_network_agent import trigger as triggers
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
+from ovn_network_agent.privileged import netlink as privileged_netlink
 
 # Must come before the library's own service module is imported; eventlet is
 # its default.
@@ -39,6 +43,9 @@ with contextlib.suppress(service_exceptions.BackendAlreadySelected):
 from oslo_service import service  # noqa: E402
 
 LOG = logging.getLogger(__name__)
+
+# What may be gone when a link changes.
+KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 
 # Longest sleep of the loop, seconds; only an upper bound, every event wakes.
 LONGEST_WAIT = 3600.0
@@ -72,13 +79,21 @@ class AgentService(service.Service):
         self._ready = False
         self._next_full = 0.0
         self._degraded = None
+        self._pass_retries = backoff.Retries()
         self.complete = None
         self._threads = []
+        self._watch = watch.LinkWatch(
+            self._kernel_changed,
+            neighbour_devices=(ownership.VETH_DEFAULT,
+                               ownership.VETH_PROVIDER),
+            own_ports=self._own_ports, owned=self._owns_route)
 
     # -- life cycle (called by main) --------------------------------------
 
     def start(self):
         """Start the loop and the connections; returns at once."""
+        self._own_port = privileged_netlink.port()
+        self._watch.start()
         self._spawn('loop', self._loop)
         for database in self._databases.values():
             self._spawn('connect-%s' % database.name, self._connect,
@@ -135,11 +150,30 @@ class AgentService(service.Service):
     def close(self):
         """Give back connections, threads and backends."""
         self._stop.set()
+        self._watch.stop()
         for database in self._databases.values():
             database.stop()
         for handler in self._handlers.values():
             handler.stop()
         self._reconciler.close()
+
+    # -- the kernel -------------------------------------------------------
+
+    def _own_ports(self):
+        """Netlink ports whose changes are ours and wake nobody."""
+        return {self._own_port}
+
+    def _owns_route(self, table, dst):
+        """Whether a route is believed to be ours (on the watch's thread)."""
+        tracker = self._reconciler.tracker
+        return any(
+            tracker.existing(resources.Ref(kind.kind, (table, dst)))
+            for kind in (resources.KernelRoute, resources.AnnouncedRoute))
+
+    def _kernel_changed(self, kind):
+        """Somebody else changed something (on the watch's thread)."""
+        stale = KERNEL_BACKENDS if kind == 'link' else (kind,)
+        self.trigger.fire('kernel:%s' % kind, stale=stale)
 
     # -- databases --------------------------------------------------------
 
@@ -200,7 +234,7 @@ class AgentService(service.Service):
 
     def _loop(self):
         try:
-            self._prepare_node()
+            self._run_without_ovn()
             while not self._stop.is_set():
                 wake = self.trigger.wait(self._timeout())
                 if not self._stop.is_set():
@@ -216,16 +250,22 @@ class AgentService(service.Service):
             times.append(retry)
         return max(0.0, min(times))
 
-    def _prepare_node(self):
-        """Set up what needs no OVN, before OVN is reached.
+    def _run_without_ovn(self, wake=None, waiting_for=()):
+        """A pass while there is no view of OVN (yet, or for a moment).
 
-        Nothing is removed: what a former run left may be in use.
+        It sets up what needs no OVN, repairs what is gone, and tries again
+        what failed.  Nothing is removed: what a former run left may be in
+        use.
         """
-        snapshot = model.Snapshot(self._bare_node(self._phase))
+        snapshot = self._view.last or model.Snapshot(
+            self._bare_node(self._phase))
         try:
-            self._report(self._reconciler.run(snapshot, prune=False))
+            outcome = self._reconciler.run(
+                snapshot, wake.stale if wake else (), prune=False)
         except Exception:
             LOG.exception('Setting up the node failed; it will be repeated')
+            return
+        self._report_degraded(waiting_for + tuple(outcome.degraded))
 
     def _bare_node(self, phase):
         return model.Node('', socket.gethostname(), phase,
@@ -236,12 +276,22 @@ class AgentService(service.Service):
         try:
             self._pass(wake)
         except view.NotReady as e:
-            self._report_degraded(('waiting for OVN: %s' % e,))
-            self._next_full = time.monotonic() + 1.0
-        except Exception:
-            LOG.exception('A pass failed; the last good state stays')
-            self._report_degraded(('a pass failed, see the log',))
+            self._run_without_ovn(wake, ('waiting for OVN: %s' % e,))
             self._next_full = time.monotonic() + backoff.FIRST
+        except Exception as e:
+            self._pass_failed(e)
+
+    def _pass_failed(self, error):
+        """Say it once in full, then wait longer and longer."""
+        reason = 'a pass failed: %s: %s' % (type(error).__name__, error)
+        if (reason,) == self._degraded:
+            LOG.error('Again, %s', reason)
+        else:
+            LOG.exception('A pass failed; the last good state stays')
+        self._report_degraded((reason,))
+        self._pass_retries.take_due()
+        self._pass_retries.note({'pass'}, {'pass'})
+        self._next_full = time.monotonic() + self._pass_retries.due_in()
 
     def _pass(self, wake):
         started = time.monotonic()
@@ -249,6 +299,7 @@ class AgentService(service.Service):
         snapshot = self._view.snapshot(model.Phase.RUNNING, full)
         self._phase = model.Phase.RUNNING
         outcome = self._reconciler.run(snapshot, wake.stale, full)
+        self._pass_retries.note(set(), {'pass'})
         if full:
             self._next_full = started + self._conf.reconcile_interval
         LOG.debug('Pass for %s: %d changes in %.1f ms%s',

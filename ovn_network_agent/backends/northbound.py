@@ -48,16 +48,16 @@ class NorthboundBackend(base.Backend):
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
-                return self._read(nb, known)
+                return self._read(nb)
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def _read(self, nb, known):
+    def _read(self, nb):
         hostname = self._context.hostname()
         found = list(self._routes(nb, hostname))
+        # A binding has no mark of its own.  Once another agent has taken
+        # the route over, the binding is that agent's as well.
         places = {(route.lrp, route.nexthop) for route in found}
-        places.update(ref.key for ref in known
-                      if ref.kind == resources.MacBinding.kind)
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
                 found.append(resources.MacBinding(row.logical_port, row.ip,

@@ -74,6 +74,8 @@ VIEW = (
                ('logical_port', 'type', 'options', 'nat_addresses',
                 'external_ids', 'datapath', 'tag')),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
+    # Only so that Port_Binding.datapath can be read; wakes nobody.
+    base.Watch('sb', 'Datapath_Binding', ('tunnel_key',), events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
                              'external_mac', 'logical_port')),
     base.Watch('nb', 'Logical_Router', ('name', 'nat', 'ports',

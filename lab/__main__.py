@@ -17,6 +17,8 @@ import sys
 
 from lab import boot
 from lab import kernel
+from lab import running
+from lab import terminal
 
 
 def _interrupt(_number, _frame):
@@ -24,14 +26,61 @@ def _interrupt(_number, _frame):
     raise KeyboardInterrupt
 
 
-def main():
-    """Parse the command line and do it; returns the exit status."""
+def _run(args):
+    return boot.run(args.argv, args.mem, args.rw, args.interactive,
+                    args.verbose)
+
+
+def _up(args):
+    argv = [sys.executable, '-m', 'lab.up', '--gateways', str(args.gateways),
+            '--computes', str(args.computes)]
+    if args.agents:
+        argv.append('--agents')
+    return boot.run(argv, args.mem)
+
+
+def _kernel(_args):
+    print(kernel.choose())
+    return 0
+
+
+def _list(_args):
+    for one in running.labs():
+        print('%s  pid %d  %s' % (one['name'], one['pid'],
+                                  ' '.join(one['argv'])))
+    return 0
+
+
+def _enter(args):
+    if not sys.stdin.isatty():
+        raise running.NotRunning('"enter" needs a terminal; there is "exec"')
+    return terminal.session(running.find(args.lab)['socket'],
+                            args.node, args.argv or ['bash'], True)
+
+
+def _exec(args):
+    return terminal.session(running.find(args.lab)['socket'],
+                            args.node, args.argv, False)
+
+
+def _down(args):
+    running.end(running.find(args.lab))
+    return 0
+
+
+def _parser():
     parser = argparse.ArgumentParser(
         prog='lab', description='A cloud of separate nodes in one program.')
     commands = parser.add_subparsers(dest='command', required=True)
+    machine = argparse.ArgumentParser(add_help=False)
+    machine.add_argument('--mem', default='3G', help='memory of the machine')
+    which = argparse.ArgumentParser(add_help=False)
+    which.add_argument('--lab', metavar='NAME',
+                       help='which one, where several are running')
+
     run = commands.add_parser(
-        'run', help='run a command as root in a new lab machine')
-    run.add_argument('--mem', default='3G', help='memory of the machine')
+        'run', parents=[machine],
+        help='run a command as root in a new lab machine')
     run.add_argument('--rw', action='append', default=[], metavar='DIR',
                      help='directory of the host that stays writable')
     run.add_argument('--verbose', action='store_true',
@@ -39,16 +88,45 @@ def main():
     run.add_argument('-i', '--interactive', action='store_true',
                      help='give the command this terminal')
     run.add_argument('argv', nargs='+', metavar='COMMAND')
-    commands.add_parser('kernel', help='build the kernel, print its path')
-    args = parser.parse_args()
+    run.set_defaults(function=_run)
+    up = commands.add_parser('up', parents=[machine],
+                             help='boot a cloud and stay')
+    up.add_argument('--gateways', type=int, default=2, choices=(1, 2, 3))
+    up.add_argument('--computes', type=int, default=1, choices=(1, 2))
+    up.add_argument('--agents', action='store_true',
+                    help='start the agent on the gateways')
+    up.set_defaults(function=_up)
+    enter = commands.add_parser(
+        'enter', parents=[which], help='a shell in a node of a running lab')
+    enter.add_argument('node')
+    enter.add_argument('argv', nargs='*', metavar='COMMAND')
+    enter.set_defaults(function=_enter)
+    shell = commands.add_parser(
+        'shell', parents=[which],
+        help='a shell in the machine, outside of all nodes')
+    shell.set_defaults(function=_enter, node='', argv=[])
+    execute = commands.add_parser(
+        'exec', parents=[which], help='run a command in a node')
+    execute.add_argument('node')
+    execute.add_argument('argv', nargs='+', metavar='COMMAND')
+    execute.set_defaults(function=_exec)
+    for name, function, text in (
+            ('down', _down, 'end a running lab'),
+            ('list', _list, 'the running labs'),
+            ('kernel', _kernel, 'build the kernel, print its path')):
+        one = commands.add_parser(
+            name, help=text, parents=[which] if name == 'down' else [])
+        one.set_defaults(function=function)
+    return parser
+
+
+def main():
+    """Parse the command line and do it; returns the exit status."""
+    args = _parser().parse_args()
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        if args.command == 'kernel':
-            print(kernel.choose())
-            return 0
-        return boot.run(args.argv, args.mem, args.rw, args.interactive,
-                        args.verbose)
-    except (boot.BootError, kernel.KernelError) as e:
+        return args.function(args)
+    except (boot.BootError, kernel.KernelError, running.NotRunning) as e:
         print('lab: %s' % e, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -23,7 +23,10 @@ import termios
 import threading
 import tty
 
+from lab import bridge
+from lab import console
 from lab import kernel
+from lab import running
 from lab import syscalls
 
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'init.py')
@@ -31,6 +34,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Environment that must not reach the machine: it names things of the host.
 FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
            'DBUS_SESSION_BUS_ADDRESS')
+# Free bytes below which memory on a tmpfs is not worth the risk; the machine
+# takes what it touches, not what it was given.
+ROOM = 1 << 30
 
 
 class BootError(Exception):
@@ -53,12 +59,18 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     """
     chosen = kernel.choose()
     directory = tempfile.mkdtemp(prefix='ovn-lab-')
+    socket = os.path.join(directory, 'console')
+    environ = dict(os.environ if environ is None else environ)
+    environ[console.VARIABLE] = (
+        'socket:' + socket if chosen == kernel.HOST
+        else bridge.Bridge.variable())
     try:
-        _write_job(directory, argv, writable, interactive,
-                   dict(os.environ if environ is None else environ))
-        if chosen == kernel.HOST:
-            return _run_on_host(directory)
-        return _run_machine(chosen, directory, memory, interactive, verbose)
+        _write_job(directory, argv, writable, interactive, environ)
+        with running.announced(os.path.basename(directory), socket, argv):
+            if chosen == kernel.HOST:
+                return _run_on_host(directory)
+            return _run_machine(chosen, directory, socket, memory,
+                                interactive, verbose)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -93,14 +105,15 @@ def _status(directory, log):
 
 # -- user-mode Linux -------------------------------------------------------
 
-def _run_machine(path, directory, memory, interactive, verbose):
+def _run_machine(path, directory, socket, memory, interactive, verbose):
     log = os.path.join(directory, 'kernel.log')
+    consoles = bridge.Bridge(socket)
     command = [
         path, 'mem=%s' % memory, 'umid=%s' % os.path.basename(directory),
         'uml_dir=%s/' % directory, 'root=/dev/root', 'rootfstype=hostfs',
         'rootflags=/', 'ro', 'loglevel=4', 'panic=1', 'con=null',
-        'con0=null', 'con1=fd:0,fd:1', 'init=%s' % sys.executable, '--', INIT,
-        directory]
+        'con0=null', 'con1=fd:0,fd:1', *consoles.arguments(),
+        'init=%s' % sys.executable, '--', INIT, directory]
     with contextlib.ExitStack() as stack:
         kernel_log = stack.enter_context(open(log, 'wb'))
         stdin, stdout = _console(stack, interactive)
@@ -109,13 +122,31 @@ def _run_machine(path, directory, memory, interactive, verbose):
         machine = subprocess.Popen(
             command, stdin=stdin, stdout=stdout,
             stderr=None if verbose else kernel_log, start_new_session=True,
+            pass_fds=consoles.fds,
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
-                 'TMPDIR': os.environ.get('TMPDIR', '/tmp')})
+                 'TMPDIR': _memory_directory()})
+        consoles.start()
+        stack.callback(consoles.close)
         try:
             _wait(machine)
         finally:
             _end(machine)
     return _status(directory, _tail(log))
+
+
+def _memory_directory():
+    """Where the machine's memory is a file: better not on a disk.
+
+    It has to be possible to execute from there.
+    """
+    for path in (os.environ.get('TMPDIR'), '/dev/shm'):
+        if not path or not os.access(path, os.W_OK | os.X_OK):
+            continue
+        stat = os.statvfs(path)
+        free = stat.f_bavail * stat.f_frsize
+        if not stat.f_flag & os.ST_NOEXEC and free >= ROOM:
+            return path
+    return '/tmp'
 
 
 def _console(stack, interactive):

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What goes over a console of the machine: frames, both ways.
+
+A frame is one letter, its length in two bytes, and its content.  To the
+machine go requests and input, from it come output and the exit status, so
+that one byte stream carries a whole session.
+"""
+
+import json
+import os
+import struct
+
+REQUEST = b'R'  # to the machine: JSON, see lab.console
+INPUT = b'D'
+INPUT_END = b'E'
+WINDOW = b'W'  # JSON: [rows, columns]
+HANGUP = b'K'  # the client is gone
+ACCEPTED = b'A'  # from the machine
+OUTPUT = b'O'
+ERRORS = b'S'
+EXIT = b'X'  # exit status as text; ends the session
+FAILED = b'F'  # text; ends the session
+
+LAST = (EXIT, FAILED)
+# The terminal of the machine buffers 4096 bytes.
+CHUNK = 2048
+_HEAD = struct.Struct('>cH')
+
+
+def pack(kind, content=b''):
+    """One frame as bytes."""
+    return _HEAD.pack(kind, len(content)) + content
+
+
+def pack_json(kind, value):
+    """A frame with a JSON value."""
+    return pack(kind, json.dumps(value).encode())
+
+
+def send(fd, data):
+    """Write all of it."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view):]
+
+
+class Reader:
+    """Puts frames together from what arrives.
+
+    :param fd: file descriptor to read from
+    """
+
+    def __init__(self, fd):
+        self._fd = fd
+        self._buffer = b''
+
+    def read(self):
+        """Read once; blocks when nothing has arrived.
+
+        :returns: list of (kind, content) that are complete
+        :raises EOFError: at the end of the stream
+        """
+        data = os.read(self._fd, 65536)
+        if not data:
+            raise EOFError
+        self._buffer += data
+        frames = []
+        while len(self._buffer) >= _HEAD.size:
+            kind, length = _HEAD.unpack_from(self._buffer)
+            end = _HEAD.size + length
+            if len(self._buffer) < end:
+                break
+            frames.append((kind, self._buffer[_HEAD.size:end]))
+            self._buffer = self._buffer[end:]
+        return frames

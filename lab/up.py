@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A cloud that stays, to look at: what "lab up" runs in the machine."""
+
+import argparse
+import signal
+import sys
+import time
+
+from lab import cloud as clouds
+from lab import console
+
+
+def serve(cloud):
+    """Let nodes and machines of a cloud be entered from outside.
+
+    Returns at once; see ``lab enter``.
+    """
+    def find(name):
+        if name in cloud.nodes:
+            return cloud.nodes[name]
+        for vm in cloud.vms:
+            if vm.node.name == name:
+                return vm.node
+        return None
+
+    console.serve(find)
+
+
+def main(argv=None):
+    """Build a cloud and stay until a signal ends it."""
+    parser = argparse.ArgumentParser(prog='lab up')
+    parser.add_argument('--gateways', type=int, default=2)
+    parser.add_argument('--computes', type=int, default=1)
+    parser.add_argument('--agents', action='store_true',
+                        help='start the agent on the gateways')
+    args = parser.parse_args(argv)
+    started = time.monotonic()
+
+    def say(text):
+        print('%5.1f s  %s' % (time.monotonic() - started, text), flush=True)
+
+    with clouds.Cloud(gateways=args.gateways, computes=args.computes,
+                      say=say) as cloud:
+        router = cloud.add_router('router1')
+        vm = cloud.add_vm(router)
+        fip = cloud.neutron.add_fip(router, vm.port)
+        say('%s is the floating IP of %s' % (fip.address, vm.node.name))
+        if args.agents:
+            cloud.start_agents()
+            cloud.wait_announced(fip.address, cloud.gateways[0])
+            say('announced by %s' % cloud.gateways[0])
+        serve(cloud)
+        names = [*cloud.nodes, *(one.node.name for one in cloud.vms)]
+        say('ready; from another terminal: "tools/lab enter NODE" with one '
+            'of %s; Ctrl-C or "tools/lab down" ends it' % ', '.join(names))
+        signal.sigwait({signal.SIGTERM, signal.SIGINT})
+    return 0
+
+
+if __name__ == '__main__':
+    signal.pthread_sigmask(signal.SIG_BLOCK,
+                           {signal.SIGTERM, signal.SIGINT})
+    sys.exit(main())

@@ -58,7 +58,7 @@ class Cloud:
         self.computes = ['cmp%d' % n for n in range(1, computes + 1)]
         self.nodes = {}
         self.agents = {}
-        self._vms = []
+        self.vms = []
         try:
             self._build(scheduler)
         except BaseException:
@@ -154,7 +154,7 @@ class Cloud:
         """Take everything down; may be called again."""
         for one in self.agents.values():
             one.close()
-        for vm in self._vms:
+        for vm in self.vms:
             vm.node.close()
         for database in ('nb', 'sb'):
             if hasattr(self, database):
@@ -162,7 +162,7 @@ class Cloud:
         for node in self.nodes.values():
             node.close()
         self.nodes.clear()
-        self._vms.clear()
+        self.vms.clear()
         subprocess.run(['ip', 'link', 'del', 'mgmt'], check=False,
                        stderr=subprocess.DEVNULL)
 
@@ -187,9 +187,9 @@ class Cloud:
         """
         host = host or self.computes[0]
         port = self.neutron.add_port(router, host)
-        name = 'vm%d' % (len(self._vms) + 1)
+        name = 'vm%d' % (len(self.vms) + 1)
         vm = Vm(nodes.Node(name), port)
-        self._vms.append(vm)
+        self.vms.append(vm)
         tap = 'tap' + port.uuid[:11]
         subprocess.run(['ip', 'link', 'add', tap, 'netns',
                         str(self[host].pid), 'type', 'veth', 'peer', 'name',

@@ -26,14 +26,19 @@ def _interrupt(_number, _frame):
     raise KeyboardInterrupt
 
 
+def _command(args):
+    """What follows the options; "--" before it is optional."""
+    return args.argv[1:] if args.argv[:1] == ['--'] else args.argv
+
+
 def _run(args):
-    return boot.run(args.argv, args.mem, args.rw, args.interactive,
+    return boot.run(_command(args), args.mem, args.rw, args.interactive,
                     args.verbose)
 
 
 def _up(args):
-    argv = [sys.executable, '-m', 'lab.up', '--gateways', str(args.gateways),
-            '--computes', str(args.computes)]
+    argv = [sys.executable, '-W', 'ignore', '-m', 'lab.up', '--gateways',
+            str(args.gateways), '--computes', str(args.computes)]
     if args.agents:
         argv.append('--agents')
     return boot.run(argv, args.mem)
@@ -55,12 +60,12 @@ def _enter(args):
     if not sys.stdin.isatty():
         raise running.NotRunning('"enter" needs a terminal; there is "exec"')
     return terminal.session(running.find(args.lab)['socket'],
-                            args.node, args.argv or ['bash'], True)
+                            args.node, _command(args) or ['bash'], True)
 
 
 def _exec(args):
     return terminal.session(running.find(args.lab)['socket'],
-                            args.node, args.argv, False)
+                            args.node, _command(args), False)
 
 
 def _down(args):
@@ -87,7 +92,7 @@ def _parser():
                      help='show the messages of the kernel')
     run.add_argument('-i', '--interactive', action='store_true',
                      help='give the command this terminal')
-    run.add_argument('argv', nargs='+', metavar='COMMAND')
+    run.add_argument('argv', nargs=argparse.REMAINDER, metavar='COMMAND')
     run.set_defaults(function=_run)
     up = commands.add_parser('up', parents=[machine],
                              help='boot a cloud and stay')
@@ -99,7 +104,8 @@ def _parser():
     enter = commands.add_parser(
         'enter', parents=[which], help='a shell in a node of a running lab')
     enter.add_argument('node')
-    enter.add_argument('argv', nargs='*', metavar='COMMAND')
+    enter.add_argument('argv', nargs=argparse.REMAINDER,
+                       metavar='COMMAND')
     enter.set_defaults(function=_enter)
     shell = commands.add_parser(
         'shell', parents=[which],
@@ -108,7 +114,8 @@ def _parser():
     execute = commands.add_parser(
         'exec', parents=[which], help='run a command in a node')
     execute.add_argument('node')
-    execute.add_argument('argv', nargs='+', metavar='COMMAND')
+    execute.add_argument('argv', nargs=argparse.REMAINDER,
+                         metavar='COMMAND')
     execute.set_defaults(function=_exec)
     for name, function, text in (
             ('down', _down, 'end a running lab'),

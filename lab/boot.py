@@ -87,10 +87,18 @@ def _write_job(directory, argv, writable, interactive, environ):
     environ['LAB_MACHINE'] = '1'
     job = {'argv': list(argv), 'cwd': os.getcwd(), 'environ': environ,
            'writable': [os.path.abspath(p) for p in writable],
+           'visible': _visible(),
            'interactive': interactive}
     with open(os.path.join(directory, 'job.json'), 'w',
               encoding='utf-8') as opened:
         json.dump(job, opened)
+
+
+def _visible():
+    """Directories that the machine's own /tmp and /run would hide."""
+    needed = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
+    return sorted(path for path in needed
+                  if path.startswith(('/tmp/', '/run/')))
 
 
 def _status(directory, log):

@@ -45,7 +45,7 @@ def main(directory):
         with open(os.path.join(directory, 'job.json'),
                   encoding='utf-8') as opened:
             job = json.load(opened)
-        _file_systems(directory, job['writable'])
+        _file_systems((directory, *job['writable']), job['visible'])
         _network()
         if machine:
             _console(job.get('interactive', False))
@@ -65,7 +65,12 @@ def main(directory):
         os._exit(status)
 
 
-def _file_systems(directory, writable):
+def _file_systems(writable, visible):
+    """The overlay as root, and below it what is not of the overlay.
+
+    :param writable: directories of the host that can be written
+    :param visible: directories that the new /tmp and /run would hide
+    """
     syscalls.make_private()
     syscalls.mount('lab', STAGING, 'tmpfs')
     for name in ('upper', 'work', 'root'):
@@ -74,18 +79,22 @@ def _file_systems(directory, writable):
     syscalls.mount('overlay', root, 'overlay', options=(
         'lowerdir=/,upperdir={0}/upper,workdir={0}/work'.format(STAGING)))
     on_host = bool(os.environ.get('LAB_ON_HOST'))
-    for path in (directory, *writable):
-        # /tmp and /run are replaced below, so these come last; their source
-        # has to be reached before the old root is gone.
-        syscalls.mount('none', os.path.join(STAGING, 'rw') + path, 'hostfs',
-                       options=path) if not on_host else syscalls.mount(
-            path, os.path.join(STAGING, 'rw') + path,
-            flags=syscalls.MS_BIND)
+    # Their sources have to be reached before the old root is gone, their
+    # targets lie below what is mounted meanwhile.
+    for path in (*visible, *writable):
+        _from_host(path, os.path.join(STAGING, 'host') + path, on_host)
     _basic_mounts(root, on_host)
-    for path in (directory, *writable):
-        syscalls.mount(os.path.join(STAGING, 'rw') + path, root + path,
+    for path in (*visible, *writable):
+        syscalls.mount(os.path.join(STAGING, 'host') + path, root + path,
                        flags=syscalls.MS_BIND)
     syscalls.pivot_root(root)
+
+
+def _from_host(path, target, on_host):
+    if on_host:
+        syscalls.mount(path, target, flags=syscalls.MS_BIND)
+    else:
+        syscalls.mount('none', target, 'hostfs', options=path)
 
 
 def _basic_mounts(root, on_host):

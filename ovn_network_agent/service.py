@@ -17,7 +17,6 @@ import socket
 import threading
 import time
 
-from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
@@ -30,6 +29,8 @@ from ovn_network_agent import trigger as triggers
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.conf import reload
+from ovn_network_agent.conf import validate
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
@@ -120,8 +121,8 @@ class AgentService(service.Service):
         notify.notify(RELOADING=1, MONOTONIC_USEC=int(
             time.monotonic() * 1000000))
         try:
-            self._conf.mutate_config_files()
-        except (cfg.Error, ValueError) as e:
+            reload.reload(self._conf)
+        except validate.ConfigError as e:
             LOG.error('The configuration stays as it was: %s', e)
         self._next_full = 0.0
         self.trigger.fire('configuration', urgent=True)
@@ -192,19 +193,19 @@ class AgentService(service.Service):
         return databases
 
     def _subscribe(self, databases):
-        for owner, watch in self._watches():
-            databases[watch.database].require(watch.table, watch.columns)
-            self._handlers[watch.database].watch_event(
-                events.WakeEvent(owner, watch, self.trigger))
+        for owner, wanted in self._watches():
+            databases[wanted.database].require(wanted.table, wanted.columns)
+            self._handlers[wanted.database].watch_event(
+                events.WakeEvent(owner, wanted, self.trigger))
         for name, table, clauses in events.CONDITIONS:
             databases[name].only(table, clauses)
 
     def _watches(self):
-        for watch in events.VIEW:
-            yield 'view', watch
+        for wanted in events.VIEW:
+            yield 'view', wanted
         for driver in self._drivers:
-            for watch in driver.events():
-                yield driver.name, watch
+            for wanted in driver.events():
+                yield driver.name, wanted
 
     def _connect(self, database):
         """Try for ever; a gateway must come up whenever OVN does."""

@@ -1,0 +1,346 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Probes that account for every loss: ICMP, UDP and TCP.
+
+UDP and TCP probes are answered by :mod:`lab.echo`.  One process in the node
+sends them all (:mod:`lab.prober`), so that probing costs next to nothing.
+"""
+
+import dataclasses
+import json
+import os
+import select
+import statistics
+import subprocess
+import sys
+import time
+
+from lab import echo
+from lab import node as nodes
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                       'prober.py')
+KINDS = ('icmp', 'tcp', 'udp')
+# A probe is lost when its answer takes longer; seconds.
+LIMIT = 2.0
+# Seconds for the sending process to start and to answer commands.
+PATIENCE = 15.0
+# Interval when waiting for something to become reachable, seconds; how long
+# such a probe is waited for bounds how many TCP connections are open.
+WAIT_INTERVAL = 0.005
+WAIT_LIMIT = 1.0
+
+
+class ProbeError(nodes.NodeError):
+    """Probes could not be sent at all; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What became of the probes.
+
+    :ivar kind: 'icmp', 'tcp' or 'udp'
+    :ivar target: address that was probed
+    :ivar started: when the probing started, of ``time.monotonic()``
+    :ivar sent: number of probes; ``received + lost + pending``
+    :ivar received: answered within their limit
+    :ivar lost: not answered within their limit, or refused
+    :ivar pending: neither yet; 0 after the stop
+    :ivar longest_gap_ms: the longest outage in milliseconds; an outage
+        lasts from the sending of a lost probe to the sending of the next
+        one that was answered (or to the end), so it is known to one
+        interval.  0 if nothing was lost, also when the sender was late.
+    :ivar first_loss: when the first lost probe was sent, seconds since
+        ``started``; None if nothing was lost
+    :ivar last_loss: the same of the last one
+    :ivar rtt_median_ms: from sending to the answer, for TCP from the
+        connect to the answered line; None if nothing was answered
+    :ivar rtt_max_ms: the longest
+    :ivar seen_sources: addresses that the responder saw (TCP and UDP)
+    :ivar retransmitted: TCP: how many of the answered probes took a
+        retransmission, that is, lost a packet without losing the probe
+    :ivar error: the last error of a system call, such as 'No route to
+        host'; or ''
+    """
+
+    kind: str
+    target: str
+    started: float
+    sent: int
+    received: int
+    lost: int
+    pending: int
+    longest_gap_ms: float
+    first_loss: float | None
+    last_loss: float | None
+    rtt_median_ms: float | None
+    rtt_max_ms: float | None
+    seen_sources: frozenset
+    retransmitted: int
+    error: str
+
+    def __str__(self):
+        text = '%s %s: %d sent, %d lost' % (self.kind, self.target,
+                                            self.sent, self.lost)
+        if self.lost:
+            text += ', longest gap %.0f ms' % self.longest_gap_ms
+        if self.retransmitted:
+            text += ', %d retransmitted' % self.retransmitted
+        if self.received:
+            text += ', %.1f ms (longest %.1f)' % (self.rtt_median_ms,
+                                                  self.rtt_max_ms)
+        if self.seen_sources:
+            text += ', from %s' % ', '.join(sorted(self.seen_sources))
+        return text + (', %s' % self.error if self.error else '')
+
+
+def summarise(kind, target, interval, started, raw):
+    """Account for probes.
+
+    :param interval: seconds
+    :param started: seconds, of ``time.monotonic()``
+    :param raw: dict of the sending program
+    :returns: Report
+    """
+    sent, answers = raw['sent'], raw['answers']
+    lost = [at for at, answer in zip(sent, answers)
+            if answer is not None and answer < 0]
+    times = [answer * 1000 for answer in answers
+             if answer is not None and answer >= 0]
+    return Report(
+        kind=kind, target=target, started=started, sent=len(sent),
+        received=len(times), lost=len(lost),
+        pending=len(sent) - len(times) - len(lost),
+        longest_gap_ms=_longest_gap(sent, answers, interval) * 1000,
+        first_loss=lost[0] - started if lost else None,
+        last_loss=lost[-1] - started if lost else None,
+        rtt_median_ms=statistics.median(times) if times else None,
+        rtt_max_ms=max(times) if times else None,
+        seen_sources=frozenset(raw['seen']),
+        retransmitted=raw['retransmitted'], error=raw['error'])
+
+
+def _longest_gap(sent, answers, interval):
+    longest, since, last = 0.0, None, None
+    for at, answer in zip(sent, answers):
+        if answer is None:
+            continue
+        if answer < 0:
+            since = at if since is None else since
+            last = at
+        elif since is not None:
+            longest = max(longest, at - since)
+            since = None
+    if since is not None:
+        longest = max(longest, last + interval - since)
+    return longest
+
+
+class Probe:
+    """Probes from a node to an address, one every ``interval``.
+
+    :param node: the Node that sends
+    :param kind: 'icmp', 'tcp' or 'udp'
+    :param target: IPv4 address, text
+    :param interval: seconds between two probes
+    :param port: of the responder, for TCP and UDP
+    :param source: address to send from, or None
+    :param device: interface or VRF to send through, or None
+    :param limit: seconds after which an answer does not count any more
+    :param count: stop after that many probes; 0 goes on
+    """
+
+    def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
+                 source=None, device=None, limit=LIMIT, count=0):
+        if kind not in KINDS:
+            raise ValueError('kind: %r is none of %s' % (
+                kind, ', '.join(KINDS)))
+        self.node = node
+        self.kind = kind
+        self.target = target
+        self.interval = interval
+        self.limit = limit
+        self.count = count
+        self.started = None
+        self._options = {
+            'kind': kind, 'target': target, 'interval': interval,
+            'port': port, 'source': source, 'device': device,
+            'limit': limit, 'count': count}
+        self._process = None
+        self._serial = 0
+        self._buffer = b''
+        self._final = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_exc):
+        self._end()
+
+    def start(self):
+        """Start probing; the sender is at work when this returns.
+
+        :returns: self
+        :raises ProbeError:
+        """
+        self._process = self.node.popen(
+            [sys.executable, '-I', '-S', PROGRAM, json.dumps(self._options)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, bufsize=0)
+        try:
+            self.started = self._receive(PATIENCE)['started']
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def stop(self):
+        """Stop sending, wait for what is under way.
+
+        :returns: the final Report; the same when called again
+        :raises ProbeError:
+        """
+        return self._last('stop', self.limit + PATIENCE)
+
+    def finish(self):
+        """With a ``count``: wait until all of them are sent and settled.
+
+        :returns: the final Report
+        :raises ProbeError:
+        """
+        return self._last('finish', self.count * self.interval +
+                          self.limit + PATIENCE)
+
+    def _last(self, command, timeout):
+        if self._final is None:
+            try:
+                self._final = self._summary(self._ask(timeout, do=command))
+            finally:
+                self._end()
+        return self._final
+
+    def report(self):
+        """The Report so far; after the stop, the final one.
+
+        :raises ProbeError:
+        """
+        if self._final is not None:
+            return self._final
+        return self._summary(self._ask(PATIENCE, do='report'))
+
+    def wait_answered(self, timeout, after=0.0):
+        """Wait for the first answer.
+
+        :param timeout: seconds
+        :param after: only an answer to a probe counts that was sent at or
+            after this ``time.monotonic()``
+        :returns: when it came, of ``time.monotonic()``
+        :raises NodeError: when none came in time
+        """
+        answer = self._ask(timeout, do='await', after=after)
+        if answer is None:
+            raise nodes.NodeError('not within %g s: an answer; %s: %s' % (
+                timeout, self.node.name, self.report()))
+        return answer['answered']
+
+    def _summary(self, raw):
+        if raw is None:
+            raise ProbeError('%s: the sender of probes to %s does not '
+                             'answer' % (self.node.name, self.target))
+        return summarise(self.kind, self.target, self.interval, self.started,
+                         raw)
+
+    # -- the process in the node ------------------------------------------
+
+    def _ask(self, timeout, **command):
+        if self._process is None:
+            raise ProbeError('%s: no probes to %s are being sent' % (
+                self.node.name, self.target))
+        self._serial += 1
+        line = json.dumps({'serial': self._serial, **command})
+        try:
+            self._process.stdin.write(line.encode() + b'\n')
+        except BrokenPipeError:
+            self._died()
+        return self._receive(timeout)
+
+    def _receive(self, timeout):
+        """The answer to the last command, or None when the time is over."""
+        deadline = time.monotonic() + timeout
+        while True:
+            while b'\n' in self._buffer:
+                line, _, self._buffer = self._buffer.partition(b'\n')
+                answer = json.loads(line)
+                if answer['serial'] == self._serial:
+                    return answer
+            left = deadline - time.monotonic()
+            if left < 0 or not select.select([self._process.stdout], [], [],
+                                             left)[0]:
+                return None
+            data = self._process.stdout.read(1 << 20)
+            if not data:
+                self._died()
+            self._buffer += data
+
+    def _died(self):
+        text = self._process.communicate()[1].decode(errors='replace')
+        raise ProbeError('%s: the sender of probes to %s ended:\n%s' % (
+            self.node.name, self.target, text))
+
+    def _end(self):
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for one in (self._process.stdin, self._process.stdout,
+                        self._process.stderr):
+                one.close()
+            self._process = None
+
+
+def ping(node, target, count=3, interval=0.2, kind='icmp', **kwargs):
+    """Send some probes and wait for their answers.
+
+    :param kwargs: for :class:`Probe`
+    :returns: Report
+    """
+    with Probe(node, kind, target, interval, count=count, **kwargs) as probe:
+        return probe.finish()
+
+
+def wait_reachable(node, kind, target, timeout=30.0, **kwargs):
+    """Wait until a target answers.
+
+    To measure a latency, start a :class:`Probe` before the event and use
+    :meth:`Probe.wait_answered`: here the sender starts only now.
+
+    :param timeout: seconds
+    :param kwargs: for :class:`Probe`
+    :returns: when the first answer came, of ``time.monotonic()``, which is
+        the same clock on all nodes
+    :raises NodeError: when none came in time
+    """
+    kwargs = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, **kwargs}
+    with Probe(node, kind, target, **kwargs) as probe:
+        return probe.wait_answered(timeout)
+
+
+def unreachable(node, kind, target, tries=5, interval=0.1, limit=1.0,
+                **kwargs):
+    """True when none of some probes is answered.
+
+    :param tries: number of probes
+    :param interval: seconds between two of them
+    :param limit: seconds to wait for each answer
+    :param kwargs: for :class:`Probe`
+    """
+    return ping(node, target, tries, interval, kind, limit=limit,
+                **kwargs).received == 0

@@ -1,0 +1,330 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The program that sends probes; :mod:`lab.probe` runs it on a node.
+
+It takes its options as one JSON argument and commands as JSON lines on
+standard input, and answers each with one JSON line that has the serial
+number of the command.  Probes are sent at fixed times, whatever comes back.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import selectors
+import socket
+import struct
+import sys
+import time
+
+_PENDING, _LOST = None, -1.0
+_ICMP_FILTER = 1  # linux/icmp.h
+_SOL_RAW = 255
+_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+_TOTAL_RETRANS = 100  # offset in struct tcp_info, linux/tcp.h
+
+
+class Prober:
+    """Sends, receives, keeps the books.
+
+    :param options: dict; kind, target, port, source, device, interval and
+        limit (seconds), count (probes to send, 0 for no end)
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self.selector = selectors.DefaultSelector()
+        self.token = os.urandom(8)
+        self.sent = []  # monotonic seconds
+        self.answers = []  # seconds from sending, or _PENDING, or _LOST
+        self.seen = set()
+        self.retransmitted = 0
+        self.error = ''
+        self._pending = {}  # probe number: None; oldest first
+        self._sending = True
+        self._serial = None  # of a command that is answered later
+        self._awaited = None  # time; wanted is an answer to a later probe
+        self._input = b''
+        self._transport = _TRANSPORTS[options['kind']](self)
+        os.set_blocking(0, False)
+        self.selector.register(0, selectors.EVENT_READ, self._command)
+
+    def run(self):
+        """Probe until told to stop, or until standard input ends."""
+        start = time.monotonic()
+        self._say({'serial': 0, 'started': start})
+        while True:
+            now = time.monotonic()
+            while self._sending and (start + len(self.sent) *
+                                     self.options['interval'] <= now):
+                self._send()
+            self._expire(now)
+            self._finish()
+            for key, events in self.selector.select(self._idle(start)):
+                key.data(events)
+
+    def _send(self):
+        number = len(self.sent)
+        self.sent.append(time.monotonic())
+        self.answers.append(_PENDING)
+        self._pending[number] = None
+        if len(self.sent) == self.options['count']:
+            self._sending = False
+        try:
+            self._transport.send(number)
+        except OSError as e:
+            self.failed(number, e)
+
+    def _expire(self, now):
+        limit = self.options['limit']
+        while self._pending:
+            number = next(iter(self._pending))
+            if self.sent[number] + limit > now:
+                return
+            self._settle(number, _LOST)
+
+    def _idle(self, start):
+        """Seconds until something is due."""
+        due = []
+        if self._sending:
+            due.append(start + len(self.sent) * self.options['interval'])
+        if self._pending:
+            due.append(self.sent[next(iter(self._pending))] +
+                       self.options['limit'])
+        if not due:
+            return None
+        return max(0.0, min(due) - time.monotonic())
+
+    # -- for the transports -----------------------------------------------
+
+    def answered(self, number, source=None):
+        """An answer came.
+
+        :param number: of the probe
+        :param source: address that the responder saw, or None
+        """
+        if number not in self._pending:
+            return  # a duplicate, or later than its limit
+        now = time.monotonic()
+        if source:
+            self.seen.add(source)
+        self._settle(number, now - self.sent[number])
+        if self._awaited is not None and self.sent[number] >= self._awaited:
+            self._answer_awaited(now)
+
+    def failed(self, number, error):
+        """A probe cannot be answered any more."""
+        self.error = error.strerror or str(error)
+        if number in self._pending:
+            self._settle(number, _LOST)
+
+    def _settle(self, number, answer):
+        del self._pending[number]
+        self.answers[number] = answer
+        self._transport.settled(number)
+
+    # -- commands ---------------------------------------------------------
+
+    def _command(self, _events):
+        data = os.read(0, 65536)
+        if not data:
+            sys.exit(0)
+        *lines, self._input = (self._input + data).split(b'\n')
+        for line in lines:
+            command = json.loads(line)
+            self._serial = command['serial']
+            self._awaited = None
+            getattr(self, '_do_' + command['do'])(command)
+
+    def _do_report(self, _command):
+        self._report()
+
+    def _do_stop(self, _command):
+        self._sending = False
+
+    def _do_finish(self, _command):
+        """Answered by _finish, when all are sent and settled."""
+
+    def _do_await(self, command):
+        self._awaited = command['after']
+        times = [at + answer for at, answer in zip(self.sent, self.answers)
+                 if at >= self._awaited and answer not in (_PENDING, _LOST)]
+        if times:
+            self._answer_awaited(min(times))
+
+    def _answer_awaited(self, when):
+        self._awaited = None
+        self._say({'serial': self._serial, 'answered': when})
+        self._serial = None
+
+    def _finish(self):
+        if (self._serial is not None and self._awaited is None and
+                not self._sending and not self._pending):
+            self._report()
+
+    def _report(self):
+        self._say({'serial': self._serial, 'sent': self.sent,
+                   'answers': self.answers, 'seen': sorted(self.seen),
+                   'retransmitted': self.retransmitted,
+                   'error': self.error})
+        self._serial = None
+
+    def _say(self, answer):
+        raw = json.dumps(answer).encode() + b'\n'
+        while raw:
+            raw = raw[os.write(1, raw):]
+
+
+class _Transport:
+    """How probes travel; ``options`` as for the Prober."""
+
+    def __init__(self, prober):
+        self.prober = prober
+        self.options = prober.options
+        self.target = self.options['target']
+
+    def socket(self, kind, protocol=0):
+        made = socket.socket(socket.AF_INET, kind, protocol)
+        made.setblocking(False)
+        if self.options['device']:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
+                            self.options['device'].encode())
+        if self.options['source']:
+            made.bind((self.options['source'], 0))
+        return made
+
+    def settled(self, number):
+        """Called once for each probe, answered or not."""
+
+
+class _Datagrams(_Transport):
+    """One socket for all probes."""
+
+    def __init__(self, prober):
+        super().__init__(prober)
+        self.open()
+        self.prober.selector.register(self.one, selectors.EVENT_READ,
+                                      self._receive)
+
+    def _receive(self, _events):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                try:
+                    data, peer = self.one.recvfrom(65535)
+                except BlockingIOError:
+                    raise
+                except OSError as e:
+                    self.prober.error = e.strerror
+                    return
+                if peer[0] == self.target:
+                    self.receive(data)
+
+
+class _Icmp(_Datagrams):
+
+    def open(self):
+        self.one = self.socket(socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        self.one.setsockopt(_SOL_RAW, _ICMP_FILTER, struct.pack(
+            '=I', ~(1 << _ECHO_REPLY) & 0xffffffff))
+        self._id = int.from_bytes(os.urandom(2), 'big')
+
+    def send(self, number):
+        payload = self.prober.token + struct.pack('!I', number)
+        head = (_ECHO_REQUEST, 0, 0, self._id, number & 0xffff)
+        raw = struct.pack('!BBHHH', *head) + payload
+        total = sum(struct.unpack('!%dH' % (len(raw) // 2), raw))
+        total = (total & 0xffff) + (total >> 16)
+        total = ~(total + (total >> 16)) & 0xffff
+        self.one.sendto(raw[:2] + struct.pack('!H', total) + raw[4:],
+                        (self.target, 0))
+
+    def receive(self, data):
+        body = data[(data[0] & 15) * 4 + 8:]
+        if body[:8] == self.prober.token and len(body) >= 12:
+            self.prober.answered(struct.unpack('!I', body[8:12])[0])
+
+
+class _Udp(_Datagrams):
+
+    def open(self):
+        self.one = self.socket(socket.SOCK_DGRAM)
+
+    def send(self, number):
+        text = '%s %d' % (self.prober.token.hex(), number)
+        self.one.sendto(text.encode(), (self.target, self.options['port']))
+
+    def receive(self, data):
+        words = data.decode('ascii', 'replace').split()
+        if len(words) == 3 and words[0] == self.prober.token.hex():
+            self.prober.answered(int(words[1]), words[2])
+
+
+class _Tcp(_Transport):
+    """A connection for each probe: connect, a line each way, close."""
+
+    def __init__(self, prober):
+        super().__init__(prober)
+        self._open = {}
+        _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def send(self, number):
+        one = self._open[number] = self.socket(socket.SOCK_STREAM)
+        result = one.connect_ex((self.target, self.options['port']))
+        if result not in (0, errno.EINPROGRESS):
+            raise OSError(result, os.strerror(result))
+        self.prober.selector.register(
+            one, selectors.EVENT_WRITE,
+            lambda _events: self._event(number, one))
+
+    def _event(self, number, one):
+        if self._open.get(number) is not one:
+            return
+        try:
+            self._step(number, one)
+        except BlockingIOError:
+            return
+        except OSError as e:
+            self.prober.failed(number, e)
+
+    def _step(self, number, one):
+        key = self.prober.selector.get_key(one)
+        if key.events == selectors.EVENT_WRITE:
+            result = one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if result:
+                raise OSError(result, os.strerror(result))
+            one.send(b'%s %d\n' % (self.prober.token.hex().encode(),
+                                   number))
+            self.prober.selector.modify(one, selectors.EVENT_READ, key.data)
+            return
+        words = one.recv(4096).decode('ascii', 'replace').split()
+        if words[:2] != [self.prober.token.hex(), str(number)]:
+            raise OSError(errno.EPROTO, 'closed without an answer')
+        info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+        if struct.unpack_from('=I', info, _TOTAL_RETRANS)[0]:
+            self.prober.retransmitted += 1
+        self.prober.answered(number, words[2])
+
+    def settled(self, number):
+        one = self._open.pop(number, None)
+        if one is not None:
+            with contextlib.suppress(KeyError):
+                self.prober.selector.unregister(one)
+            one.close()
+
+
+_TRANSPORTS = {'icmp': _Icmp, 'udp': _Udp, 'tcp': _Tcp}
+
+
+if __name__ == '__main__':
+    Prober(json.loads(sys.argv[1])).run()

@@ -48,6 +48,10 @@ class DesiredState:
         """Names of all that contribute something, as a set."""
         return set(self._contributions)
 
+    def contributed(self, contributor):
+        """What a contributor wants at present, a list of resources."""
+        return list(self._contributions.get(contributor, {}).values())
+
     def contribute(self, contributor, wanted):
         """Replace everything that ``contributor`` wants.
 
@@ -114,5 +118,6 @@ class DesiredState:
             if resource != first:
                 self._conflicts[ref] = '%s wants %s but %s wants %s' % (
                     first_by, first, contributor, resource)
-        if self._tracker.desired(ref) != first:
+        wanted = self._tracker.desired(ref)
+        if wanted != first or wanted.requires != first.requires:
             self._tracker.want(first)

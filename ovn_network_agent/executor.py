@@ -18,8 +18,6 @@ itself; the result is collected by the next pass, which is woken for it.
 
 import concurrent.futures
 
-from ovn_network_agent.backends import base
-
 
 class Beside:
     """Runs :meth:`Backend.apply` on one thread of its own.
@@ -49,7 +47,7 @@ class Beside:
     def done(self):
         """Collect what has ended.
 
-        :returns: list of (backend, delta, failures or None, BackendError or
+        :returns: list of (backend, delta, failures or None, exception or
             None)
         """
         ended = []
@@ -60,10 +58,8 @@ class Beside:
             error = future.exception()
             if error is None:
                 ended.append((backend, delta, future.result(), None))
-            elif isinstance(error, base.BackendError):
-                ended.append((backend, delta, None, error))
             else:
-                raise error
+                ended.append((backend, delta, None, error))
         return ended
 
     def wait(self, timeout):

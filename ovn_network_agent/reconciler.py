@@ -16,6 +16,7 @@ Add, remove, failover, restart, drift repair, shutdown and dry run all go
 through :meth:`Reconciler.run`.  Nothing here knows what a floating IP is.
 """
 
+import collections
 import dataclasses
 
 from oslo_log import log as logging
@@ -82,6 +83,8 @@ class Reconciler:
         self._backends = {b.name: b for b in backends}
         self._kinds = {b.name: tuple(k.kind for k in b.kinds)
                        for b in backends}
+        self._known_kinds = {kind for kinds in self._kinds.values()
+                             for kind in kinds}
         self.tracker = deltas.Tracker()
         self._state = desired.DesiredState(self.tracker)
         self._memo = {}
@@ -90,6 +93,7 @@ class Reconciler:
         self._never_read = set(self._backends)
         self._unreadable = {}
         self._failures = {}
+        self._failed_about = collections.defaultdict(set)
         self._retries = backoff.Retries()
         self._beside = executor.Beside(wake)
         self._changes = 0
@@ -106,10 +110,13 @@ class Reconciler:
             the snapshot is not the whole truth
         :returns: :class:`Outcome`
         """
-        self._prepare(snapshot, stale, full)
         self._failures = {}
+        self._failed_about = collections.defaultdict(set)
         self._changes = 0
+        # Before anything is read: a backend that still counts as working
+        # beside the loop is not read, and nobody would wake us for it.
         self._collect_beside()
+        self._prepare(snapshot, stale, full)
         self._create()
         if prune:
             self._delete()
@@ -185,30 +192,51 @@ class Reconciler:
                           router, node.phase, node)
         for contributor in self._state.contributors() - present:
             self._state.contribute(contributor, ())
-        for contributor in self._memo.keys() - present:
-            del self._memo[contributor]
-            self._broken.pop(contributor, None)
+        for known in (self._memo, self._broken):
+            for contributor in known.keys() - present:
+                del known[contributor]
 
     def _ask(self, contributor, method, subject, phase, *args):
         """Have a driver contribute, unless its input is the same."""
         asked = (subject, *args)
         if self._memo.get(contributor) == asked:
+            self._broken.pop(contributor, None)
             return
         try:
-            wanted = list(method(*asked))
+            wanted = self._understood(method(*asked))
         except Exception as e:
             # A driver is foreign code.  Its last contribution stays: a bug
             # in it must not withdraw what works.
             LOG.exception('Driver %s failed on %s', *contributor)
-            self._broken[contributor] = '%s: %s' % (type(e).__name__, e)
-            return
+            if phase is not model.Phase.STOPPED:
+                self._broken[contributor] = '%s: %s' % (
+                    type(e).__name__, e)
+                return
+            wanted = self._state.contributed(contributor)
+        else:
+            self._memo[contributor] = asked
         self._broken.pop(contributor, None)
         if phase is model.Phase.STOPPED:
             # The end is the same pass with nothing desired; what belongs
             # to others is still left alone.
             wanted = [r for r in wanted if r.kind == resources.Keep.kind]
         self._state.contribute(contributor, wanted)
-        self._memo[contributor] = asked
+
+    def _understood(self, wanted):
+        """A list of what a driver yields, each item looked at once.
+
+        :raises ValueError: when somewhat is no resource, or there is no
+            backend for it: it would silently never be made
+        """
+        wanted = list(wanted)
+        for resource in wanted:
+            if not isinstance(resource, resources.Resource):
+                raise ValueError('%r is not a resource' % (resource,))
+            hash(resource.ref)
+            if (resource.kind not in self._known_kinds and
+                    resource.kind != resources.Keep.kind):
+                raise ValueError('no backend makes a %s' % resource.kind)
+        return wanted
 
     # -- actual -----------------------------------------------------------
 
@@ -218,12 +246,11 @@ class Reconciler:
                 continue
             kinds = self._kinds[name]
             try:
-                found = self._backends[name].read(
-                    self.tracker.known_refs(kinds))
-            except base.BackendError as e:
-                self._mark_unreadable(name, e)
+                self.tracker.resync(kinds, self._backends[name].read(
+                    self.tracker.known_refs(kinds)))
+            except Exception as e:
+                self._mark_unreadable(name, _expected(name, e))
                 continue
-            self.tracker.resync(kinds, found)
             self._stale.discard(name)
             self._never_read.discard(name)
             self._reachable(name)
@@ -273,25 +300,43 @@ class Reconciler:
         """False when a prerequisite is not in place."""
         missing = [ref for ref in resource.requires
                    if not self.tracker.in_sync(ref)]
-        same = [ref for ref in self._failures
-                if ref != resource.ref and resource.subject is not None and
-                self._subject(ref) == resource.subject]
-        if missing or same:
-            first = (missing or same)[0]
-            self._failures[resource.ref] = 'waits for %s %s' % (
-                first.kind, _brief(first.key))
-        return not (missing or same)
+        waits_for = missing or self._failed_beside(resource)
+        if waits_for:
+            self._fail(resource.ref, 'waits for %s %s' % (
+                waits_for[0].kind, _brief(waits_for[0].key)))
+        return not waits_for
 
     def _may_delete(self, resource):
         """False while something that rests on it could not be removed."""
-        held = resource.subject is not None and any(
-            self._subject(ref) == resource.subject
-            for ref in self._failures if ref != resource.ref)
+        held = self._failed_beside(resource) or (
+            resource.subject is not None and
+            resource.stage is not resources.Stage.ANNOUNCE and
+            self._blind_to_announcements())
         if held:
-            self._failures[resource.ref] = (
-                'stays while what announces %s could not be withdrawn'
-                % resource.subject)
+            self._fail(resource.ref,
+                       'stays while what announces %s could not be '
+                       'withdrawn' % resource.subject)
         return not held
+
+    def _blind_to_announcements(self):
+        """Whether there may be announcements that nobody has seen yet.
+
+        A former run may have left them; taking away what is under them
+        would attract traffic and drop it.
+        """
+        return any(b.name in self._never_read
+                   for b in self._at(resources.Stage.ANNOUNCE))
+
+    def _failed_beside(self, resource):
+        """Refs that failed in this pass with the resource's subject."""
+        if resource.subject is None:
+            return []
+        return [ref for ref in self._failed_about[resource.subject]
+                if ref != resource.ref]
+
+    def _fail(self, ref, reason):
+        self._failures[ref] = reason
+        self._failed_about[self._subject(ref)].add(ref)
 
     def _subject(self, ref):
         resource = self.tracker.desired(ref) or self.tracker.existing(ref)
@@ -303,23 +348,25 @@ class Reconciler:
         if backend.name in self._never_read or self._hopeless(backend.name):
             # Without knowing what is there nothing can be told apart.
             for ref in _refs(delta):
-                self._failures[ref] = self._unreadable.get(
-                    backend.name, 'not read yet')
+                self._fail(ref, self._unreadable.get(backend.name,
+                                                     'not read yet'))
             return
         if backend.concurrent:
             self._beside.submit(backend, delta)
             return
         try:
             failures = backend.apply(delta)
-        except base.BackendError as e:
-            self._failed_whole(backend.name, delta, e)
+        except Exception as e:
+            self._failed_whole(backend.name, delta,
+                               _expected(backend.name, e))
             return
         self._take(backend, delta, failures)
 
     def _collect_beside(self):
         for backend, delta, failures, error in self._beside.done():
             if error is not None:
-                self._failed_whole(backend.name, delta, error)
+                self._failed_whole(backend.name, delta,
+                                   _expected(backend.name, error))
             else:
                 self._take(backend, delta, failures)
 
@@ -327,13 +374,13 @@ class Reconciler:
         self._mark_unreadable(name, error)
         self.doubt([name])
         for ref in _refs(delta):
-            self._failures[ref] = str(error)
+            self._fail(ref, str(error))
 
     def _take(self, backend, delta, failures):
         """Note what was really reached."""
         for ref, reason in failures.items():
             LOG.warning('%s %s: %s', ref.kind, _brief(ref.key), reason)
-            self._failures[ref] = reason
+            self._fail(ref, reason)
         for verb, resource in _steps(delta):
             if resource.ref in failures:
                 continue
@@ -375,6 +422,17 @@ def describe(resource):
         '%s=%s' % (field.name, _brief(getattr(resource, field.name)))
         for field in dataclasses.fields(resource)
         if field.compare and getattr(resource, field.name) is not None)
+
+
+def _expected(name, error):
+    """The error as a BackendError.
+
+    A bug in one backend costs what it owns, not the whole pass.
+    """
+    if isinstance(error, base.BackendError):
+        return error
+    LOG.error('Backend %s failed', name, exc_info=error)
+    return base.BackendError('%s: %s' % (type(error).__name__, error))
 
 
 def _brief(value):

@@ -1,0 +1,774 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The one pass, against a small stateful world."""
+
+import dataclasses
+import threading
+
+import hypothesis
+from hypothesis import stateful
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent import model
+from ovn_network_agent import reconciler
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world as worlds
+
+FIP = '198.51.100.10'
+DST = FIP + '/32'
+ROUTE = resources.Ref('kernel_route', (254, DST))
+HAIRPIN = resources.Ref('flow', ('br-ex', 910, 3, 4, DST))
+ANNOUNCEMENT = resources.Ref('announcement', ('vrf-provider', DST))
+
+
+class Counting(fip_route.FipRouteDriver):
+    """Counts what it is asked, and raises where a test says so."""
+
+    def __init__(self, name, conf):
+        super().__init__(name, conf)
+        self.asked = []
+        self.raises_for = set()
+
+    def for_router(self, router, node):
+        self.asked.append(router.uuid)
+        if router.uuid in self.raises_for:
+            raise RuntimeError('a bug')
+        yield from super().for_router(router, node)
+
+
+class Gateway:
+    """Drivers, a world and a reconciler between them.
+
+    :ivar world: :class:`worlds.World`
+    """
+
+    def __init__(self, backends=None, world=None, **options):
+        self.world = world or worlds.World()
+        conf = worlds.conf(**options)
+        self.fip_route = Counting('fip_route', conf)
+        self.drivers = [self.fip_route,
+                        veth_leak.VethLeakDriver('veth_leak', conf)]
+        self.woken = []
+        self.backends = backends or worlds.backends(self.world)
+        self.start()
+
+    def start(self):
+        """A new reconciler on the same world, as after a restart."""
+        self.reconciler = reconciler.Reconciler(
+            self.drivers, self.backends, self.woken.append)
+        self.clock = 1000.0
+        self.reconciler._retries._clock = lambda: self.clock
+
+    def run(self, *routers, full=False, stale=(), prune=True, **node):
+        return self.reconciler.run(worlds.snapshot(*routers, **node),
+                                   stale, full, prune)
+
+    def backend(self, name):
+        return next(b for b in self.backends if b.name == name)
+
+    def addresses(self):
+        """What is announced, as prefixes."""
+        return {key[1] for key in
+                self.world.of(resources.Announcement)}
+
+
+class ReconcilerTestCase(base.BaseTestCase):
+
+    def gateway(self, **options):
+        made = Gateway(**options)
+        self.addCleanup(lambda: made.reconciler.close())
+        return made
+
+
+class OrderTest(ReconcilerTestCase):
+
+    def test_all_of_a_router_appears_and_is_announced_last(self):
+        gateway = self.gateway()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertTrue(outcome.settled, outcome)
+        self.assertIn(DST, gateway.addresses())
+        order = gateway.world.order('create')
+        self.assertEqual(
+            ['address', 'neighbour', 'kernel_route', 'rule', 'flow',
+             'prefix_list_entry', 'announcement'],
+            [kind for kind in order if kind in {
+                'address', 'neighbour', 'kernel_route', 'rule', 'flow',
+                'prefix_list_entry', 'announcement'}])
+        self.assertEqual('announcement', order[-1])
+
+    def test_a_second_pass_writes_nothing(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.journal[:]
+        outcome = gateway.run(worlds.router(fips=[FIP]), full=True)
+        self.assertEqual([], gateway.world.journal)
+        self.assertEqual(0, outcome.changes)
+
+    def test_withdrawn_first(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.journal[:]
+        outcome = gateway.run(worlds.router())
+        self.assertTrue(outcome.settled)
+        self.assertEqual([('delete', ANNOUNCEMENT), ('delete', HAIRPIN),
+                          ('delete', ROUTE)], gateway.world.journal)
+
+    def test_one_added_and_one_removed_in_one_pass(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.12']))
+        self.assertEqual({'198.51.100.1/32', DST, '198.51.100.12/32'},
+                         gateway.addresses())
+        self.assertEqual(
+            gateway.addresses() | {'198.51.100.0/24', '0.0.0.0/0'},
+            {key[1] for key in gateway.world.of(resources.KernelRoute)})
+
+    def test_what_came_before_us_and_is_ours_goes(self):
+        gateway = self.gateway()
+        stray = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+        gateway.world.put(stray)
+        gateway.run(worlds.router())
+        self.assertNotIn(stray, gateway.world.values())
+
+    def test_drift_is_repaired_when_it_is_noticed(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.objects[ROUTE]
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertNotIn(ROUTE, gateway.world.objects)
+        gateway.run(worlds.router(fips=[FIP]), stale=['route'])
+        self.assertIn(ROUTE, gateway.world.objects)
+
+    def test_a_restart_adopts_what_is_there(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        before = gateway.world.values()
+        del gateway.world.journal[:]
+        gateway.reconciler.close()
+        gateway.start()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], gateway.world.journal)
+        self.assertEqual(before, gateway.world.values())
+        self.assertTrue(outcome.settled)
+
+    def test_a_new_link_has_what_hangs_on_it_read_again(self):
+        world = worlds.World()
+        backends = worlds.backends(world)
+        backends[0].invalidates = ('address', 'neighbour')
+
+        def lose_addresses(verb, resource, failures):
+            worlds.WorldBackend._change(backends[0], verb, resource,
+                                        failures)
+            for ref in [r for r in world.objects
+                        if r.kind in ('address', 'neighbour')
+                        and r.key[0].startswith('veth-')]:
+                del world.objects[ref]
+
+        gateway = self.gateway(world=world, backends=backends)
+        gateway.run(worlds.router())
+        pair = resources.Ref('veth_pair', ('veth-default',))
+        # The pair left its VRF: the kernel drops what was on it when the
+        # backend repairs it.
+        world.objects[pair] = dataclasses.replace(world.objects[pair],
+                                                  vrf='')
+        backends[0]._change = lose_addresses
+        outcome = gateway.run(worlds.router(), stale=['link'])
+        self.assertTrue(outcome.settled)
+        self.assertEqual(3, len(world.of(resources.Address)))
+        self.assertEqual(2, len(world.of(resources.Neighbour)))
+
+
+class HoldBackTest(ReconcilerTestCase):
+
+    def test_no_announcement_without_its_route(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no memory'
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertNotIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual('no memory', outcome.failures[ROUTE])
+        self.assertIn('waits for kernel_route',
+                      outcome.failures[ANNOUNCEMENT])
+        self.assertFalse(outcome.settled)
+        # The failure was one of a moment.
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertTrue(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_no_announcement_without_its_hairpin_flow(self):
+        # Nothing requires it; it is about the same address.
+        gateway = self.gateway()
+        gateway.world.refuses[HAIRPIN] = 'table full'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
+        self.assertEqual({HAIRPIN, ANNOUNCEMENT}, set(outcome.failures))
+
+    def test_the_route_stays_while_the_announcement_does(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        gateway.world.refuses[ANNOUNCEMENT] = 'vtysh is stuck'
+        outcome = gateway.run(worlds.router())
+        self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertIn(HAIRPIN, gateway.world.objects)
+        self.assertEqual('vtysh is stuck', outcome.failures[ANNOUNCEMENT])
+        gateway.world.refuses.clear()
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertNotIn(ROUTE, gateway.world.objects)
+
+    def test_so_it_is_when_all_of_frr_is_down(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.down.add('frr_static')
+        outcome = gateway.run(worlds.router())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertEqual('frr_static is down',
+                         outcome.unreadable['frr_static'])
+
+    def test_and_when_nobody_knows_what_is_announced(self):
+        # What a former run announced is not known before FRR was read.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.reconciler.close()
+        gateway.start()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertIn(HAIRPIN, gateway.world.objects)
+        gateway.world.down.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertNotIn(ROUTE, gateway.world.objects)
+        self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
+
+    def test_an_announcement_follows_its_flows_to_a_new_port(self):
+        # The flow that it requires has another key afterwards.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        moved = worlds.router(fips=[FIP], ports=(
+            worlds.port(segment=worlds.segment(patch_port=7)),))
+        self.assertTrue(gateway.run(moved).settled)
+        del gateway.world.objects[ANNOUNCEMENT]
+        outcome = gateway.run(moved, stale=['frr_static'])
+        self.assertTrue(outcome.settled, outcome.failures)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_many_failures_cost_no_more_than_their_number(self):
+        # Every address fails in one plane: looking each of them up among
+        # all the failures would take minutes.
+        fips = ['10.%d.%d.7' % (n // 250, n % 250) for n in range(5000)]
+        router = worlds.router(fips=fips, ports=(worlds.port(
+            networks=('10.0.0.1/8',)),))
+        gateway = self.gateway()
+        gateway.world.down.add('flow')
+        ended = threading.Event()
+        loop = threading.Thread(
+            target=lambda: (gateway.run(router), ended.set()), daemon=True)
+        loop.start()
+        self.assertTrue(ended.wait(20))
+        self.assertEqual(set(), gateway.addresses())
+
+
+class IsolationTest(ReconcilerTestCase):
+
+    def test_one_bad_item_costs_only_itself(self):
+        gateway = self.gateway()
+        bad = resources.Ref('sysctl', ('net/ipv4/conf/br-ex/proxy_arp',))
+        gateway.world.refuses[bad] = 'read-only file system'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({bad: 'read-only file system'}, outcome.failures)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_plane_that_is_down_costs_only_itself(self):
+        gateway = self.gateway()
+        gateway.world.down.add('northbound')
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(['northbound'], list(outcome.unreadable))
+        self.assertEqual({}, gateway.world.of(resources.DefaultRoute))
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_backend_with_a_bug_costs_only_itself(self):
+        gateway = self.gateway()
+        gateway.world.raises['northbound'] = KeyError('a bug')
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('a bug', outcome.unreadable['northbound'])
+        self.assertIn(DST, gateway.addresses())
+        gateway.world.raises.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+
+    def test_a_backend_that_gets_its_bug_later(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router())
+        gateway.world.raises['rule'] = KeyError('a bug')
+        other = worlds.router(2, fips=[FIP], ports=(worlds.port(
+            2, networks=('203.0.113.2/24',)),),
+            nats=(worlds.fip('203.0.113.9'),))
+        outcome = gateway.run(worlds.router(), other)
+        self.assertIn('a bug', outcome.unreadable['rule'])
+        self.assertIn('203.0.113.9/32', gateway.addresses())
+
+    def test_nothing_is_withdrawn_from_what_cannot_be_read(self):
+        for name in worlds.BACKENDS:
+            gateway = self.gateway()
+            gateway.run(worlds.router(fips=[FIP]))
+            before = gateway.world.values()
+            gateway.world.down.add(name)
+            outcome = gateway.run(worlds.router(fips=[FIP]), full=True)
+            self.assertEqual(before, gateway.world.values())
+            self.assertEqual([name], list(outcome.unreadable))
+
+    def test_what_is_down_is_not_asked_at_every_event(self):
+        gateway = self.gateway()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.down.clear()
+        reads = len(gateway.world.reads)
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(reads, len(gateway.world.reads))
+        self.assertEqual(1, gateway.reconciler.next_retry())
+        gateway.clock += 1
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertIsNone(gateway.reconciler.next_retry())
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_retry_needs_no_other_reason(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no memory'
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(1, gateway.reconciler.next_retry())
+
+    def test_what_half_failed_is_read_again(self):
+        # The item is there although it was reported as failed.
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'answer lost'
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.put(resources.KernelRoute(254, DST, 'br-ex'))
+        gateway.clock += 60
+        del gateway.world.journal[:]
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertEqual([('create', HAIRPIN), ('create', ANNOUNCEMENT)],
+                         gateway.world.journal)
+
+
+class DriverTest(ReconcilerTestCase):
+
+    def two(self):
+        one = worlds.router(1, fips=[FIP])
+        two = worlds.router(2, fips=['198.51.100.20'])
+        return one, two
+
+    def test_an_event_on_one_router_costs_that_router(self):
+        gateway = self.gateway()
+        routers = [worlds.router(n, ['198.51.100.%d' % (100 + n)])
+                   for n in range(1, 50)]
+        gateway.run(*routers)
+        del gateway.fip_route.asked[:], gateway.world.journal[:]
+        del gateway.world.reads[:]
+        routers[7] = worlds.router(8, ['198.51.100.108', '198.51.100.240'])
+        outcome = gateway.run(*routers)
+        self.assertEqual([routers[7].uuid], gateway.fip_route.asked)
+        self.assertEqual(
+            ['kernel_route', 'flow', 'announcement'],
+            [ref.kind for _verb, ref in gateway.world.journal])
+        self.assertEqual(3, outcome.changes)
+        self.assertEqual([], gateway.world.reads)
+
+    def test_a_driver_that_raises_keeps_what_it_wanted_last(self):
+        gateway = self.gateway()
+        one, two = self.two()
+        gateway.run(one, two)
+        before = gateway.world.values()
+        gateway.fip_route.raises_for.add(one.uuid)
+        changed = dataclasses.replace(one, nats=())
+        two = worlds.router(2, fips=['198.51.100.21'])
+        outcome = gateway.run(changed, two)
+        self.assertIn('a bug',
+                      outcome.broken['fip_route', one.uuid])
+        self.assertFalse(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.21/32', gateway.addresses())
+        self.assertNotIn('198.51.100.20/32', gateway.addresses())
+        self.assertLess(before - gateway.world.values(), before)
+        gateway.fip_route.raises_for.clear()
+        self.assertTrue(gateway.run(changed, two).settled)
+        self.assertNotIn(DST, gateway.addresses())
+
+    def test_it_is_well_again_when_its_input_is_as_before(self):
+        gateway = self.gateway()
+        one, _two = self.two()
+        gateway.run(one)
+        gateway.fip_route.raises_for.add(one.uuid)
+        self.assertTrue(gateway.run(
+            dataclasses.replace(one, nats=())).broken)
+        self.assertEqual({}, gateway.run(one).broken)
+
+    def test_its_trouble_goes_with_the_router(self):
+        gateway = self.gateway()
+        one, two = self.two()
+        gateway.fip_route.raises_for.add(one.uuid)
+        self.assertTrue(gateway.run(one, two).broken)
+        self.assertEqual({}, gateway.run(two).broken)
+
+    def test_what_is_no_resource_costs_only_its_contribution(self):
+        class Careless(drivers.Driver):
+            def for_router(self, router, node):
+                return ['route %s' % router.name]
+
+        gateway = self.gateway()
+        gateway.drivers.append(Careless('careless', None))
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('is not a resource', str(outcome.broken))
+        self.assertIn(DST, gateway.addresses())
+
+    def test_what_nobody_can_make_is_reported(self):
+        @dataclasses.dataclass(frozen=True, slots=True)
+        class Exotic(resources.Resource):
+            name: str
+            kind = 'exotic'
+
+            @property
+            def key(self):
+                return (self.name,)
+
+        class Dreamer(drivers.Driver):
+            def for_node(self, node):
+                return [Exotic('one')]
+
+        gateway = self.gateway()
+        gateway.drivers.append(Dreamer('dreamer', None))
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({('dreamer', 'node'):
+                          'ValueError: no backend makes a exotic'},
+                         outcome.broken)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_conflict_is_reported_and_changes_nothing_else(self):
+        gateway = self.gateway()
+        one = worlds.router(1, fips=[FIP])
+        two = worlds.router(2, fips=[FIP, '198.51.100.20'])
+        outcome = gateway.run(one, two)
+        self.assertEqual([HAIRPIN], list(outcome.failures))
+        self.assertEqual('fa:16:3e:00:00:01',
+                         gateway.world.objects[HAIRPIN].set_dst)
+        self.assertIn('198.51.100.20/32', gateway.addresses())
+        self.assertTrue(gateway.run(two).settled)
+        self.assertEqual('fa:16:3e:00:00:02',
+                         gateway.world.objects[HAIRPIN].set_dst)
+
+
+class PhaseTest(ReconcilerTestCase):
+
+    def test_stopped_leaves_nothing_but_what_others_need(self):
+        gateway = self.gateway()
+        moved = worlds.router(2, ports=(worlds.port(
+            2, local=False, chassis=worlds.OTHER),), default_routes=(
+            model.NbDefaultRoute('198.51.100.254', 'lrp-2', True,
+                                 worlds.HOSTNAME),))
+        theirs = {
+            resources.DefaultRoute(moved.uuid, 'lrp-2', '198.51.100.254',
+                                   worlds.HOSTNAME),
+            resources.MacBinding('lrp-2', '198.51.100.254',
+                                 worlds.BRIDGE_MAC)}
+        gateway.world.put(*theirs)
+        gateway.run(worlds.router(fips=[FIP]), moved)
+        self.assertLess(theirs, gateway.world.values())
+        outcome = gateway.run(worlds.router(fips=[FIP]), moved,
+                              phase=model.Phase.STOPPED)
+        self.assertTrue(outcome.settled)
+        left = gateway.world.values()
+        self.assertEqual(theirs, {r for r in left if not r.retained})
+        # A sysctl's earlier value is not known, so it stays as it is.
+        self.assertEqual({'sysctl', 'link_up'},
+                         {r.kind for r in left - theirs})
+
+    def test_a_driver_that_raises_then_leaves_nothing_either(self):
+        gateway = self.gateway()
+        router = worlds.router(fips=[FIP])
+        gateway.run(router)
+        gateway.fip_route.raises_for.add(router.uuid)
+        outcome = gateway.run(router, phase=model.Phase.STOPPED)
+        self.assertTrue(outcome.settled)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn(ROUTE, gateway.world.objects)
+
+    def test_nothing_is_deleted_before_the_view_is_complete(self):
+        gateway = self.gateway()
+        stray = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+        gateway.world.put(stray)
+        outcome = gateway.run(prune=False)
+        self.assertTrue(outcome.changes)
+        self.assertIn(stray, gateway.world.values())
+        gateway.run()
+        self.assertNotIn(stray, gateway.world.values())
+
+    def test_a_router_that_left_is_withdrawn(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(1, [FIP]),
+                    worlds.router(2, ['198.51.100.20']))
+        gateway.run(worlds.router(1, [FIP]))
+        self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
+
+    def test_no_router_at_all(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(1, [FIP]))
+        gateway.run()
+        self.assertEqual(set(), gateway.addresses())
+        self.assertEqual({}, gateway.world.of(resources.PrefixListEntry))
+        self.assertEqual([(200, '0.0.0.0/0')],
+                         list(gateway.world.of(resources.KernelRoute)))
+        self.assertEqual(1, len(gateway.world.of(resources.VethPair)))
+
+
+class BesideTest(ReconcilerTestCase):
+
+    def slow(self):
+        """A gateway whose northbound works beside the loop."""
+        world = worlds.World()
+        backends = worlds.backends(world)
+        gateway = self.gateway(world=world, backends=backends)
+        nb = gateway.backend('northbound')
+        nb.concurrent = True
+        self.addCleanup(nb.gate.set)
+        return gateway, nb
+
+    def ended(self, gateway):
+        self.assertTrue(gateway.reconciler.wait_beside(10))
+
+    def test_a_slow_database_delays_nothing(self):
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(('northbound',), outcome.pending)
+        self.assertFalse(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual([], gateway.woken)
+        nb.gate.set()
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertTrue(outcome.settled)
+        self.assertEqual(['northbound done'], gateway.woken)
+        self.assertEqual(1, len(gateway.world.of(resources.DefaultRoute)))
+
+    def test_work_is_never_done_twice_at_a_time(self):
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        for _pass in range(5):
+            gateway.run(worlds.router())
+        nb.gate.set()
+        self.ended(gateway)
+        gateway.run(worlds.router())
+        self.assertEqual(
+            1, [ref.kind for _v, ref in gateway.world.journal].count(
+                'default_route'))
+
+    def test_what_changed_meanwhile_is_read_when_it_has_ended(self):
+        # Somebody else writes while we do, and the notice comes before our
+        # own work is collected.
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        gateway.run(worlds.router())
+        nb.gate.set()
+        self.ended(gateway)
+        ref = resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))
+        gateway.world.put(dataclasses.replace(
+            gateway.world.objects[ref], mac='0a:00:00:00:00:99'))
+        gateway.run(worlds.router(), stale=['northbound'])
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertEqual(worlds.BRIDGE_MAC, gateway.world.objects[ref].mac)
+
+    def test_a_failure_comes_back(self):
+        gateway, nb = self.slow()
+        gateway.run()
+        gateway.world.down.add('northbound')
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router())
+        self.assertEqual('northbound is down',
+                         outcome.unreadable['northbound'])
+        self.assertFalse(outcome.settled)
+        gateway.world.down.clear()
+        gateway.clock += 60
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router()).settled)
+
+    def test_a_bug_beside_the_loop_costs_only_its_plane(self):
+        gateway, nb = self.slow()
+        gateway.run()
+        gateway.world.raises['northbound'] = KeyError('a bug')
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('a bug', outcome.unreadable['northbound'])
+        self.assertIn(DST, gateway.addresses())
+
+
+class PlanTest(ReconcilerTestCase):
+
+    def planned(self, gateway, *routers):
+        before = gateway.world.values()
+        steps, outcome = gateway.reconciler.plan(worlds.snapshot(*routers))
+        self.assertEqual(before, gateway.world.values())
+        self.assertEqual([], gateway.world.journal)
+        return [(verb, resource.ref) for verb, resource in steps], outcome
+
+    def test_it_is_what_a_pass_then_does(self):
+        gateway = self.gateway()
+        gateway.world.put(
+            resources.KernelRoute(254, '203.0.113.9/32', 'br-ex'),
+            resources.KernelRoute(254, DST, 'br-other'),
+            resources.Announcement('vrf-provider', '203.0.113.9/32',
+                                   '169.254.0.1'))
+        routers = (worlds.router(1, [FIP]),
+                   worlds.router(2, ['198.51.100.20']))
+        steps, outcome = self.planned(gateway, *routers)
+        self.assertTrue(outcome.settled)
+        self.assertEqual({'create', 'update', 'delete'},
+                         {verb for verb, _ref in steps})
+        gateway.start()
+        gateway.run(*routers)
+        self.assertEqual(steps, gateway.world.journal)
+
+    def test_where_all_is_well_it_is_empty(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(1, [FIP]))
+        del gateway.world.journal[:]
+        gateway.start()
+        steps, _outcome = self.planned(gateway, worlds.router(1, [FIP]))
+        self.assertEqual([], steps)
+
+    def test_it_says_what_cannot_be_read(self):
+        gateway = self.gateway()
+        gateway.world.down.add('frr_static')
+        _steps, outcome = self.planned(gateway, worlds.router(1, [FIP]))
+        self.assertEqual(['frr_static: frr_static is down'],
+                         outcome.degraded)
+
+
+def routers_of(number):
+    """Strategies for one of a few routers, addresses never shared."""
+    port = strategies.builds(
+        worlds.port, strategies.just(number),
+        local=strategies.booleans(),
+        segment=strategies.sampled_from(
+            [worlds.segment(), worlds.segment(), worlds.segment(
+                patch_port=4), worlds.segment(patch_port=0), None]))
+    return strategies.builds(
+        worlds.router, strategies.just(number),
+        fips=strategies.sets(strategies.sampled_from(
+            ['198.51.100.%d' % (number * 10 + n) for n in range(10)] +
+            ['2001:db8::%d' % number])),
+        ports=strategies.tuples(port),
+        default_routes=strategies.sampled_from([
+            (), (), (model.NbDefaultRoute('198.51.100.9', '', False),)]))
+
+
+class IncrementalMachine(stateful.RuleBasedStateMachine):
+    """Events in any order, with failures: it ends as if built afresh."""
+
+    @stateful.initialize(method=strategies.sampled_from(
+        ['static', 'kernel']), table=strategies.sampled_from([0, 201]),
+        vrf=strategies.sampled_from(['vrf-provider', '']))
+    def start(self, method, table, vrf):
+        self.options = {'fip_route__announce_method': method,
+                        'fip_route__route_table_id': table,
+                        'frr__vrf_name': vrf}
+        self.gateway = Gateway(**self.options)
+        self.routers = {}
+
+    @stateful.rule(data=strategies.data(),
+                   number=strategies.integers(2, 5))
+    def change(self, data, number):
+        self.routers[number] = data.draw(routers_of(number))
+
+    @stateful.rule(number=strategies.integers(2, 5))
+    def remove(self, number):
+        self.routers.pop(number, None)
+
+    @stateful.rule(number=strategies.integers(2, 5),
+                   kind=strategies.sampled_from(
+                       ['kernel_route', 'announcement', 'flow']))
+    def refuse_once(self, number, kind):
+        dst = '198.51.100.%d0/32' % number
+        keys = {'kernel_route': (254, dst),
+                'announcement': ('vrf-provider', dst),
+                'flow': ('br-ex', 910, 3, 4, dst)}
+        self.gateway.world.refuses_once[
+            resources.Ref(kind, keys[kind])] = 'once'
+
+    @stateful.rule(name=strategies.sampled_from(sorted(worlds.BACKENDS)))
+    def drop_out(self, name):
+        self.gateway.world.down.add(name)
+
+    @stateful.rule(name=strategies.sampled_from(sorted(worlds.BACKENDS)))
+    def lose_something(self, name):
+        """Somebody else removes things of one backend, and it is seen."""
+        kinds = {k.kind for k in worlds.BACKENDS[name]}
+        objects = self.gateway.world.objects
+        for ref in [r for r in objects if r.kind in kinds][::2]:
+            del objects[ref]
+        self.gateway.reconciler.doubt([name])
+
+    @stateful.rule()
+    def run_a_pass(self):
+        self.gateway.clock += 5
+        self.gateway.run(*self.routers.values())
+
+    @stateful.rule()
+    def restart(self):
+        self.gateway.reconciler.close()
+        self.gateway.start()
+
+    @stateful.rule()
+    def settle(self):
+        self.gateway.world.down.clear()
+        self.gateway.world.refuses_once.clear()
+        for _pass in range(3):
+            self.gateway.clock += 100
+            outcome = self.gateway.run(*self.routers.values())
+        assert outcome.settled, outcome
+        # Doubtful segments keep what is there, so only what is wanted is
+        # determined by the present alone.
+        fresh = Gateway(**self.options)
+        fresh.run(*self.routers.values())
+        fresh.reconciler.close()
+        wanted = fresh.world.values()
+        present = self.gateway.world.values()
+        assert wanted <= present, wanted - present
+        kept = {k.of for r in self.routers.values()
+                for k in self.gateway.fip_route.for_router(
+                    r, worlds.node()) if k.kind == 'keep'}
+        surplus = {r.ref for r in present - wanted if not r.retained}
+        assert surplus <= kept, surplus - kept
+
+    def teardown(self):
+        if hasattr(self, 'gateway'):
+            self.settle()
+            self.gateway.reconciler.close()
+
+
+class IncrementalTest(base.BaseTestCase):
+
+    def test_it_is_as_if_built_afresh(self):
+        stateful.run_state_machine_as_test(
+            IncrementalMachine, settings=hypothesis.settings(
+                max_examples=40, stateful_step_count=25, deadline=None,
+                database=None))

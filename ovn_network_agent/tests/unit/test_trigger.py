@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Wake-ups and how they are coalesced."""
+
+import threading
+
+from oslotest import base
+
+from ovn_network_agent import trigger
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class TriggerTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.clock = Clock()
+        self.trigger = trigger.Trigger(0.5, self.clock)
+
+    def take(self):
+        """What is handed out now, without waiting."""
+        return self.trigger.wait(0)
+
+    def test_nothing_happened(self):
+        self.assertIsNone(self.take())
+
+    def test_after_a_quiet_time_at_once(self):
+        self.trigger.fire('a')
+        self.assertEqual(('a',), self.take().reasons)
+
+    def test_under_load_once_per_interval(self):
+        self.trigger.fire('a')
+        self.take()
+        self.trigger.fire('b')
+        self.clock.now += 0.4
+        self.trigger.fire('c')
+        # Counted from the pass before, not from the last event: a steady
+        # stream cannot put the pass off.
+        self.assertIsNone(self.take())
+        self.clock.now += 0.1
+        self.assertEqual(('b', 'c'), self.take().reasons)
+        self.assertIsNone(self.take())
+
+    def test_urgent_does_not_wait_and_takes_all_along(self):
+        self.trigger.fire('a')
+        self.take()
+        self.trigger.fire('b', stale=('route',))
+        self.trigger.fire('c', urgent=True)
+        wake = self.take()
+        self.assertEqual(('b', 'c'), wake.reasons)
+        self.assertTrue(wake.urgent)
+        self.assertEqual({'route'}, wake.stale)
+
+    def test_urgency_is_used_up(self):
+        self.trigger.fire('a', urgent=True)
+        self.assertTrue(self.take().urgent)
+        self.trigger.fire('b')
+        self.assertIsNone(self.take())
+        self.clock.now += 0.5
+        self.assertFalse(self.take().urgent)
+
+    def test_stale_names_add_up(self):
+        self.trigger.fire('a', stale=('route', 'rule'))
+        self.trigger.fire('a', stale=('flow',))
+        wake = self.take()
+        self.assertEqual(('a',), wake.reasons)
+        self.assertEqual({'route', 'rule', 'flow'}, wake.stale)
+
+    def test_a_steady_storm_has_a_bounded_number_of_wakes(self):
+        wakes = []
+        for number in range(10000):
+            self.trigger.fire('event-%d' % (number % 3),
+                              stale=('s%d' % (number % 7),))
+            self.clock.now += 0.001
+            wake = self.take()
+            if wake:
+                wakes.append(wake)
+        # 10 s at 0.5 s
+        self.assertLessEqual(len(wakes), 21)
+        self.assertGreaterEqual(len(wakes), 19)
+        self.clock.now += 0.5
+        self.take()
+        self.assertIsNone(self.take())
+
+    def test_time_out_while_collecting_forgets_nothing(self):
+        self.trigger.fire('a')
+        self.take()
+        self.trigger.fire('b')
+        self.assertIsNone(self.trigger.wait(0))
+        self.clock.now += 1
+        self.assertEqual(('b',), self.take().reasons)
+
+    def test_no_interval_at_all(self):
+        eager = trigger.Trigger(0, self.clock)
+        for reason in 'abc':
+            eager.fire(reason)
+            self.assertEqual((reason,), eager.wait(0).reasons)
+
+
+class TriggerThreadsTest(base.BaseTestCase):
+
+    def test_a_waiting_loop_is_woken(self):
+        waker = trigger.Trigger(60)
+        got = []
+        loop = threading.Thread(
+            target=lambda: got.append(waker.wait(30)), daemon=True)
+        loop.start()
+        waker.fire('now')
+        loop.join(20)
+        self.assertFalse(loop.is_alive())
+        self.assertEqual(('now',), got[0].reasons)
+
+    def test_an_urgent_one_cuts_the_collecting_short(self):
+        waker = trigger.Trigger(60)
+        waker.fire('first')
+        waker.wait(0)
+        got = []
+        loop = threading.Thread(
+            target=lambda: got.append(waker.wait(30)), daemon=True)
+        loop.start()
+        waker.fire('slow')
+        waker.fire('moved', urgent=True)
+        loop.join(20)
+        self.assertFalse(loop.is_alive())
+        self.assertEqual({'slow', 'moved'}, set(got[0].reasons))
+
+    def test_no_wake_up_is_lost_between_threads(self):
+        waker = trigger.Trigger(0)
+        fired, seen = 4 * 2500, set()
+
+        def fire(thread):
+            for number in range(2500):
+                waker.fire('%d-%d' % (thread, number))
+
+        threads = [threading.Thread(target=fire, args=(n,), daemon=True)
+                   for n in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(seen) < fired:
+            wake = waker.wait(20)
+            self.assertIsNotNone(wake, 'lost: %d of %d' % (len(seen), fired))
+            self.assertTrue(seen.isdisjoint(wake.reasons))
+            seen.update(wake.reasons)
+        for thread in threads:
+            thread.join(20)

@@ -1,0 +1,212 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A small stateful world in the place of kernel, FRR and OVN.
+
+The backends here really keep objects, and fail where a test says so; what a
+test looks at afterwards is what the world contains.
+"""
+
+import threading
+
+from oslo_config import cfg
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.conf import opts
+from ovn_network_agent import model
+from ovn_network_agent import resources
+
+HOSTNAME = 'gw1'
+CHASSIS = '11111111-2222-4333-8444-555555555555'
+OTHER = '99999999-2222-4333-8444-555555555555'
+BRIDGE_MAC = '0a:00:00:00:00:01'
+
+# Like the real ones: which backend makes what.
+BACKENDS = {
+    'link': (resources.LinkUp, resources.VethPair),
+    'sysctl': (resources.Sysctl,),
+    'address': (resources.Address,),
+    'neighbour': (resources.Neighbour,),
+    'route': (resources.KernelRoute, resources.AnnouncedRoute),
+    'rule': (resources.Rule,),
+    'flow': (resources.Flow,),
+    'northbound': (resources.DefaultRoute, resources.MacBinding),
+    'frr_prefix_list': (resources.PrefixListEntry,),
+    'frr_static': (resources.Announcement,),
+}
+
+
+class World:
+    """Objects by ref, and a journal of every change, in order."""
+
+    def __init__(self):
+        self.objects = {}
+        self.journal = []
+        self.refuses = {}
+        self.refuses_once = {}
+        self.down = set()
+        self.raises = {}
+        self.reads = []
+
+    def put(self, *found):
+        """Have objects be there that no backend has made."""
+        for resource in found:
+            self.objects[resource.ref] = resource
+
+    def of(self, kind):
+        """Objects of a resource class, by key."""
+        return {ref.key: resource for ref, resource in self.objects.items()
+                if ref.kind == kind.kind}
+
+    def values(self):
+        """All objects, a set."""
+        return set(self.objects.values())
+
+    def order(self, *verbs):
+        """Kinds in the journal in order, each run of equal ones once."""
+        kinds = []
+        for verb, ref in self.journal:
+            if verb in verbs and (not kinds or kinds[-1] != ref.kind):
+                kinds.append(ref.kind)
+        return kinds
+
+    def refusal(self, ref):
+        return self.refuses_once.pop(ref, None) or self.refuses.get(ref)
+
+
+class WorldBackend(base.Backend):
+    """One backend of the world.
+
+    :param name: its name, a key of :data:`BACKENDS` or new
+    :param world: :class:`World`
+    :param kinds: resource classes, default those of the real one
+    """
+
+    def __init__(self, name, world, kinds=None, concurrent=False,
+                 invalidates=()):
+        super().__init__(None)
+        self.name = name
+        self.kinds = BACKENDS[name] if kinds is None else kinds
+        self.concurrent = concurrent
+        self.invalidates = invalidates
+        self.world = world
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def read(self, known):
+        self._reach()
+        self.world.reads.append(self.name)
+        names = [kind.kind for kind in self.kinds]
+        return [r for r in self.world.objects.values() if r.kind in names]
+
+    def apply(self, delta):
+        if not self.gate.wait(10):
+            raise AssertionError('the test never let the backend go on')
+        self._reach()
+        failures = {}
+        for resource in delta.create:
+            self._change('create', resource, failures)
+        for _old, resource in delta.update:
+            self._change('update', resource, failures)
+        for resource in delta.delete:
+            self._change('delete', resource, failures)
+        return failures
+
+    def _reach(self):
+        if self.name in self.world.raises:
+            raise self.world.raises[self.name]
+        if self.name in self.world.down:
+            raise base.BackendError('%s is down' % self.name)
+
+    def _change(self, verb, resource, failures):
+        ref = resource.ref
+        reason = self.world.refusal(ref)
+        if reason:
+            failures[ref] = reason
+            return
+        self.world.journal.append((verb, ref))
+        if verb == 'delete':
+            self.world.objects.pop(ref, None)
+        else:
+            self.world.objects[ref] = resource
+
+
+def backends(world):
+    """One backend for every kind there is."""
+    return [WorldBackend(name, world) for name in BACKENDS]
+
+
+def conf(**values):
+    """Options with their defaults, but for these.
+
+    :param values: option=value, or group__option=value
+    """
+    made = cfg.ConfigOpts()
+    opts.register(made)
+    made([], project='none', default_config_files=[],
+         default_config_dirs=[], use_env=False)
+    for name, value in values.items():
+        group, found, option = name.partition('__')
+        if found:
+            made.set_override(option, value, group=group)
+        else:
+            made.set_override(name, value)
+    return made
+
+
+def node(**values):
+    """This chassis, running, with bridge and VRF."""
+    return model.Node(**{
+        'chassis': CHASSIS, 'hostname': HOSTNAME,
+        'phase': model.Phase.RUNNING,
+        'devices': (model.Device('br-ex', BRIDGE_MAC, True),
+                    model.Device('vrf-provider', '0a:00:00:00:00:02', True,
+                                 10)),
+        'bridge_mappings': (('physnet1', 'br-ex'),), **values})
+
+
+def segment(**values):
+    """A flat segment on the provider bridge."""
+    return model.Segment(**{
+        'datapath': 'dp-1', 'localnet_port': 'provnet-1',
+        'physical_network': 'physnet1', 'bridge': 'br-ex',
+        'device': 'br-ex', 'mac': BRIDGE_MAC, 'patch_port': 3, **values})
+
+
+def port(number=1, **values):
+    """A gateway port that is active here: 198.51.100.<number>/24."""
+    return model.GatewayPort(**{
+        'lrp': 'lrp-%d' % number, 'mac': 'fa:16:3e:00:00:%02x' % number,
+        'networks': ('198.51.100.%d/24' % number,), 'chassis': CHASSIS,
+        'local': True, 'group': model.GatewayGroup('Gateway_Chassis'),
+        'segment': segment(), **values})
+
+
+def fip(address, **values):
+    """The NAT row of a floating IP."""
+    return model.Nat(**{
+        'type': 'dnat_and_snat', 'external_ip': address,
+        'logical_ip': '10.0.0.5', **values})
+
+
+def router(number=1, fips=(), **values):
+    """A router with one local gateway port and floating IPs."""
+    return model.Router(**{
+        'uuid': '00000000-0000-4000-8000-%012d' % number,
+        'name': 'neutron-%d' % number, 'ports': (port(number),),
+        'nats': tuple(fip(a) for a in fips), **values})
+
+
+def snapshot(*routers, **values):
+    """A view with these routers."""
+    return model.Snapshot(node(**values), tuple(
+        sorted(routers, key=lambda r: r.uuid)))

@@ -38,6 +38,8 @@ PATIENCE = 15.0
 # such a probe is waited for bounds how many TCP connections are open.
 WAIT_INTERVAL = 0.005
 WAIT_LIMIT = 1.0
+# A silence without a loss is mentioned from here.
+WORTH_SAYING_MS = 100.0
 
 
 class ProbeError(nodes.NodeError):
@@ -59,6 +61,11 @@ class Report:
         lasts from the sending of a lost probe to the sending of the next
         one that was answered (or to the end), so it is known to one
         interval.  0 if nothing was lost, also when the sender was late.
+    :ivar longest_silence_ms: the longest time in milliseconds in which no
+        answer arrived, less one interval.  It also shows packets that were
+        held up and came through later (while a neighbour is looked for, the
+        kernel keeps a hundred of them), which are not lost.  With nothing
+        wrong it is near 0, but not 0.
     :ivar first_loss: when the first lost probe was sent, seconds since
         ``started``; None if nothing was lost
     :ivar last_loss: the same of the last one
@@ -80,6 +87,7 @@ class Report:
     lost: int
     pending: int
     longest_gap_ms: float
+    longest_silence_ms: float
     first_loss: float | None
     last_loss: float | None
     rtt_median_ms: float | None
@@ -93,6 +101,8 @@ class Report:
                                             self.sent, self.lost)
         if self.lost:
             text += ', longest gap %.0f ms' % self.longest_gap_ms
+        elif self.longest_silence_ms > WORTH_SAYING_MS:
+            text += ', silent for %.0f ms' % self.longest_silence_ms
         if self.retransmitted:
             text += ', %d retransmitted' % self.retransmitted
         if self.received:
@@ -121,6 +131,8 @@ def summarise(kind, target, interval, started, raw):
         received=len(times), lost=len(lost),
         pending=len(sent) - len(times) - len(lost),
         longest_gap_ms=_longest_gap(sent, answers, interval) * 1000,
+        longest_silence_ms=_longest_silence(
+            sent, answers, interval, started) * 1000,
         first_loss=lost[0] - started if lost else None,
         last_loss=lost[-1] - started if lost else None,
         rtt_median_ms=statistics.median(times) if times else None,
@@ -143,6 +155,14 @@ def _longest_gap(sent, answers, interval):
     if since is not None:
         longest = max(longest, last + interval - since)
     return longest
+
+
+def _longest_silence(sent, answers, interval, started):
+    times = sorted(at + answer for at, answer in zip(sent, answers)
+                   if answer is not None and answer >= 0)
+    times = [started, *times, max([started, *sent, *times])]
+    longest = max(b - a for a, b in zip(times, times[1:]))
+    return max(0.0, longest - interval)
 
 
 class Probe:

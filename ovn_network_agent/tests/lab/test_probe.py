@@ -1,0 +1,261 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Probes and responder of the lab, between two nodes joined by a cable."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from lab import echo
+from lab import node as nodes
+from lab import probe
+
+NEAR, FAR, LOOPBACK = '192.0.2.1', '192.0.2.2', '198.51.100.1'
+NOBODY = '192.0.2.99'
+# Far more than a probe takes here, far less than an outage of the tests.
+SLACK_MS = 150
+
+
+@unittest.skipUnless(os.environ.get('LAB_MACHINE'),
+                     'makes hosts: needs the lab machine')
+class ProbeTestCase(unittest.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.near = self.node('near')
+        self.far = self.node('far')
+        subprocess.run(
+            ['ip', 'link', 'add', 'eth0', 'netns', str(self.near.pid),
+             'type', 'veth', 'peer', 'name', 'eth0', 'netns',
+             str(self.far.pid)], check=True)
+        self.near.batch('link set eth0 up\naddr add %s/24 dev eth0\n' % NEAR)
+        self.far.batch('link set eth0 up\naddr add %s/24 dev eth0\n'
+                       'addr add %s/32 dev lo\n' % (FAR, LOOPBACK))
+        echo.start(self.far)
+
+    def node(self, name):
+        made = nodes.Node(name)
+        self.addCleanup(made.close)
+        return made
+
+    def fix_neighbour(self):
+        """Packets for a dead link are dropped now, not kept for later."""
+        self.near.run(['ip', 'neighbour', 'replace', FAR, 'dev', 'eth0',
+                       'lladdr', self.far.out(
+                           'cat', '/sys/class/net/eth0/address').strip(),
+                       'nud', 'permanent'])
+
+    def outage(self, seconds):
+        """Take the link down for a while.
+
+        :returns: between which lengths in ms the outage was
+        """
+        # `ip -batch` would not wait; one process without any start-up in
+        # between keeps the outage close to what is asked for.
+        script = ('ip link set eth0 down; sleep %g; ip link set eth0 up'
+                  % seconds)
+        started = time.monotonic()
+        self.far.run(['sh', '-c', script])
+        return seconds * 1000, (time.monotonic() - started) * 1000
+
+
+class TestAccounting(ProbeTestCase):
+
+    def test_nothing_lost(self):
+        for kind in probe.KINDS:
+            with self.subTest(kind):
+                with probe.Probe(self.near, kind, FAR, 0.01) as running:
+                    running.wait_answered(5)
+                    nodes.wait_until('50 probes', lambda: (
+                        running.report().received >= 50))
+                    report = running.stop()
+                self.assertEqual((0, 0), (report.lost, report.pending))
+                self.assertEqual(report.sent, report.received)
+                self.assertEqual(0, report.longest_gap_ms)
+                self.assertLess(report.longest_silence_ms, SLACK_MS)
+                self.assertIsNone(report.first_loss)
+                self.assertIsNone(report.last_loss)
+                self.assertLessEqual(report.rtt_median_ms,
+                                     report.rtt_max_ms)
+                self.assertEqual(set() if kind == 'icmp' else {NEAR},
+                                 report.seen_sources)
+                self.assertEqual('', report.error)
+
+    def test_outage(self):
+        self.fix_neighbour()
+        for kind in ('icmp', 'udp'):
+            with self.subTest(kind):
+                with probe.Probe(self.near, kind, FAR, 0.01,
+                                 limit=1.0) as running:
+                    running.wait_answered(5)
+                    before = time.monotonic()
+                    shortest, longest = self.outage(0.5)
+                    running.wait_answered(10, after=time.monotonic())
+                    report = running.stop()
+                self.assertEqual(report.sent, report.received + report.lost)
+                # Taking a link down and up is part of it.
+                self.assertGreater(report.longest_gap_ms, shortest)
+                self.assertLess(report.longest_gap_ms, longest + SLACK_MS)
+                self.assertGreater(report.longest_silence_ms, shortest)
+                self.assertAlmostEqual(report.longest_gap_ms / 10,
+                                       report.lost, delta=SLACK_MS / 10)
+                self.assertGreaterEqual(report.first_loss,
+                                        before - report.started)
+                self.assertAlmostEqual(
+                    report.longest_gap_ms / 1000 + report.first_loss,
+                    report.last_loss, delta=SLACK_MS / 1000)
+
+    def test_outage_of_tcp(self):
+        self.fix_neighbour()
+        # The kernel repeats a lost SYN after 1 s; that is in time here ...
+        with probe.Probe(self.near, 'tcp', FAR, limit=3.0) as running:
+            running.wait_answered(5)
+            shortest, _longest = self.outage(0.5)
+            running.wait_answered(10, after=time.monotonic())
+            report = running.stop()
+        self.assertEqual(0, report.lost)
+        self.assertGreater(report.retransmitted, 0)
+        self.assertGreater(report.rtt_max_ms, 1000)
+        # ... and not here.
+        with probe.Probe(self.near, 'tcp', FAR, limit=0.9) as running:
+            running.wait_answered(5)
+            shortest, longest = self.outage(0.5)
+            running.wait_answered(10, after=time.monotonic())
+            report = running.stop()
+        self.assertGreater(report.longest_gap_ms, shortest)
+        self.assertLess(report.longest_gap_ms, longest + SLACK_MS)
+
+    def test_delay_is_no_loss(self):
+        with probe.Probe(self.near, 'udp', FAR, limit=5.0) as running:
+            running.wait_answered(5)
+            self.far.pause(echo.NAME)
+            paused = time.monotonic()
+            nodes.wait_until('20 probes wait', lambda: (
+                running.report().pending >= 20))
+            shortest = (time.monotonic() - paused) * 1000
+            self.far.resume(echo.NAME)
+            running.wait_answered(10, after=time.monotonic())
+            report = running.stop()
+        self.assertEqual((0, 0), (report.lost, report.longest_gap_ms))
+        self.assertGreater(report.longest_silence_ms, shortest - SLACK_MS)
+        self.assertIn('silent for', str(report))
+
+    def test_pending_while_running(self):
+        with probe.Probe(self.near, 'icmp', NOBODY, limit=30.0) as running:
+            nodes.wait_until('5 probes', lambda: running.report().sent >= 5)
+            report = running.report()
+        self.assertEqual((0, 0), (report.lost, report.received))
+        self.assertEqual(report.sent, report.pending)
+
+
+class TestTargets(ProbeTestCase):
+
+    def test_source(self):
+        self.near.batch('addr add 192.0.2.77/24 dev eth0\n')
+        for kind in ('tcp', 'udp'):
+            report = probe.ping(self.near, FAR, 2, 0.01, kind,
+                                source='192.0.2.77')
+            self.assertEqual({'192.0.2.77'}, report.seen_sources, kind)
+
+    def test_answer_comes_from_the_address_asked(self):
+        self.near.batch('route add %s/32 via %s\n' % (LOOPBACK, FAR))
+        for kind in probe.KINDS:
+            report = probe.ping(self.near, LOOPBACK, 2, 0.01, kind)
+            self.assertEqual(2, report.received, kind)
+
+    def test_answer_from_elsewhere_does_not_count(self):
+        # A router that forgets to translate the answers back.
+        self.far.run(['nft', '-f', '-'], input=(
+            'table ip t {\n'
+            'chain in { type filter hook prerouting priority raw;\n'
+            ' ip daddr %s ip daddr set %s\n}\n}\n' % (NOBODY, FAR)))
+        self.near.run(['ip', 'neighbour', 'replace', NOBODY, 'dev', 'eth0',
+                       'lladdr', self.far.out(
+                           'cat', '/sys/class/net/eth0/address').strip()])
+        for kind in ('icmp', 'udp'):
+            self.assertTrue(probe.unreachable(
+                self.near, kind, NOBODY, 3, 0.01, 0.5), kind)
+
+    def test_unreachable(self):
+        for kind in probe.KINDS:
+            self.assertTrue(probe.unreachable(
+                self.near, kind, NOBODY, 2, 0.01, 0.3), kind)
+            self.assertFalse(probe.unreachable(
+                self.near, kind, FAR, 2, 0.01, 5), kind)
+
+    def test_errors_are_losses_with_a_reason(self):
+        report = probe.ping(self.near, '203.0.113.1', 2, 0.01)
+        self.assertEqual((2, 2), (report.sent, report.lost))
+        self.assertEqual('Network is unreachable', report.error)
+        report = probe.ping(self.near, FAR, 2, 0.01, 'tcp', port=9)
+        self.assertEqual((2, 2), (report.sent, report.lost))
+        self.assertEqual('Connection refused', report.error)
+
+    def test_wait_reachable(self):
+        new = '192.0.2.50'
+        with self.assertRaisesRegex(nodes.NodeError, 'not within 0.2 s'):
+            probe.wait_reachable(self.near, 'udp', new, 0.2)
+        with probe.Probe(self.near, 'udp', new, 0.005, limit=10.0) as waiting:
+            added = time.monotonic()
+            self.far.batch('addr add %s/24 dev eth0\n' % new)
+            answered = waiting.wait_answered(10, after=added)
+        self.assertGreater(answered, added)
+        self.assertLess(answered, time.monotonic())
+        self.assertLess(probe.wait_reachable(self.near, 'tcp', new),
+                        time.monotonic())
+
+
+class TestFailures(ProbeTestCase):
+
+    def test_probe_that_cannot_be(self):
+        with self.assertRaises(ValueError):
+            probe.Probe(self.near, 'sctp', FAR)
+        with self.assertRaisesRegex(probe.ProbeError, 'assign requested'):
+            probe.Probe(self.near, 'udp', FAR, source='10.9.9.9').start()
+        with self.assertRaisesRegex(probe.ProbeError, 'no probes'):
+            probe.Probe(self.near, 'udp', FAR).report()
+
+    def test_node_dies(self):
+        with probe.Probe(self.near, 'icmp', FAR) as running:
+            running.wait_answered(5)
+            self.near.kill()
+            with self.assertRaises(probe.ProbeError):
+                running.stop()
+
+    def test_stop_again(self):
+        with probe.Probe(self.near, 'icmp', FAR) as running:
+            first = running.stop()
+            self.assertEqual(first, running.stop())
+            self.assertEqual(first, running.report())
+        self.assertEqual(first, running.report())
+
+    def test_responder_survives_its_peers(self):
+        script = ('import socket, struct\n'
+                  'for n in range(20):\n'
+                  '    s = socket.create_connection(("%s", %d))\n'
+                  '    s.send(b"x" * n)\n'
+                  '    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,\n'
+                  '                 struct.pack("ii", 1, 0))\n'
+                  '    s.close()\n' % (FAR, echo.PORT))
+        self.near.run(['python3', '-c', script])
+        self.assertEqual(3, probe.ping(self.near, FAR, 3, 0.01,
+                                       'tcp').received)
+        self.assertIsNone(self.far.services[echo.NAME].poll())
+
+    def test_responder_that_cannot_start(self):
+        with self.assertRaisesRegex(nodes.NodeError, 'in use'):
+            echo.start(self.far, name='second')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -18,6 +18,8 @@ from lab import plan
 
 DAEMONS = '/usr/lib/frr'
 
+# FABRIC: the host routes of the other gateways are needed beside the default
+# route, because the VRF has a route of the whole provider network to the veth.
 # PROVIDER-KERNEL: the "unreachable" default route of the VRF must not become
 # bgpd's own, or the one learned from the fabric would never be used.
 _GATEWAY = '''\
@@ -47,6 +49,8 @@ router bgp {asn} vrf {vrf}
 exit
 !
 ip prefix-list DEFAULT-ROUTE seq 5 permit 0.0.0.0/0
+ip prefix-list FABRIC seq 5 permit 0.0.0.0/0
+ip prefix-list FABRIC seq 10 permit 0.0.0.0/0 ge 32
 !
 route-map PROVIDER-LOOPBACK permit 10
  match interface loopback1
@@ -60,7 +64,7 @@ route-map PROVIDER-KERNEL permit 20
 exit
 !
 route-map PROVIDER-IN permit 10
- match ip address prefix-list DEFAULT-ROUTE
+ match ip address prefix-list FABRIC
 exit
 !
 route-map PROVIDER-FILTER-OUT permit 10

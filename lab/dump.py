@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Everything on a node, and in NB, that an agent could change: as text."""
+
+import re
+
+# What changes by itself: counters, ages, transaction numbers.
+_VOLATILE = re.compile(
+    r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
+    r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
+    r'\d+')
+NODE_COMMANDS = (
+    ('ip', '-br', 'link'), ('ip', '-br', 'addr'), ('ip', 'rule'),
+    ('ip', 'route', 'show', 'table', 'all', 'type', 'unicast'),
+    ('ip', 'neigh', 'show', 'nud', 'permanent'),
+    ('ovs-ofctl', 'dump-flows', 'br-ex'),
+    ('nft', 'list', 'ruleset'), ('vtysh', '-c', 'show running-config'))
+NB_TABLES = {
+    'Logical_Router': ('name', 'static_routes', 'nat', 'ports', 'options'),
+    'Logical_Router_Static_Route': ('ip_prefix', 'nexthop', 'output_port',
+                                    'external_ids'),
+    'Static_MAC_Binding': ('logical_port', 'ip', 'mac'),
+    'Gateway_Chassis': ('name', 'priority'),
+    'HA_Chassis': ('chassis_name', 'priority')}
+
+
+def node(one):
+    """State of a node.
+
+    :param one: node.Node
+    :returns: dict of command to list of lines
+    """
+    return {' '.join(argv): sorted(
+        _VOLATILE.sub('', line).rstrip() for line in one.out(
+            *argv).splitlines() if 'fe80' not in line or 'br' in argv)
+        for argv in NODE_COMMANDS}
+
+
+def northbound(cloud):
+    """Rows of NB that an agent could write.
+
+    :param cloud: cloud.Cloud
+    :returns: dict of table to sorted list of text
+    """
+    found = {}
+    with cloud.nb.connection.lock:
+        for table, columns in NB_TABLES.items():
+            found[table] = sorted(
+                '%s %s' % (row.uuid, ' '.join(
+                    '%s=%s' % (column, _plain(getattr(row, column)))
+                    for column in columns))
+                for row in cloud.nb.idl.tables[table].rows.values())
+    return found
+
+
+def _plain(value):
+    if isinstance(value, list):
+        return sorted(str(getattr(item, 'uuid', item)) for item in value)
+    if isinstance(value, dict):
+        return sorted(value.items())
+    return value
+
+
+def difference(before, after):
+    """What differs between two dumps, a list of lines with + and -."""
+    lines = []
+    for name in sorted(before.keys() | after.keys()):
+        old, new = set(before.get(name, ())), set(after.get(name, ()))
+        lines += ['%s: -%s' % (name, line) for line in sorted(old - new)]
+        lines += ['%s: +%s' % (name, line) for line in sorted(new - old)]
+    return lines

@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One floating IP through every layer it crosses, as the systems show it."""
+
+import re
+
+from lab import plan
+
+
+def layers(cloud, name, fip):
+    """What each layer says about an address.
+
+    :param cloud: cloud.Cloud
+    :param name: gateway that has it
+    :param fip: neutron.FloatingIp
+    :returns: list of (layer, command that shows it, list of lines)
+    """
+    node, address = cloud[name], fip.address
+    found = [_northbound(cloud, fip), _southbound(cloud, name, fip)]
+    for layer, argv, pattern in (
+            ('NB, written by the agent',
+             ['ovn-nbctl', '--db=' + plan.NB, 'lr-route-list',
+              fip.router.row_name], '0.0.0.0/0'),
+            ('flow on the bridge', ['ovs-ofctl', 'dump-flows', plan.BRIDGE],
+             'nw_dst=%s ' % address),
+            ('flow on the bridge', ['ovs-ofctl', 'dump-flows', plan.BRIDGE],
+             'cookie=0x999.*priority=900,ip,'),
+            ('kernel, default VRF', ['ip', 'route', 'get', address], '.'),
+            ('kernel, way back',
+             ['ip', 'rule'], 'veth-default|%s' % plan.PROVIDER),
+            ('kernel, way back', ['ip', 'route', 'show', 'table', '200'],
+             '.'),
+            ('kernel, provider VRF',
+             ['ip', 'route', 'show', 'vrf', plan.VRF, address], '.'),
+            ('FRR, zebra',
+             ['vtysh', '-c', 'show ip route vrf %s %s/32' % (plan.VRF,
+                                                             address)],
+             'Known via|169.254|directly'),
+            ('FRR, filter',
+             ['vtysh', '-c', 'show ip prefix-list ANNOUNCED-NETWORKS'],
+             'BGP|permit'),
+            ('FRR, bgpd',
+             ['vtysh', '-c', 'show bgp vrf %s ipv4 unicast neighbors %s '
+              'advertised-routes' % (plan.VRF, plan.UPLINKS[name][0])],
+             address)):
+        found.append((layer, ' '.join(argv),
+                      _matching(node.out(*argv), pattern)))
+    found.append(('spine', 'show bgp ipv4 unicast %s/32' % address,
+                  _matching(cloud['spine'].out(
+                      'vtysh', '-c', 'show bgp ipv4 unicast %s/32' % address),
+                      'from|best')))
+    return found
+
+
+def _northbound(cloud, fip):
+    row = cloud.nb.find('NAT', external_ip=fip.address)
+    return ('NB, written by Neutron', 'NAT', [
+        'type=%s external_ip=%s logical_ip=%s' % (
+            row.type, row.external_ip, row.logical_ip)])
+
+
+def _southbound(cloud, name, fip):
+    port = 'cr-' + fip.router.lrp
+    return ('SB, which chassis', 'Port_Binding %s' % port, [
+        'chassis %s = %s' % (plan.system_id(name),
+                             cloud.neutron.owner(fip.router))])
+
+
+def _matching(text, pattern):
+    return [line.strip() for line in text.splitlines()
+            if line.strip() and re.search(pattern, line)]

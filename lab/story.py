@@ -1,0 +1,326 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What tools/quickstart tells: the agent at work in the embedded cloud.
+
+Every number and line is read from the running systems.  Each scene either
+happened as it should or is counted as failed.
+"""
+
+import argparse
+import contextlib
+import signal
+import sys
+import time
+
+from lab import cloud as clouds
+from lab import dump
+from lab import echo
+from lab import explain
+from lab import neutron
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from lab import up
+
+ROUNDS = 5
+
+
+class Story:
+    """Tells the story.
+
+    :param method: announce method of the agents
+    :param scheduler: how Neutron schedules gateways
+    """
+
+    def __init__(self, method, scheduler):
+        self._started = time.monotonic()
+        self._method = method
+        self._scheduler = scheduler
+        self.results = []
+        self.cloud = None
+
+    def say(self, text=''):
+        """A line with the time since the start."""
+        print('%6.1f s  %s' % (time.monotonic() - self._started, text),
+              flush=True)
+
+    def head(self, text):
+        """Title of a scene."""
+        print('\n%s\n%s' % (text, '-' * len(text)), flush=True)
+
+    def result(self, what, value, good):
+        """A line of the table at the end."""
+        self.results.append((what, value, good))
+        self.say('%s: %s%s' % (what, value, '' if good else '   FAILED'))
+
+    @contextlib.contextmanager
+    def scene(self, title):
+        """One scene; a failure in it is noted and the story goes on."""
+        self.head(title)
+        try:
+            yield
+        except nodes.NodeError as e:
+            self.result(title, str(e).splitlines()[0], False)
+
+    # -- the scenes -------------------------------------------------------
+
+    def tell(self):
+        """All scenes, in order."""
+        self._cloud_up()
+        self._agents()
+        for scene in (self._reach, self._explain, self._latency,
+                      self._between, self._move, self._restart,
+                      self._stop):
+            scene()
+
+    def _cloud_up(self):
+        self.head('A cloud: central, gateways gw1 and gw2, cmp1, spine, '
+                  'client')
+        self.cloud = clouds.Cloud(gateways=2, say=self.say,
+                                  scheduler=self._scheduler)
+        cloud = self.cloud
+        self.alpha = cloud.add_router('alpha', ['gw1', 'gw2'])
+        self.beta = cloud.add_router('beta', ['gw1', 'gw2'])
+        self.gamma = cloud.add_router('gamma', ['gw2', 'gw1'])
+        self.vms = [cloud.add_vm(r) for r in (self.alpha, self.beta,
+                                              self.gamma)]
+        self.snat_vm = cloud.add_vm(self.alpha)
+        self.fips = [cloud.neutron.add_fip(vm.port.router, vm.port)
+                     for vm in self.vms]
+        for one in (*(vm.node for vm in self.vms), cloud['client']):
+            echo.start(one)
+        for vm, fip in zip(self.vms, self.fips):
+            self.say('%s behind router %s has floating IP %s, gateway %s' % (
+                vm.node.name, fip.router.name, fip.address,
+                cloud.neutron.owner(fip.router)))
+        self.before = {name: dump.node(cloud[name])
+                       for name in cloud.gateways}
+        self.before['nb'] = dump.northbound(cloud)
+        unreachable = probe.unreachable(cloud['client'], 'icmp',
+                                        self.fips[0].address, tries=2)
+        self.result('without the agent a floating IP is',
+                    'unreachable' if unreachable else 'reachable?!',
+                    unreachable)
+
+    def _agents(self):
+        self.head('The agent starts on both gateways (announce_method = %s)'
+                  % self._method)
+        started = time.monotonic()
+        self.cloud.start_agents(
+            {'fip_route': {'announce_method': self._method}})
+        self.result('agents ready after', '%.1f s' % (
+            time.monotonic() - started), True)
+        for fip in self.fips:
+            self.cloud.wait_announced(fip.address,
+                                      self.cloud.neutron.owner(fip.router))
+        self.say('BGP table of the spine:')
+        for prefix, hops in sorted(self.cloud.bgp_table().items()):
+            print('            %-20s via %s' % (prefix, ', '.join(hops)))
+
+    def _reach(self):
+        with self.scene('The client outside reaches the floating IPs'):
+            for kind in probe.KINDS:
+                report = probe.ping(self.cloud['client'],
+                                    self.fips[0].address, kind=kind,
+                                    count=5, interval=0.1)
+                good = report.lost == 0 and (
+                    kind == 'icmp' or
+                    report.seen_sources == {plan.CLIENT})
+                self.result('client to floating IP, %s' % kind,
+                            report, good)
+        with self.scene('Virtual machines reach the outside'):
+            self._outwards(self.vms[0].node, self.fips[0].address,
+                           'with its floating IP')
+            self._outwards(self.snat_vm.node, self.alpha.address,
+                           'with the address of its router')
+
+    def _outwards(self, node, source, what):
+        report = probe.ping(node, plan.CLIENT, kind='tcp', count=5,
+                            interval=0.1)
+        self.result('machine to client, %s' % what, report,
+                    report.lost == 0 and report.seen_sources == {source})
+
+    def _explain(self):
+        with self.scene('One floating IP, %s, through every layer' %
+                        self.fips[0].address):
+            empty = []
+            for layer, command, lines in explain.layers(
+                    self.cloud, 'gw1', self.fips[0]):
+                print('  %-24s %s' % (layer, command))
+                for line in lines:
+                    print('      %s' % line[:110])
+                if not lines:
+                    empty.append('%s (%s)' % (layer, command))
+            self.result('layers that show the floating IP',
+                        'all' if not empty else 'not %s' % empty, not empty)
+
+    def _latency(self):
+        with self.scene('Floating IPs added and removed, from the commit '
+                        'in OVN on'):
+            before = self.cloud['gw1'].launched()
+            times = [self._add_and_remove() for _round in range(ROUNDS)]
+            launched = self.cloud['gw1'].launched() - before
+            for i, what in enumerate((
+                    'commit to announced at the spine',
+                    'commit to the first answer at the client',
+                    'removal to withdrawn at the spine')):
+                values = sorted(t[i] * 1000 for t in times)
+                self.result(what, 'median %.0f ms (%.0f to %.0f)' % (
+                    values[len(values) // 2], values[0], values[-1]), True)
+            self.result('processes and threads launched on the gateway',
+                        '%d for %d changes' % (launched, 2 * ROUNDS), True)
+
+    def _add_and_remove(self):
+        cloud, address = self.cloud, self.cloud.neutron.allocate()
+        with probe.Probe(cloud['client'], 'icmp', address, interval=0.01,
+                         limit=1.0) as pings:
+            started = time.monotonic()
+            fip = cloud.neutron.add_fip(self.alpha, self.snat_vm.port,
+                                        address)
+            cloud.wait_announced(address, 'gw1')
+            announced = time.monotonic() - started
+            answered = pings.wait_answered(20, after=started) - started
+        started = time.monotonic()
+        cloud.neutron.remove_fips(self.alpha, [fip])
+        cloud.wait_withdrawn(address)
+        return announced, answered, time.monotonic() - started
+
+    def _between(self):
+        with self.scene('Floating IP to floating IP'):
+            for what, target in (('on one chassis', 1),
+                                 ('across two chassis', 2)):
+                report = probe.ping(self.vms[0].node,
+                                    self.fips[target].address, kind='tcp',
+                                    count=5, interval=0.1)
+                self.result('floating IP to floating IP, %s' % what, report,
+                            report.lost == 0 and report.seen_sources == {
+                                self.fips[0].address})
+
+    def _move(self):
+        cloud, fip = self.cloud, self.fips[0]
+        with self.scene('The gateway of router alpha moves to gw2'):
+            with probe.Probe(cloud['client'], 'icmp',
+                             fip.address) as pings:
+                cloud.move(self.alpha, 'gw2')
+                cloud.wait_announced(fip.address, 'gw2')
+                moved = time.monotonic()
+                pings.wait_answered(20, after=moved)
+                report = pings.stop()
+            self.result('gateway moved', report, True)
+            self.say('announced by %s now' % cloud.announcer(fip.address))
+
+    def _restart(self):
+        cloud, fip = self.cloud, self.fips[0]
+        with self.scene('The agent on gw2 is killed (SIGKILL) and started '
+                        'again'):
+            with probe.Probe(cloud['client'], 'icmp',
+                             fip.address) as pings:
+                cloud.agent('gw2').kill()
+                cloud.agent('gw2').start()
+                cloud.agent('gw2').wait_ready()
+                report = pings.stop()
+            self.result('agent killed and restarted', report,
+                        report.lost == 0)
+
+    def _stop(self):
+        cloud = self.cloud
+        with self.scene('The agents stop in good order'):
+            statuses = [cloud.agent(name).stop() for name in cloud.gateways]
+            self.result('exit status of the agents', statuses,
+                        set(statuses) == {0})
+            for fip in self.fips:
+                cloud.wait_withdrawn(fip.address)
+            for name in cloud.gateways:
+                self._left(name, dump.node(cloud[name]))
+            self._left('nb', dump.northbound(cloud))
+            leaked = cloud.sink.leaked()
+            self.result('provider packets leaked to the management network',
+                        leaked, leaked == 0)
+
+    def _left(self, name, after):
+        left = dump.difference(self.before[name], after)
+        # The bridge stays up, it was not ours to take down; and the
+        # priorities were changed by this story.
+        left = [line for line in left
+                if not line.startswith(('ip -br link: ', 'Gateway_Chassis',
+                                        'HA_Chassis')) or 'veth' in line]
+        for line in left[:10]:
+            self.say('left on %s: %s' % (name, line))
+        self.result('left behind on %s' % name, '%d objects' % len(left),
+                    not left)
+
+    def table(self):
+        """The table at the end; returns the exit status."""
+        self.head('What was seen (announce_method = %s, %s)' % (
+            self._method, self._scheduler))
+        for what, value, good in self.results:
+            print('  %-4s %-50s %s' % ('ok' if good else 'FAIL', what,
+                                       value))
+        failed = sum(1 for _w, _v, good in self.results if not good)
+        print('\n%d of %d as it should be, in %.0f s\n' % (
+            len(self.results) - failed, len(self.results),
+            time.monotonic() - self._started), flush=True)
+        return 1 if failed else 0
+
+    def close(self):
+        """Take the cloud down."""
+        if self.cloud is not None:
+            self.cloud.close()
+
+
+def main():
+    """Tell the story; returns the exit status."""
+    parser = argparse.ArgumentParser(prog='tools/quickstart')
+    parser.add_argument('--keep', action='store_true',
+                        help='leave the cloud running, to look around')
+    parser.add_argument('--method', choices=('static', 'kernel'),
+                        default='static', help='announce method')
+    parser.add_argument('--ha-chassis-group', action='store_true',
+                        help='schedule gateways as Neutron 2026.2 does')
+    args = parser.parse_args()
+    scheduler = (neutron.HA_CHASSIS_GROUP if args.ha_chassis_group else
+                 neutron.GATEWAY_CHASSIS)
+    story = Story(args.method, scheduler)
+    try:
+        story.tell()
+        status = story.table()
+        if args.keep:
+            _keep(story)
+        return status
+    finally:
+        story.close()
+
+
+def _keep(story):
+    """Start the agents again and stay until a signal."""
+    signal.pthread_sigmask(signal.SIG_BLOCK,
+                           {signal.SIGTERM, signal.SIGINT})
+    for name in story.cloud.gateways:
+        story.cloud.agent(name).start()
+        story.cloud.agent(name).wait_ready()
+    up.serve(story.cloud)
+    print('The cloud stays, with the agents running.  From another '
+          'terminal:\n'
+          '  tools/lab enter gw1        a shell on a gateway\n'
+          '  tools/lab exec spine -- vtysh -c "show bgp ipv4 unicast"\n'
+          '  tools/lab exec client -- ping -c 3 %s\n'
+          'Nodes: %s.\n'
+          'Ctrl-C here, or "tools/lab down", ends it.' % (
+              story.fips[0].address,
+              ', '.join([*story.cloud.nodes,
+                         *(vm.node.name for vm in story.cloud.vms)])),
+          flush=True)
+    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -18,10 +18,10 @@ managed route with the tag of another chassis is that agent's until a driver
 wants it here; then it is taken over in place.
 """
 
-from ovsdbapp.backend.ovs_idl import transaction
 from ovsdbapp import exceptions
 
 from ovn_network_agent.backends import base
+from ovn_network_agent.ovn import bounded
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import rows
@@ -48,28 +48,32 @@ class NorthboundBackend(base.Backend):
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
-                return self._read(nb)
+                return self._read(nb, known)
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
-    def _read(self, nb):
+    def _read(self, nb, known):
         hostname = self._context.hostname()
-        found = list(self._routes(nb, hostname))
+        managed = list(self._managed_routes(nb))
+        found = [r for r in managed if r.chassis == hostname != '']
         # A binding has no mark of its own.  Once another agent has taken
-        # the route over, the binding is that agent's as well.
-        places = {(route.lrp, route.nexthop) for route in found}
+        # the route over, the binding is that agent's as well; but one that
+        # we know of stays ours when its router is simply gone.
+        places = {ref.key for ref in known
+                  if ref.kind == resources.MacBinding.kind}
+        places -= {(r.lrp, r.nexthop) for r in managed}
+        places |= {(r.lrp, r.nexthop) for r in found}
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
                 found.append(resources.MacBinding(row.logical_port, row.ip,
                                                   row.mac))
         return found
 
-    def _routes(self, nb, hostname):
+    def _managed_routes(self, nb):
         for uuid, router in nb['Logical_Router'].items():
             for row in router.static_routes:
                 route = rows.default_route(row)
-                if (route is not None and route.managed and
-                        route.chassis == hostname != ''):
+                if route is not None and route.managed:
                     yield resources.DefaultRoute(
                         str(uuid), route.output_port, route.nexthop,
                         route.chassis)
@@ -115,14 +119,14 @@ class NorthboundBackend(base.Backend):
             ovsdb = self._context.databases['nb'].connection
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
-        txn = transaction.Transaction(
+        txn = bounded.Transaction(
             _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
             timeout=self.conf.ovn.transaction_timeout)
         added = [(ref, txn.add(maker(txn.api, resource)))
                  for ref, (maker, resource) in changes]
         try:
             txn.commit()
-        except exceptions.TimeoutException as e:
+        except (exceptions.TimeoutException, bounded.NoAnswer) as e:
             raise base.BackendError('OVN NB did not answer: %s' % e) from e
         except RuntimeError as e:
             self._error = str(e)

@@ -26,8 +26,9 @@ from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
 from ovs import stream
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
-from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp import exceptions
+
+from ovn_network_agent.ovn import bounded
 
 LOG = logging.getLogger(__name__)
 
@@ -136,8 +137,7 @@ class Database:
                 if table in idl.tables:
                     idl.cond_change(table, clauses)
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
-        except (OSError, RuntimeError, ValueError,
-                exceptions.TimeoutException) as e:
+        except (OSError, RuntimeError, ValueError, bounded.NoSchema) as e:
             raise Unavailable(str(e)) from e
         try:
             connection.start()
@@ -149,8 +149,8 @@ class Database:
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
     def _schema_helper(self):
-        schema = idlutils.fetch_schema_json(self._remotes,
-                                            SCHEMAS[self.name])
+        schema = bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
+                                      self._timeout)
         tables = schema['tables']
         helper = ovs_idl.SchemaHelper(None, schema)
         for table, columns in sorted(self._columns.items()):

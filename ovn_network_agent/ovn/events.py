@@ -42,6 +42,15 @@ class WakeEvent(ovsdb_event.RowEvent):
     def key(self):
         return (self.__class__, self._owner, self._watch)
 
+    def matches(self, event, row, old=None):
+        """As in the library, without a text of each row for the debug log.
+
+        That text would be most of the cost of the first load.
+        """
+        return (event in self.events and row._table.name == self.table and
+                self.base_match(event, row, old) and
+                self.match_fn(event, row, old))
+
     def match_fn(self, event, row, old):
         if event != self.ROW_UPDATE:
             return True

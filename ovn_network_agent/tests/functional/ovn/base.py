@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The agent's side of the databases, for the tests here."""
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import view
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent import trigger
+
+# Of one attempt to connect, seconds.
+TIMEOUT = 10
+
+
+class Eyes:
+    """The databases, the trigger and the view, wired like the service.
+
+    :param remotes: dict of 'nb', 'sb', 'ovs' to a remote
+    """
+
+    def __init__(self, remotes, timeout=TIMEOUT, coalesce=0, probe=60000,
+                 **options):
+        self.trigger = trigger.Trigger(coalesce)
+        self.handlers = {name: events.Handler() for name in remotes}
+        self.databases = {
+            name: connection.Database(name, remote, self.handlers[name],
+                                      timeout, probe)
+            for name, remote in remotes.items()}
+        for watch in events.VIEW:
+            self.databases[watch.database].require(watch.table,
+                                                   watch.columns)
+            self.handlers[watch.database].watch_event(
+                events.WakeEvent('view', watch, self.trigger))
+        for name, table, clauses in events.CONDITIONS:
+            self.databases[name].only(table, clauses)
+        self.view = view.View(world.conf(
+            bridge_dev=cloud.BRIDGE, **options), self.databases)
+
+    def start(self):
+        """Load all databases."""
+        for database in self.databases.values():
+            database.start()
+        return self
+
+    def stop(self):
+        for database in self.databases.values():
+            database.stop()
+        for handler in self.handlers.values():
+            handler.stop()
+
+    def look(self, full=False):
+        """The present :class:`model.Snapshot`."""
+        return self.view.snapshot(model.Phase.RUNNING, full)
+
+    def router(self, name):
+        """The router neutron-<name> as seen now, or None."""
+        return next((r for r in self.look().routers
+                     if r.name == 'neutron-' + name), None)
+
+
+@ovsdb.needs_ovsdb
+class OvsdbTestCase(base.BaseTestCase):
+    """With NB, SB and Open_vSwitch, a small cloud in them."""
+
+    schema_changes = {}
+    tcp = False
+
+    def setUp(self):
+        super().setUp()
+        self.servers = {}
+        for name in ('nb', 'sb', 'ovs'):
+            server = ovsdb.Server(name, self.schema_changes.get(name),
+                                  self.tcp)
+            self.addCleanup(server.close)
+            self.servers[name] = server.start()
+        self.nb, self.sb, self.ovs = self.servers.values()
+        self.cloud = cloud.Cloud(self.nb, self.sb, self.ovs)
+        self.cloud.fill()
+
+    def remotes(self):
+        return {name: server.remote
+                for name, server in self.servers.items()}
+
+    def eyes(self, start=True, **options):
+        """:class:`Eyes` on this cloud."""
+        made = Eyes(self.remotes(), **options)
+        self.addCleanup(made.stop)
+        return made.start() if start else made
+
+    def eventually(self, condition, what, seconds=ovsdb.DEADLINE):
+        return ovsdb.eventually(condition, what, seconds)

@@ -1,0 +1,215 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cloud in NB and SB, its rows as Neutron and ovn-northd write them."""
+
+import uuid
+
+from ovn_network_agent.tests.functional.ovn import ovsdb
+
+CHASSIS = '11111111-2222-4333-8444-555555555555'
+OTHER = '99999999-2222-4333-8444-555555555555'
+HOSTNAME = 'gw1.example.org'
+OTHER_HOSTNAME = 'gw2.example.org'
+# A device that every host has stands for the provider bridge.
+BRIDGE = 'lo'
+
+
+class Cloud:
+    """Writes rows; every method is one transaction for each database.
+
+    :param nb: :class:`ovsdb.Server`, likewise sb and ovs
+    """
+
+    def __init__(self, nb, sb, ovs):
+        self.nb, self.sb, self.ovs = nb, sb, ovs
+        self._tunnel_key = 100
+        self.ports = {}
+
+    def fill(self):
+        """Two chassis, a provider network, and this node's wiring."""
+        encaps = [ovsdb.insert(
+            'Encap', 'encap%d' % n, type='geneve', ip='192.0.2.%d' % n,
+            chassis_name=name) for n, name in ((1, CHASSIS), (2, OTHER))]
+        self.sb.transact(
+            *encaps,
+            ovsdb.insert('Chassis', name=CHASSIS, hostname=HOSTNAME,
+                         encaps=['named-uuid', 'encap1']),
+            ovsdb.insert('Chassis', name=OTHER, hostname=OTHER_HOSTNAME,
+                         encaps=['named-uuid', 'encap2']))
+        self.network = self._add_datapath()
+        self._add_binding(self.network, 'provnet-1', 'localnet',
+                          options=ovsdb.ovsdb_map(network_name='physnet1'))
+        self.ovs.transact(
+            ovsdb.insert('Interface', 'iface', name='patch-provnet-1',
+                         type='patch', ofport=3),
+            ovsdb.insert('Port', 'port', name='patch-provnet-1',
+                         interfaces=['named-uuid', 'iface'],
+                         external_ids=ovsdb.ovsdb_dict(
+                             {'ovn-localnet-port': 'provnet-1'})),
+            ovsdb.insert('Bridge', 'bridge', name=BRIDGE,
+                         ports=['named-uuid', 'port']),
+            ovsdb.insert('Open_vSwitch',
+                         bridges=['named-uuid', 'bridge'],
+                         external_ids=ovsdb.ovsdb_dict({
+                             'system-id': CHASSIS, 'hostname': 'gw1',
+                             'ovn-bridge-mappings':
+                                 'physnet1:%s' % BRIDGE})))
+
+    # -- routers ----------------------------------------------------------
+
+    def add_router(self, name, networks=('198.51.100.1/24',), chassis=None,
+                   group='Gateway_Chassis', mac='fa:16:3e:00:00:01',
+                   port=None, network=None):
+        """A router with a gateway port.
+
+        :param name: short name; the row is called neutron-<name>
+        :param chassis: name of the chassis that has the gateway, or None
+        :param port: short name of the port, default that of the router
+        :returns: UUID of the router, text
+        """
+        lrp = 'lrp-%s' % (port or name)
+        operations, fields = self._group(lrp, group)
+        result = self.nb.transact(
+            *operations,
+            ovsdb.insert('Logical_Router_Port', 'lrp', name=lrp, mac=mac,
+                         networks=ovsdb.ovsdb_set(networks),
+                         external_ids=ovsdb.ovsdb_dict({
+                             'neutron:router_name': name}), **fields),
+            ovsdb.insert('Logical_Router', name='neutron-%s' % name,
+                         ports=['named-uuid', 'lrp'],
+                         external_ids=ovsdb.ovsdb_dict({
+                             'neutron:router_name': name,
+                             'neutron:gw_port_id': lrp[4:]})))
+        self._bind(lrp, chassis, network or self.network)
+        return result[-1]['uuid'][1]
+
+    def add_port(self, router, port, networks, chassis=None,
+                 mac='fa:16:3e:00:00:02', network=None):
+        """A further gateway port of a router."""
+        lrp = 'lrp-%s' % port
+        operations, fields = self._group(lrp, 'Gateway_Chassis')
+        self.nb.transact(
+            *operations,
+            ovsdb.insert('Logical_Router_Port', 'lrp', name=lrp, mac=mac,
+                         networks=ovsdb.ovsdb_set(networks), **fields),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
+                         'ports', 'insert', ['named-uuid', 'lrp']))
+        self._bind(lrp, chassis, network or self.network)
+
+    def _group(self, lrp, table):
+        if table == 'HA_Chassis_Group':
+            members = [ovsdb.insert('HA_Chassis', 'ha%d' % n,
+                                    chassis_name=name, priority=n)
+                       for n, name in ((2, CHASSIS), (1, OTHER))]
+            group = ovsdb.insert(
+                'HA_Chassis_Group', 'hag', name='neutron-' + lrp,
+                ha_chassis=ovsdb.ovsdb_set(
+                    [['named-uuid', 'ha1'], ['named-uuid', 'ha2']]))
+            return [*members, group], {
+                'ha_chassis_group': ['named-uuid', 'hag']}
+        members = [ovsdb.insert('Gateway_Chassis', 'gc%d' % n,
+                                name='%s_%s' % (lrp, name),
+                                chassis_name=name, priority=n)
+                   for n, name in ((2, CHASSIS), (1, OTHER))]
+        return members, {'gateway_chassis': ovsdb.ovsdb_set(
+            [['named-uuid', 'gc1'], ['named-uuid', 'gc2']])}
+
+    def _bind(self, lrp, chassis, network):
+        """What ovn-northd makes of a gateway port."""
+        datapath = self._add_datapath()
+        lsp = str(uuid.uuid4())
+        self.ports[lrp] = lsp
+        self._add_binding(datapath, 'cr-' + lrp, 'chassisredirect',
+                          options=ovsdb.ovsdb_dict(
+                              {'distributed-port': lrp}))
+        self._add_binding(datapath, lrp, 'patch',
+                          options=ovsdb.ovsdb_dict({'peer': lsp}))
+        self._add_binding(network, lsp, 'patch',
+                          options=ovsdb.ovsdb_dict({'peer': lrp}),
+                          external_ids=ovsdb.ovsdb_dict({
+                              'neutron:device_owner':
+                                  'network:router_gateway'}))
+        if chassis:
+            self.move(lrp, chassis)
+
+    def remove_router(self, name):
+        """The router with all it has, in NB and then in SB."""
+        lrp = 'lrp-' + name
+        self.nb.transact(ovsdb.delete('Logical_Router',
+                                      {'name': 'neutron-' + name}))
+        lsp = self.ports.pop(lrp)
+        self.sb.transact(*(
+            ovsdb.delete('Port_Binding', {'logical_port': port})
+            for port in (lrp, 'cr-' + lrp, lsp)))
+
+    def move(self, lrp, chassis):
+        """ovn-controller claims a gateway port, or lets it go (None)."""
+        column = ovsdb.ovsdb_set(())
+        if chassis:
+            column = self.sb.rows('Chassis', '_uuid', where=ovsdb.clauses(
+                {'name': chassis}))[0]['_uuid']
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': 'cr-' + lrp}, chassis=column))
+
+    def add_nat(self, router, external_ip, logical_ip='10.0.0.5',
+                type='dnat_and_snat', **row):
+        """A NAT row of a router."""
+        self.nb.transact(
+            ovsdb.insert('NAT', 'nat', type=type, external_ip=external_ip,
+                         logical_ip=logical_ip, external_ids=ovsdb.ovsdb_dict(
+                             {'neutron:fip_id': str(uuid.uuid4())}), **row),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
+                         'nat', 'insert', ['named-uuid', 'nat']))
+
+    def remove_nat(self, router, external_ip):
+        """Take a NAT row from its router; the server collects it."""
+        for row in self.nb.rows('NAT', '_uuid', where=ovsdb.clauses(
+                {'external_ip': external_ip})):
+            self.nb.transact(ovsdb.mutate(
+                'Logical_Router', {'name': 'neutron-' + router}, 'nat',
+                'delete', row['_uuid']))
+
+    def change_nat(self, external_ip, **row):
+        """Change NAT rows in place."""
+        self.nb.transact(ovsdb.update('NAT', {'external_ip': external_ip},
+                                      **row))
+
+    def add_static_route(self, router, prefix='0.0.0.0/0',
+                         nexthop='198.51.100.9', external_ids=None, **row):
+        """A static route, as somebody else makes it."""
+        self.nb.transact(
+            ovsdb.insert('Logical_Router_Static_Route', 'route',
+                         ip_prefix=prefix, nexthop=nexthop,
+                         external_ids=ovsdb.ovsdb_dict(external_ids or {}),
+                         **row),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-' + router},
+                         'static_routes', 'insert', ['named-uuid', 'route']))
+
+    def set_nat_addresses(self, lrp, *texts):
+        """What ovn-northd offers for gratuitous ARP on the patch port."""
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': self.ports[lrp]},
+            nat_addresses=ovsdb.ovsdb_set(texts)))
+
+    def _add_datapath(self):
+        return self.sb.transact(ovsdb.insert(
+            'Datapath_Binding', tunnel_key=self._key()))[0]['uuid']
+
+    def _add_binding(self, datapath, logical_port, type, **row):
+        self.sb.transact(ovsdb.insert(
+            'Port_Binding', logical_port=logical_port, type=type,
+            datapath=datapath, tunnel_key=self._key(), **row))
+
+    def _key(self):
+        self._tunnel_key += 1
+        return self._tunnel_key

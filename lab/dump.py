@@ -19,7 +19,7 @@ _VOLATILE = re.compile(
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
     r'\d+')
 NODE_COMMANDS = (
-    ('ip', '-br', 'link'), ('ip', '-br', 'addr'), ('ip', 'rule'),
+    ('ip', '-br', 'link'), ('ip', '-o', '-4', 'addr'), ('ip', 'rule'),
     ('ip', 'route', 'show', 'table', 'all', 'type', 'unicast'),
     ('ip', 'neigh', 'show', 'nud', 'permanent'),
     ('ovs-ofctl', 'dump-flows', 'br-ex'),
@@ -40,8 +40,8 @@ def node(one):
     :returns: dict of command to list of lines
     """
     return {' '.join(argv): sorted(
-        _VOLATILE.sub('', line).rstrip() for line in one.out(
-            *argv).splitlines() if 'fe80' not in line or 'br' in argv)
+        _VOLATILE.sub('', line).rstrip()
+        for line in one.out(*argv).splitlines() if 'fe80' not in line)
         for argv in NODE_COMMANDS}
 
 

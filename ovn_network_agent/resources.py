@@ -222,14 +222,21 @@ class AnnouncedRoute(KernelRoute):
     stage = Stage.ANNOUNCE
 
 
+# In place of a table: drop what the rule selects, without an answer.
+BLACKHOLE = 0
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule(Resource):
     """A policy rule of ours: priority, selectors, table.
 
+    :ivar table: routing table to look in, or :data:`BLACKHOLE`
     :ivar src: source prefix or None
     :ivar dst: destination prefix or None
     :ivar iif: incoming device or None
     :ivar fwmark: (mark, mask) or None
+    :ivar suppress: ignore routes of the table with a prefix of this length
+        or a shorter one (0: the default route), or None
     """
 
     priority: int
@@ -238,6 +245,7 @@ class Rule(Resource):
     dst: str | None = None
     iif: str | None = None
     fwmark: tuple[int, int] | None = None
+    suppress: int | None = None
 
     kind = 'rule'
     stage = Stage.RULE

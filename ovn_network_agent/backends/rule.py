@@ -52,6 +52,8 @@ class RuleBackend(base.Backend):
 
     def _original(self, rule):
         """Whether the original program makes rules of this shape."""
+        if rule.suppress is not None or not rule.table:
+            return False
         leak = self.conf.veth_leak.veth_leak_rule_priority
         selectors = (rule.src, rule.dst, rule.iif, rule.fwmark)
         match selectors:
@@ -83,4 +85,5 @@ class RuleBackend(base.Backend):
 
 def _item(rule):
     return [rule.priority, rule.table, rule.src, rule.dst, rule.iif,
-            None if rule.fwmark is None else list(rule.fwmark)]
+            None if rule.fwmark is None else list(rule.fwmark),
+            rule.suppress]

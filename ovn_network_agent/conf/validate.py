@@ -165,7 +165,7 @@ def _tables(conf):
 def _priorities(conf):
     if not conf.fip_route.route_table_id or not veth_leak.enabled(conf):
         return
-    first = conf.veth_leak.veth_leak_rule_priority - 1
+    first = conf.veth_leak.veth_leak_rule_priority - 3
     if conf.fip_route.route_rule_priority >= first:
         yield _say('[fip_route] route_rule_priority',
                    str(conf.fip_route.route_rule_priority),
@@ -223,7 +223,7 @@ def _odd_leak(conf):
                    'from VRF %s to the provider bridge, with %s as next hop'
                    % (conf.frr.vrf_name, conf.veth_leak.veth_nexthop))
     priority = conf.veth_leak.veth_leak_rule_priority
-    if veth_leak.enabled(conf) and priority - 1 <= _L3MDEV_PRIORITY:
+    if veth_leak.enabled(conf) and priority - 3 <= _L3MDEV_PRIORITY:
         yield _say('[veth_leak] veth_leak_rule_priority', str(priority),
                    'the rules of the leak do not come after the kernel\'s '
                    'rule for VRFs (%d), so what is in the VRF already may '

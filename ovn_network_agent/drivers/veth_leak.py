@@ -95,9 +95,27 @@ class VethLeakDriver(base.Driver):
             yield resources.Neighbour(dev, peer_address, peer,
                                       requires=(pair,))
 
+    def _guard(self, network):
+        """Keep what arrives for addresses that are not here off the
+        management network.
+
+        While a gateway moves, the fabric sends for a moment to the chassis
+        that has already let go.  The default route of the main table would
+        carry that out of the wrong door.  It is dropped without an answer:
+        an ICMP error would end connections that are about to be set up.
+        """
+        first = self.conf.veth_leak.veth_leak_rule_priority - 3
+        for priority, table, suppress in (
+                (first, MAIN_TABLE, 0), (first + 1, resources.BLACKHOLE,
+                                         None)):
+            yield resources.Rule(priority, table, dst=str(network),
+                                 iif=ownership.VETH_DEFAULT,
+                                 suppress=suppress)
+
     def _leak(self, network, node):
         """Way back of one provider network, and its way in."""
         table = self.conf.veth_leak.veth_leak_table_id
+        yield from self._guard(network)
         default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
         yield resources.Rule(self.conf.veth_leak.veth_leak_rule_priority,
                              table, src=str(network), requires=(default,))

@@ -125,7 +125,7 @@ def decode(data, start, end, names=None):
     gateway = found.get(RTA_GATEWAY)
     return Route(
         wire.number(found[RTA_TABLE]) if RTA_TABLE in found else table,
-        f'{socket.inet_ntop(family, dst)}/{length}' if dst else _ANY[family],
+        f'{wire.address_text(dst)}/{length}' if dst else _ANY[family],
         _device(found, {} if names is None else names),
         wire.address_text(gateway) if gateway else None,
         protocol,

@@ -38,6 +38,7 @@ FRA_FWMASK = 16
 FRA_PAD = 18
 FRA_PROTOCOL = 21
 FR_ACT_TO_TBL = 1
+FR_ACT_BLACKHOLE = 6
 FIB_RULE_INVERT = 2
 _NO_SUPPRESSION = 0xffffffff
 
@@ -50,13 +51,15 @@ _EXPRESSIBLE = {FRA_DST, FRA_SRC, FRA_IIFNAME, FRA_PRIORITY, FRA_FWMARK,
 
 
 class Rule(typing.NamedTuple):
-    """A rule ``lookup table`` as the kernel shows it.
+    """A rule ``lookup table`` or ``blackhole`` as the kernel shows it.
 
+    :ivar table: 0 for a blackhole
     :ivar src: source prefix or None
     :ivar dst: destination prefix or None
     :ivar iif: incoming device or None
     :ivar fwmark: (mark, mask) or None
     :ivar protocol: FRA_PROTOCOL, who made it; 0 when nobody said
+    :ivar suppress: suppress_prefixlength or None
     """
 
     priority: int
@@ -66,11 +69,12 @@ class Rule(typing.NamedTuple):
     iif: str | None
     fwmark: tuple[int, int] | None
     protocol: int
+    suppress: int | None = None
 
     @property
     def what(self):
         """Everything but who made it."""
-        return self[:6]
+        return (*self[:6], self.suppress)
 
 
 def encode(rule):
@@ -97,13 +101,17 @@ def encode(rule):
     if rule.fwmark is not None:
         body += wire.u32(FRA_FWMARK, rule.fwmark[0])
         body += wire.u32(FRA_FWMASK, rule.fwmark[1])
-    body += wire.u32(FRA_TABLE, rule.table)
+    if rule.table:
+        body += wire.u32(FRA_TABLE, rule.table)
+    if rule.suppress is not None:
+        body += wire.u32(FRA_SUPPRESS_PREFIXLEN, rule.suppress)
     if rule.protocol:
         body += wire.attribute(FRA_PROTOCOL, bytes((rule.protocol,)))
     family = families.pop() if families else socket.AF_INET
     return RULE_HEADER.pack(
         family, lengths[FRA_DST], lengths[FRA_SRC], 0,
-        rule.table if rule.table < 256 else 0, 0, 0, FR_ACT_TO_TBL, 0) + body
+        rule.table if rule.table < 256 else 0, 0, 0,
+        FR_ACT_TO_TBL if rule.table else FR_ACT_BLACKHOLE, 0) + body
 
 
 def decode(data, start, end):
@@ -111,21 +119,23 @@ def decode(data, start, end):
     (_family, dst_length, src_length, tos, table, _res1, _res2, action,
      flags) = RULE_HEADER.unpack_from(data, start)
     found = wire.attributes(data, start + RULE_HEADER.size, end)
-    if (action != FR_ACT_TO_TBL or tos or flags & FIB_RULE_INVERT
-            or not _EXPRESSIBLE.issuperset(found)
-            or wire.number(found.get(FRA_SUPPRESS_PREFIXLEN))
-            not in (None, _NO_SUPPRESSION)):
+    if (action not in (FR_ACT_TO_TBL, FR_ACT_BLACKHOLE) or tos
+            or flags & FIB_RULE_INVERT
+            or not _EXPRESSIBLE.issuperset(found)):
         return None
+    suppress = wire.number(found.get(FRA_SUPPRESS_PREFIXLEN))
     mark = wire.number(found.get(FRA_FWMARK))
     mask = wire.number(found.get(FRA_FWMASK))
     return Rule(
         wire.number(found.get(FRA_PRIORITY)) or 0,
-        wire.number(found.get(FRA_TABLE)) or table,
+        (wire.number(found.get(FRA_TABLE)) or table
+         if action == FR_ACT_TO_TBL else 0),
         _prefix(found.get(FRA_SRC), src_length),
         _prefix(found.get(FRA_DST), dst_length),
         wire.text(found.get(FRA_IIFNAME)) or None,
         (mark or 0, mask) if mask else None,
-        found.get(FRA_PROTOCOL, b'\0')[0])
+        found.get(FRA_PROTOCOL, b'\0')[0],
+        None if suppress == _NO_SUPPRESSION else suppress)
 
 
 def _prefix(payload, length):

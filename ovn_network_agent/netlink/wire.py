@@ -154,6 +154,10 @@ def address_text(payload):
 
     :raises ValueError: when it has neither 4 nor 16 bytes
     """
+    if len(payload) == 16:
+        # Not inet_ntop(), which has another text for addresses that map
+        # IPv4: drivers write theirs with this module.
+        return str(ipaddress.IPv6Address(payload))
     try:
         return socket.inet_ntop(_FAMILIES[len(payload)], payload)
     except KeyError:

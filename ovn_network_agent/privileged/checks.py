@@ -63,6 +63,13 @@ def priority(value):
     return value
 
 
+def suppress(value):
+    """A prefix length that a rule suppresses."""
+    if not 0 <= integer(value, 'suppress_prefixlength') <= 128:
+        raise invalid(f'{value} is no prefix length')
+    return value
+
+
 def device(name):
     """A device name as dev_valid_name() of the kernel has it."""
     if (not isinstance(name, str) or name in ('', '.', '..')

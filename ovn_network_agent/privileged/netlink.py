@@ -118,25 +118,29 @@ def delete_routes(items):
 
 # -- rules ----------------------------------------------------------------
 
-def _rule(priority, table, src, dst, iif, fwmark):
+def _rule(priority, table, src, dst, iif, fwmark, suppress=None):
     """A checked rule of ours; a rule has to select something."""
     if src is dst is iif is fwmark is None:
         raise checks.invalid('a rule without a selector matches everything')
     return rules.Rule(
-        checks.priority(priority), checks.table(table),
+        checks.priority(priority),
+        # 0 is a blackhole, which nothing but such a rule may ask for.
+        checks.table(table) if table or iif is None or dst is None else 0,
         None if src is None else checks.prefix(src),
         None if dst is None else checks.prefix(dst),
         None if iif is None else checks.device(iif),
         None if fwmark is None else checks.fwmark(*fwmark),
-        ownership.RULE_PROTOCOL)
+        ownership.RULE_PROTOCOL,
+        None if suppress is None else checks.suppress(suppress))
 
 
 @privileged.kernel.change
 def set_rules(items):
     """Create rules of our protocol.
 
-    :param items: list of [priority, table, src, dst, iif, fwmark], None for
-        what is not selected by, fwmark as [mark, mask]
+    :param items: list of [priority, table, src, dst, iif, fwmark,
+        suppress], None for what is not selected by, fwmark as [mark, mask];
+        table 0 is a blackhole for what comes from a device to a prefix
     """
     def encode(*item):
         return rules.RTM_NEWRULE, _CREATE, rules.encode(_rule(*item))

@@ -107,8 +107,8 @@ class ProblemsTest(base.ConfTestCase):
     def test_route_rules_come_before_the_leak_rules(self):
         text = ('[fip_route]\nroute_table_id = 100\n'
                 'route_rule_priority = %d\n')
-        self.one(text % 1999, 'route_rule_priority = 1999', 'lower')
-        self.assertEqual([], self.problems(text % 1998))
+        self.one(text % 1997, 'route_rule_priority = 1997', 'lower')
+        self.assertEqual([], self.problems(text % 1996))
         self.assertEqual([], self.problems(
             '[fip_route]\nroute_rule_priority = 1999\n'))
 

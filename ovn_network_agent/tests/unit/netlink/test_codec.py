@@ -131,7 +131,8 @@ class ObjectsTest(unittest.TestCase):
     @given(st.builds(
         rules.Rule, st.integers(1, 32765), tables,
         st.none() | prefixes(v=4), st.none() | prefixes(v=4),
-        st.none() | names, st.none() | st.tuples(marks, marks), octets))
+        st.none() | names, st.none() | st.tuples(marks, marks), octets,
+        st.none() | st.integers(0, 32)))
     def test_rule(self, rule):
         body = rules.encode(rule)
         self.assertEqual(rule, rules.decode(body, 0, len(body)))

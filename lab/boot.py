@@ -64,6 +64,7 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     environ[console.VARIABLE] = (
         'socket:' + socket if chosen == kernel.HOST
         else bridge.Bridge.variable())
+    environ[running.VARIABLE] = running.marker(socket)
     try:
         _write_job(directory, argv, writable, interactive, environ)
         with running.announced(os.path.basename(directory), socket, argv):

@@ -23,7 +23,7 @@ import threading
 
 from lab import frames
 
-CONSOLES = 6
+CONSOLES = 12
 # The first two are the kernel's and the command's.
 FIRST = 2
 

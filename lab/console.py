@@ -30,6 +30,7 @@ import threading
 import tty
 
 from lab import frames
+from lab import running
 
 # Set by lab.boot: "tty:/dev/tty2,..." or "socket:PATH"
 VARIABLE = 'LAB_CONSOLES'
@@ -49,6 +50,9 @@ def serve(find):
         listener.bind(where)
         listener.listen()
         _start(_serve_socket, listener, find)
+    if running.VARIABLE in os.environ:
+        with open(os.environ[running.VARIABLE], 'w', encoding='ascii'):
+            pass
 
 
 def _start(function, *args):
@@ -171,9 +175,11 @@ class Session:
                 os.close(fd)
 
     def _take(self, kind, content):
-        if kind == frames.INPUT and self._input is not None:
-            with contextlib.suppress(BrokenPipeError, OSError):
-                frames.send(self._input, content)
+        if kind == frames.INPUT:
+            with contextlib.suppress(OSError):
+                if self._input is not None:
+                    frames.send(self._input, content)
+            frames.send(self._fd, frames.pack(frames.TAKEN))
         elif kind == frames.WINDOW:
             self._resize(json.loads(content))
         elif kind == frames.INPUT_END:

@@ -26,13 +26,15 @@ INPUT_END = b'E'
 WINDOW = b'W'  # JSON: [rows, columns]
 HANGUP = b'K'  # the client is gone
 ACCEPTED = b'A'  # from the machine
+TAKEN = b'C'  # the input has been read; now there may be more
 OUTPUT = b'O'
 ERRORS = b'S'
 EXIT = b'X'  # exit status as text; ends the session
 FAILED = b'F'  # text; ends the session
 
 LAST = (EXIT, FAILED)
-# The terminal of the machine buffers 4096 bytes.
+# The terminal of the machine buffers 4096 bytes, and when they are full does
+# not always notice that there is room again: one piece of input at a time.
 CHUNK = 2048
 _HEAD = struct.Struct('>cH')
 

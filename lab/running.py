@@ -17,6 +17,9 @@ import os
 import signal
 import time
 
+# Tells the program in the machine which file to make when it takes sessions.
+VARIABLE = 'LAB_OPEN'
+
 
 class NotRunning(Exception):
     """There is no such lab; the text says what there is."""
@@ -47,6 +50,11 @@ def announced(name, socket, argv):
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def marker(socket):
+    """File beside a lab's socket that says that sessions are served."""
+    return socket + '.open'
 
 
 def _born(pid):
@@ -81,18 +89,19 @@ def labs():
 
 
 def find(name=None):
-    """The lab of that name, or the only one.
+    """The lab of that name, or the only one that can be entered.
 
     :raises NotRunning:
     """
     running = labs()
-    chosen = [one for one in running if name in (None, one['name'])]
+    chosen = [one for one in running if one['name'] == name or
+              name is None and os.path.exists(marker(one['socket']))]
     if len(chosen) == 1:
         return chosen[0]
     names = ', '.join(one['name'] for one in running) or 'none'
     raise NotRunning('%s (running: %s)' % (
         'which lab? name one with --lab' if chosen else
-        'there is no such lab', names))
+        'there is no such lab, or not one that can be entered', names))
 
 
 def end(one, timeout=30):

@@ -302,8 +302,6 @@ def main():
 
 def _keep(story):
     """Start the agents again and stay until a signal."""
-    signal.pthread_sigmask(signal.SIG_BLOCK,
-                           {signal.SIGTERM, signal.SIGINT})
     for name in story.cloud.gateways:
         story.cloud.agent(name).start()
         story.cloud.agent(name).wait_ready()
@@ -319,7 +317,7 @@ def _keep(story):
               ', '.join([*story.cloud.nodes,
                          *(vm.node.name for vm in story.cloud.vms)])),
           flush=True)
-    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+    up.stay()
 
 
 if __name__ == '__main__':

@@ -79,11 +79,12 @@ def _carry(opened, interactive):
             raise running.NotRunning(
                 'the lab does not take sessions: it was not started to be '
                 'entered, or is not ready yet')
-        if 0 in ready and not _feed(opened):
+        if 0 in ready:
             sources.remove(0)
+            _feed(opened)
         if opened in ready:
             for kind, content in _read(reader):
-                if kind == frames.ACCEPTED:
+                if kind in (frames.ACCEPTED, frames.TAKEN):
                     answered = True
                     sources.append(0)
                     continue

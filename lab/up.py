@@ -14,6 +14,7 @@
 import argparse
 import signal
 import sys
+import threading
 import time
 
 from lab import cloud as clouds
@@ -63,11 +64,21 @@ def main(argv=None):
         names = [*cloud.nodes, *(one.node.name for one in cloud.vms)]
         say('ready; from another terminal: "tools/lab enter NODE" with one '
             'of %s; Ctrl-C or "tools/lab down" ends it' % ', '.join(names))
-        signal.sigwait({signal.SIGTERM, signal.SIGINT})
+        stay()
     return 0
 
 
+def stay():
+    """Wait for SIGTERM or SIGINT.
+
+    Handlers and not a mask: what is started meanwhile would inherit it, and
+    a shell in a node has to be able to end its programs.
+    """
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: ended.set())
+    ended.wait()
+
+
 if __name__ == '__main__':
-    signal.pthread_sigmask(signal.SIG_BLOCK,
-                           {signal.SIGTERM, signal.SIGINT})
     sys.exit(main())

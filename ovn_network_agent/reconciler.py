@@ -421,7 +421,9 @@ def describe(resource):
     return ' '.join(
         '%s=%s' % (field.name, _brief(getattr(resource, field.name)))
         for field in dataclasses.fields(resource)
-        if field.compare and getattr(resource, field.name) is not None)
+        if field.compare and getattr(resource, field.name) is not None
+    ).replace('cookie=%d ' % getattr(resource, 'cookie', 0),
+              'cookie=%#x ' % getattr(resource, 'cookie', 0))
 
 
 def _expected(name, error):

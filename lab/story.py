@@ -17,7 +17,6 @@ happened as it should or is counted as failed.
 
 import argparse
 import contextlib
-import signal
 import sys
 import time
 

@@ -103,6 +103,9 @@ class FipRouteDriver(base.Driver):
         """Every address this port answers for, once, sorted."""
         addresses = {nat.external_ip for nat in router.nats
                      if not nat.distributed_mac}
+        if len(router.local_ports) > 1:
+            addresses = {a for a in addresses
+                         if networks.owner(a, router.local_ports) is port}
         addresses.update(port.nat_addresses)
         addresses = {a for a in addresses if networks.inside(a, nets)}
         addresses.update(self._own_addresses(port, nets))
@@ -148,11 +151,14 @@ class FipRouteDriver(base.Driver):
             yield route
             requires += (route.ref,)
         if self.conf.fip_route.route_table_id:
-            yield resources.Rule(self.conf.fip_route.route_rule_priority,
-                                 self._table(), dst=dst)
+            yield self._rule(dst)
         announcement = self._announcement(dst, segment, node)
         if announcement is not None:
             yield dataclasses.replace(announcement, requires=requires)
+
+    def _rule(self, dst):
+        return resources.Rule(self.conf.fip_route.route_rule_priority,
+                              self._table(), dst=dst)
 
     def _table(self):
         return self.conf.fip_route.route_table_id or MAIN_TABLE
@@ -201,6 +207,8 @@ class FipRouteDriver(base.Driver):
                              resources.AnnouncedRoute):
                     yield resources.Keep(
                         resources.Ref(kind.kind, (table, dst)))
+            if self.conf.fip_route.route_table_id:
+                yield resources.Keep(self._rule(dst).ref)
             yield resources.Keep(resources.Ref(
                 resources.Announcement.kind, (self.conf.frr.vrf_name, dst)))
 
@@ -216,8 +224,13 @@ class FipRouteDriver(base.Driver):
             return
         for port in router.local_ports:
             nexthop = self._nexthop(router, port)
-            if nexthop is None or not self._usable(port.segment):
+            if nexthop is None:
                 continue
+            if not self._usable(port.segment):
+                # In doubt, as with what is announced: its replies go
+                # through these rows.
+                yield from self._keep_rows(router, port.lrp, nexthop)
+                return
             yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
             yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                          node.hostname)
@@ -236,10 +249,13 @@ class FipRouteDriver(base.Driver):
         The new owner takes them over; deleting them would cut the replies
         of a router that works.
         """
-        yield resources.Keep(resources.Ref(
-            resources.DefaultRoute.kind, (router.uuid,)))
         for route in router.default_routes:
             if route.managed:
-                yield resources.Keep(resources.Ref(
-                    resources.MacBinding.kind,
-                    (route.output_port, route.nexthop)))
+                yield from self._keep_rows(router, route.output_port,
+                                           route.nexthop)
+
+    def _keep_rows(self, router, lrp, nexthop):
+        yield resources.Keep(resources.Ref(
+            resources.DefaultRoute.kind, (router.uuid,)))
+        yield resources.Keep(resources.Ref(
+            resources.MacBinding.kind, (lrp, nexthop)))

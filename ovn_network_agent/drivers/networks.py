@@ -78,3 +78,19 @@ def inside(address, networks):
     """
     ip = ipaddress.ip_address(address)
     return ip.version == 6 or any(ip in network for network in networks)
+
+
+def owner(address, ports):
+    """The gateway port that answers for a NAT address.
+
+    :param ports: :class:`model.GatewayPort`, not empty
+    :returns: the first one with a network that contains the address, or
+        the first one where none does
+    """
+    ip = ipaddress.ip_address(address)
+    for port in ports:
+        for text in port.networks:
+            interface = parse_interface(text)
+            if interface is not None and ip in interface.network:
+                return port
+    return ports[0]

@@ -29,6 +29,17 @@ def optional(row, column, default=''):
     return values[0] if values else default
 
 
+def referenced(row, column):
+    """UUIDs that a column refers to, also of rows that are not replicated.
+
+    A row may come into the replica without a change of those that refer to
+    it, when its columns begin to match the condition.
+
+    :returns: list of UUID
+    """
+    return [atom.value for atom in row._data[column].values]
+
+
 def nat(row):
     """:class:`model.Nat` of a NAT row.
 

@@ -70,7 +70,7 @@ class Builder:
             ('nb', 'Logical_Router'): {
                 'port': index.Index(lambda r: [p.uuid for p in r.ports]),
                 'route': index.Index(
-                    lambda r: [s.uuid for s in r.static_routes])},
+                    lambda r: rows.referenced(r, 'static_routes'))},
             ('nb', 'Logical_Router_Static_Route'): {
                 'tag': index.Index(_tag_keys)},
         }
@@ -153,6 +153,9 @@ class Builder:
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Logical_Router':
             stale.add(uuid)
+        elif table == 'Logical_Router_Static_Route':
+            stale.update(self._index('nb', 'Logical_Router',
+                                     'route').find(uuid))
         elif table == 'Port_Binding':
             if self._index('sb', table, 'localnet').keys_of(uuid):
                 stale.update(self._routers)

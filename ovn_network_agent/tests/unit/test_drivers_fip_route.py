@@ -1,0 +1,405 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver fip_route: from the view to resources, as tables."""
+
+from oslotest import base
+
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import networks
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+MAC = world.BRIDGE_MAC
+FIP = '198.51.100.10'
+OTHER_SEGMENT = world.segment(datapath='dp-2', localnet_port='provnet-2',
+                              physical_network='physnet2',
+                              bridge='br-other', device='br-other',
+                              mac='0a:00:00:00:00:09')
+
+
+class FipRouteTestCase(base.BaseTestCase):
+
+    def driver(self, **options):
+        return fip_route.FipRouteDriver('fip_route', world.conf(**options))
+
+    def of(self, router, node=None, **options):
+        """What the driver wants for a router, a list."""
+        return list(self.driver(**options).for_router(
+            router, node or world.node()))
+
+    def kind(self, kind, *args, **options):
+        """The same, of one resource class."""
+        return [r for r in self.of(*args, **options)
+                if r.kind == kind.kind]
+
+    def announced(self, *args, **options):
+        """Addresses that end up in BGP, by either method."""
+        return sorted(
+            r.subject.partition('/')[0] for r in self.of(*args, **options)
+            if isinstance(r, (resources.Announcement,
+                              resources.AnnouncedRoute)))
+
+    def kept(self, *args, **options):
+        return {r.of for r in self.of(*args, **options)
+                if r.kind == 'keep'}
+
+
+class PlanesTest(FipRouteTestCase):
+
+    def routes(self, router, **options):
+        """(route, rule, announcement) of FIP, values as tuples."""
+        found = []
+        for kind in (resources.KernelRoute, resources.Rule,
+                     resources.Announcement, resources.AnnouncedRoute):
+            for r in self.kind(kind, router, **options):
+                if r.subject == FIP + '/32':
+                    found.append((r.kind, *(v for v in (
+                        getattr(r, name) for name in
+                        ('vrf', 'priority', 'table', 'dev', 'nexthop',
+                         'via') if hasattr(r, name)) if v is not None)))
+        return found
+
+    def test_methods_tables_and_vrfs(self):
+        router = world.router(fips=[FIP])
+        static = {}
+        kernel = {'fip_route__announce_method': 'kernel'}
+        own_table = {'fip_route__route_table_id': 201,
+                     'fip_route__route_rule_priority': 1001}
+        no_vrf = {'frr__vrf_name': ''}
+        through_veth = ('announcement', 'vrf-provider', '169.254.0.1')
+        in_vrf = ('announced_route', 10, 'veth-provider', '169.254.0.1')
+        rule = ('rule', 1001, 201)
+        for options, wanted in (
+                (static, [('kernel_route', 254, 'br-ex'), through_veth]),
+                (kernel, [('kernel_route', 254, 'br-ex'), in_vrf]),
+                (static | own_table, [('kernel_route', 201, 'br-ex'), rule,
+                                      through_veth]),
+                (kernel | own_table, [('kernel_route', 201, 'br-ex'), rule,
+                                      in_vrf]),
+                # The route that BGP sees is the one to the bridge: one
+                # beside it would hide FRR's.
+                (static | no_vrf, [('announcement', '', 'br-ex')]),
+                (kernel | no_vrf, [('announced_route', 254, 'br-ex')]),
+                (static | no_vrf | own_table,
+                 [('kernel_route', 201, 'br-ex'), rule,
+                  ('announcement', '', 'br-ex')]),
+                (kernel | no_vrf | own_table,
+                 [('kernel_route', 201, 'br-ex'), rule,
+                  ('announced_route', 254, 'br-ex')])):
+            self.assertEqual(wanted, self.routes(router, **options), options)
+
+    def test_without_the_vrf_there_is_no_route_in_it(self):
+        node = world.node(devices=(model.Device('br-ex', MAC, True),))
+        options = {'fip_route__announce_method': 'kernel'}
+        router = world.router(fips=[FIP])
+        self.assertEqual([], self.announced(router, node, **options))
+        self.assertTrue(self.kind(resources.KernelRoute, router, node,
+                                  **options))
+
+    def test_flows(self):
+        flows = {(f.priority, f.family, f.dst): f for f in self.kind(
+            resources.Flow, world.router(fips=[FIP]))}
+        self.assertEqual(
+            {(900, 4, None), (900, 6, None), (910, 4, FIP + '/32'),
+             (910, 4, '198.51.100.1/32')}, set(flows))
+        for family in (4, 6):
+            tweak = flows[900, family, None]
+            self.assertEqual(
+                ('br-ex', 0x999, 3, None, MAC, 'normal'),
+                (tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
+                 tweak.set_dst, tweak.output))
+        hairpin = flows[910, 4, FIP + '/32']
+        self.assertEqual(
+            ('br-ex', 0x998, 3, MAC, 'fa:16:3e:00:00:01', 'in_port'),
+            (hairpin.bridge, hairpin.cookie, hairpin.in_port,
+             hairpin.set_src, hairpin.set_dst, hairpin.output))
+
+    def test_an_announcement_rests_on_route_and_mac_tweak(self):
+        wanted = self.of(world.router(fips=[FIP]))
+        announcement = next(r for r in wanted if r.kind == 'announcement'
+                            and r.prefix == FIP + '/32')
+        self.assertEqual(
+            {('flow', ('br-ex', 900, 3, 4, None)),
+             ('flow', ('br-ex', 900, 3, 6, None)),
+             ('kernel_route', (254, FIP + '/32'))},
+            {(ref.kind, ref.key) for ref in announcement.requires})
+        self.assertLessEqual({ref for r in wanted for ref in r.requires},
+                             {r.ref for r in wanted})
+
+    def test_prefix_list(self):
+        router = world.router(ports=(world.port(networks=(
+            '198.51.100.1/24', '2001:db8::1/64', '203.0.113.1/28')),))
+        self.assertEqual(
+            [('ANNOUNCED-NETWORKS', '198.51.100.0/24', 32, 32),
+             ('ANNOUNCED-NETWORKS', '203.0.113.0/28', 32, 32)],
+            [r.key for r in self.kind(resources.PrefixListEntry, router)])
+        self.assertEqual([], self.kind(resources.PrefixListEntry, router,
+                                       frr__frr_prefix_list=''))
+
+    def test_the_node(self):
+        def of(**options):
+            return list(self.driver(**options).for_node(world.node()))
+
+        sysctls = {r.path: r.value for r in of() if r.kind == 'sysctl'}
+        self.assertEqual({'net/ipv4/conf/br-ex/proxy_arp': '1',
+                          'net/ipv4/conf/br-ex/forwarding': '1',
+                          'net/ipv4/neigh/br-ex/proxy_delay': '0'}, sysctls)
+        self.assertIn(resources.Address('br-ex', '169.254.169.254/32'),
+                      of())
+        self.assertNotIn('address', {r.kind for r in of(bridge_ip='')})
+
+
+class AddressesTest(FipRouteTestCase):
+
+    def test_what_is_announced(self):
+        local, away = world.port(), world.port(local=False)
+        manual = {'network_cidr': ['198.51.100.0/24']}
+        distributed = world.fip('198.51.100.11',
+                                distributed_mac='fa:16:3e:00:00:aa')
+        snat = model.Nat('snat', '198.51.100.1', '10.0.0.0/24')
+        for what, router, options, wanted in (
+                ('FIP and the port', world.router(fips=[FIP]), {},
+                 ['198.51.100.1', FIP]),
+                ('SNAT on the address of the port', world.router(
+                    nats=(snat,)), {}, ['198.51.100.1']),
+                ('SNAT elsewhere', world.router(nats=(model.Nat(
+                    'snat', '198.51.100.77', '10.0.0.0/24'),)), {},
+                 ['198.51.100.1', '198.51.100.77']),
+                ('the same address twice', world.router(
+                    nats=(snat, world.fip(FIP), world.fip(
+                        FIP, logical_ip='10.0.0.6'))), {},
+                 ['198.51.100.1', FIP]),
+                ('nat_addresses before the NAT row', world.router(
+                    ports=(world.port(nat_addresses=(
+                        '198.51.100.1', '198.51.100.33')),)), {},
+                 ['198.51.100.1', '198.51.100.33']),
+                ('outside of the networks', world.router(
+                    fips=['192.0.2.7']), {}, ['198.51.100.1']),
+                ('distributed', world.router(nats=(distributed,)), {},
+                 ['198.51.100.1']),
+                ('IPv6', world.router(fips=['2001:db8::10']), {},
+                 ['198.51.100.1']),
+                ('not here', world.router(ports=(away,), fips=[FIP]), {},
+                 []),
+                ('no port at all', world.router(ports=(), fips=[FIP]), {},
+                 []),
+                ('manual networks with the port outside', world.router(
+                    ports=(world.port(networks=('192.0.2.1/24',)),),
+                    fips=[FIP, '192.0.2.9']), manual, [FIP]),
+                ('two addresses on the port', world.router(ports=(
+                    world.port(networks=('198.51.100.1/24',
+                                         '203.0.113.1/24')),),
+                    fips=[FIP, '203.0.113.8']), {},
+                 ['198.51.100.1', FIP, '203.0.113.1', '203.0.113.8']),
+                ('one port here and one away', world.router(
+                    ports=(local, world.port(
+                        2, local=False, networks=('203.0.113.1/24',))),
+                    fips=[FIP, '203.0.113.8']), {},
+                 ['198.51.100.1', FIP])):
+            self.assertEqual(wanted, self.announced(router, **options), what)
+
+    def hairpins(self, *args, **options):
+        return {f.dst: f.set_dst for f in self.kind(
+            resources.Flow, *args, **options) if f.dst}
+
+    def test_ipv6_is_reflected_but_never_routed_or_announced(self):
+        router = world.router(
+            ports=(world.port(networks=('198.51.100.1/24',
+                                        '2001:db8::1/64')),),
+            fips=[FIP, '2001:db8::10'])
+        wanted = self.of(router)
+        self.assertEqual(
+            {'198.51.100.1/32', FIP + '/32', '2001:db8::1/128',
+             '2001:db8::10/128'}, set(self.hairpins(router)))
+        self.assertEqual(
+            {6}, {f.family for f in wanted if f.kind == 'flow' and
+                  f.dst and ':' in f.dst})
+        for resource in wanted:
+            if resource.kind != 'flow':
+                self.assertNotIn('2001:', str(resource))
+
+    def test_a_port_with_ipv6_alone(self):
+        router = world.router(ports=(world.port(
+            networks=('2001:db8::1/64',)),), fips=[FIP])
+        self.assertEqual([], self.announced(router))
+        self.assertEqual([], self.kind(resources.DefaultRoute, router))
+        self.assertEqual({'2001:db8::1/128'}, set(self.hairpins(router)))
+
+    def test_two_gateway_ports_have_each_their_own(self):
+        router = world.router(
+            ports=(world.port(1), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8'])
+        self.assertEqual(
+            {'198.51.100.1/32': 'fa:16:3e:00:00:01',
+             FIP + '/32': 'fa:16:3e:00:00:01',
+             '203.0.113.1/32': 'fa:16:3e:00:00:02',
+             '203.0.113.8/32': 'fa:16:3e:00:00:02'}, self.hairpins(router))
+        # One default route is all a router can have.
+        self.assertEqual(['lrp-1'], [r.lrp for r in self.kind(
+            resources.DefaultRoute, router)])
+
+    def test_two_gateway_ports_with_manual_networks(self):
+        # Both ports are inside; each address still has one owner.
+        router = world.router(
+            ports=(world.port(1), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8', '192.0.2.9'])
+        options = {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24',
+                                    '192.0.2.0/24']}
+        self.assertEqual(
+            {'198.51.100.1/32': 'fa:16:3e:00:00:01',
+             FIP + '/32': 'fa:16:3e:00:00:01',
+             '203.0.113.1/32': 'fa:16:3e:00:00:02',
+             '203.0.113.8/32': 'fa:16:3e:00:00:02',
+             '192.0.2.9/32': 'fa:16:3e:00:00:01'},
+            self.hairpins(router, **options))
+        flows = [f for f in self.kind(resources.Flow, router, **options)]
+        self.assertEqual(len({f.key for f in flows}), len(set(flows)))
+
+
+class UnresolvedTest(FipRouteTestCase):
+
+    def test_what_is_there_stays_and_nothing_is_made(self):
+        for segment in (None, world.segment(mac=''),
+                        world.segment(patch_port=0), OTHER_SEGMENT):
+            router = world.router(ports=(world.port(segment=segment),),
+                                  fips=[FIP])
+            self.assertEqual([], self.announced(router), segment)
+            self.assertEqual(
+                {'keep', 'prefix_list_entry'},
+                {r.kind for r in self.of(router)}, segment)
+            kept = self.kept(router)
+            for kind, key in (
+                    ('kernel_route', (254, FIP + '/32')),
+                    ('announced_route', (10, FIP + '/32')),
+                    ('announcement', ('vrf-provider', FIP + '/32')),
+                    ('announcement', ('vrf-provider', '198.51.100.1/32')),
+                    ('default_route', (router.uuid,)),
+                    ('mac_binding', ('lrp-1', '198.51.100.254'))):
+                self.assertIn(resources.Ref(kind, key), kept, segment)
+
+    def test_with_a_table_of_their_own_the_rules_stay_too(self):
+        router = world.router(ports=(world.port(segment=None),), fips=[FIP])
+        options = {'fip_route__route_table_id': 201}
+        kept = self.kept(router, **options)
+        usable = self.of(world.router(fips=[FIP]), **options)
+        for resource in usable:
+            if resource.kind in ('kernel_route', 'rule', 'announcement'):
+                self.assertIn(resource.ref, kept)
+
+    def test_one_of_two_ports(self):
+        router = world.router(
+            ports=(world.port(1, segment=None), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8'])
+        self.assertEqual(['203.0.113.1', '203.0.113.8'],
+                         self.announced(router))
+        self.assertIn(resources.Ref('announcement',
+                                    ('vrf-provider', FIP + '/32')),
+                      self.kept(router))
+
+
+class NorthboundTest(FipRouteTestCase):
+
+    def rows(self, router):
+        return [r for r in self.of(router)
+                if r.kind in ('default_route', 'mac_binding')]
+
+    def foreign(self, **values):
+        return model.NbDefaultRoute(**{
+            'nexthop': '198.51.100.9', 'output_port': '', 'managed': False,
+            **values})
+
+    def test_a_router_without_a_gateway_gets_one(self):
+        router = world.router()
+        self.assertEqual(
+            [resources.MacBinding('lrp-1', '198.51.100.254', MAC),
+             resources.DefaultRoute(router.uuid, 'lrp-1', '198.51.100.254',
+                                    world.HOSTNAME)], self.rows(router))
+
+    def test_one_with_a_gateway_of_somebody_gets_nothing(self):
+        ours = self.foreign(managed=True, chassis=world.HOSTNAME,
+                            nexthop='198.51.100.254', output_port='lrp-1')
+        for routes in ((self.foreign(),), (self.foreign(), ours)):
+            router = world.router(default_routes=routes)
+            self.assertEqual([], self.rows(router))
+            self.assertEqual(set(), self.kept(router))
+            self.assertEqual(['198.51.100.1'], self.announced(router))
+
+    def test_one_of_another_chassis_is_taken_over(self):
+        router = world.router(default_routes=(self.foreign(
+            managed=True, chassis='gw2', nexthop='198.51.100.254',
+            output_port='lrp-1'),))
+        self.assertEqual(2, len(self.rows(router)))
+
+    def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
+        router = world.router(
+            ports=(world.port(local=False, chassis=world.OTHER),),
+            fips=[FIP], default_routes=(self.foreign(
+                managed=True, chassis=world.HOSTNAME,
+                nexthop='198.51.100.254', output_port='lrp-1'),))
+        self.assertEqual(
+            {resources.Ref('default_route', (router.uuid,)),
+             resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
+            self.kept(router))
+        self.assertEqual({'keep'}, {r.kind for r in self.of(router)})
+
+    def test_the_virtual_gateway(self):
+        for lrp_networks, wanted in (
+                (['198.51.100.1/24'], '198.51.100.254'),
+                (['192.168.42.5/23'], '192.168.43.254'),
+                (['10.0.0.9/16'], '10.0.255.254'),
+                (['172.16.0.1/30'], '172.16.0.2'),
+                (['172.16.0.1/31'], None),
+                (['172.16.0.1/32'], None),
+                (['172.16.0.1/32', '198.51.100.1/24'], '198.51.100.254'),
+                (['2001:db8::1/64'], None),
+                (['2001:db8::1/64', '198.51.100.1/24'], '198.51.100.254'),
+                (['nonsense', '198.51.100.1/24'], '198.51.100.254'),
+                ([], None)):
+            self.assertEqual(wanted, networks.virtual_gateway(lrp_networks),
+                             lrp_networks)
+
+    def test_a_virtual_gateway_that_is_taken_is_not_used(self):
+        for router in (
+                world.router(fips=['198.51.100.254']),
+                world.router(ports=(world.port(networks=(
+                    '198.51.100.254/24',)),)),
+                world.router(ports=(world.port(), world.port(
+                    2, local=False, networks=('198.51.100.254/24',)))),
+                world.router(ports=(world.port(networks=(
+                    '172.16.0.2/30',)),))):
+            self.assertEqual([], self.rows(router), router)
+
+    def test_the_first_port_that_can_have_one(self):
+        router = world.router(ports=(
+            world.port(1, networks=('203.0.113.1/32',)), world.port(2)))
+        self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)
+                                     if r.kind == 'default_route'])
+
+
+class NetworksTest(base.BaseTestCase):
+
+    def test_provider_networks(self):
+        def of(found, manual=()):
+            return [str(n) for n in networks.provider_networks(found,
+                                                               manual)]
+
+        self.assertEqual(['198.51.100.0/24', '203.0.113.0/28'], of(
+            ['203.0.113.1/28', '198.51.100.1/24', '198.51.100.2/24',
+             '2001:db8::1/64', 'nonsense']))
+        self.assertEqual(['192.0.2.0/24'],
+                         of(['198.51.100.1/24'], ['192.0.2.0/24']))
+        self.assertEqual([], of([]))

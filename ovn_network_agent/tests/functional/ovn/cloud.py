@@ -179,7 +179,7 @@ class Cloud:
                 'Logical_Router', {'name': 'neutron-' + router}, 'nat',
                 'delete', row['_uuid']))
 
-    def change_nat(self, external_ip, **row):
+    def change_nat(self, external_ip, /, **row):
         """Change NAT rows in place."""
         self.nb.transact(ovsdb.update('NAT', {'external_ip': external_ip},
                                       **row))

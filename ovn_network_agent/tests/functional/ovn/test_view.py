@@ -1,0 +1,666 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From rows of real databases to the view, incrementally."""
+
+import random
+import subprocess
+import shutil
+import unittest
+
+import hypothesis
+from hypothesis import strategies
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import view
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+
+HERE = cloud.CHASSIS
+
+
+def fresh(eyes):
+    """The same view built by somebody who has never seen anything."""
+    with (eyes.databases['nb'].rows() as nb,
+          eyes.databases['sb'].rows() as sb):
+        builder = snapshot.Builder(eyes.view._conf.gateway_port)
+        return builder.build(nb, sb, eyes.view._wire, {},
+                             model.Phase.RUNNING)
+
+
+class ViewTest(base.OvsdbTestCase):
+
+    def seen(self, eyes, name='r1'):
+        return eyes.router(name)
+
+    def becomes(self, eyes, wanted, what, name='r1'):
+        """Wait until something holds for a router, and give it."""
+        def look():
+            router = eyes.router(name)
+            return wanted(router) and (router or True)
+        return self.eventually(look, what)
+
+    def fips(self, eyes, name='r1'):
+        router = eyes.router(name)
+        return {nat.external_ip for nat in router.nats} if router else set()
+
+    def test_a_router_as_neutron_writes_it(self):
+        for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
+            self.cloud.add_router(group, chassis=HERE, group=group,
+                                  networks=['198.51.100.1/24',
+                                            '2001:db8::1/64'])
+        self.cloud.add_nat('Gateway_Chassis', '198.51.100.10')
+        self.cloud.add_nat('Gateway_Chassis', '198.51.100.1',
+                           '10.0.0.0/24', 'snat')
+        self.cloud.add_nat('Gateway_Chassis', '198.51.100.11',
+                           external_mac='fa:16:3e:00:00:aa',
+                           logical_port='vm-port')
+        self.cloud.set_nat_addresses(
+            'lrp-Gateway_Chassis',
+            'fa:16:3e:00:00:01 198.51.100.1 198.51.100.12 2001:db8::12 '
+            'is_chassis_resident("cr-lrp-Gateway_Chassis")')
+        look = self.eyes().look()
+        self.assertEqual((HERE, cloud.HOSTNAME, (('physnet1', cloud.BRIDGE),
+                                                 )),
+                         (look.node.chassis, look.node.hostname,
+                          look.node.bridge_mappings))
+        self.assertEqual(['Gateway_Chassis', 'HA_Chassis_Group'],
+                         sorted(r.ports[0].group.table
+                                for r in look.routers))
+        router = next(r for r in look.routers
+                      if r.name == 'neutron-Gateway_Chassis')
+        port = router.ports[0]
+        self.assertEqual(
+            ('lrp-Gateway_Chassis', 'fa:16:3e:00:00:01', HERE, True),
+            (port.lrp, port.mac, port.chassis, port.local))
+        self.assertEqual(('198.51.100.1/24', '2001:db8::1/64'),
+                         port.networks)
+        self.assertEqual((model.Candidate(HERE, 2),
+                          model.Candidate(cloud.OTHER, 1)),
+                         port.group.candidates)
+        self.assertEqual(('198.51.100.1', '198.51.100.12'),
+                         port.nat_addresses)
+        segment = port.segment
+        self.assertEqual(
+            ('provnet-1', 'physnet1', 0, cloud.BRIDGE, cloud.BRIDGE, 3),
+            (segment.localnet_port, segment.physical_network, segment.vlan,
+             segment.bridge, segment.device, segment.patch_port))
+        self.assertEqual(
+            {('198.51.100.1', 'snat', ''),
+             ('198.51.100.10', 'dnat_and_snat', ''),
+             ('198.51.100.11', 'dnat_and_snat', 'fa:16:3e:00:00:aa')},
+            {(n.external_ip, n.type, n.distributed_mac)
+             for n in router.nats})
+
+    def test_only_patch_ports_of_a_router_gateway_offer_addresses(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.set_nat_addresses('lrp-r1', 'fa:16:3e:00:00:01 '
+                                     '198.51.100.12 is_chassis_resident("x")')
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'logical_port': self.cloud.ports['lrp-r1']},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.assertEqual((), self.eyes().router('r1').ports[0].nat_addresses)
+
+    def test_local_is_where_the_port_is_bound(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER)
+        self.cloud.add_router('r3')
+        eyes = self.eyes()
+        self.assertEqual(['neutron-r1'],
+                         [r.name for r in eyes.look().routers])
+        self.cloud.move('lrp-r2', HERE)
+        self.becomes(eyes, lambda r: r and r.ports[0].local, 'r2 came',
+                     'r2')
+        self.cloud.move('lrp-r1', None)
+        self.becomes(eyes, lambda r: r is None, 'r1 went')
+
+    def test_one_that_moved_stays_in_view_while_it_has_our_tag(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_static_route(
+            'r1', nexthop='198.51.100.254', external_ids={
+                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                ownership.EXT_ID_CHASSIS: cloud.HOSTNAME})
+        eyes = self.eyes()
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        router = self.becomes(eyes, lambda r: r and not r.local_ports,
+                              'r1 moved and is still seen')
+        self.assertEqual((model.NbDefaultRoute(
+            '198.51.100.254', '', True, cloud.HOSTNAME),),
+            router.default_routes)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {'ip_prefix': '0.0.0.0/0'},
+            external_ids=ovsdb.ovsdb_dict({
+                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME})))
+        self.becomes(eyes, lambda r: r is None, 'r1 has a new owner')
+
+    def test_gateway_port_filter(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=HERE)
+        eyes = self.eyes(gateway_port='cr-lrp-r2')
+        self.assertEqual(['neutron-r2'],
+                         [r.name for r in eyes.look().routers])
+        none = self.eyes(gateway_port='cr-nobody')
+        self.assertEqual((), none.look().routers)
+
+    def test_several_gateway_ports(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_port('r1', 'second', ['203.0.113.1/24'],
+                            chassis=cloud.OTHER)
+        eyes = self.eyes()
+        self.assertEqual(
+            [('lrp-r1', True), ('lrp-second', False)],
+            [(p.lrp, p.local) for p in eyes.router('r1').ports])
+        self.cloud.move('lrp-second', HERE)
+        self.becomes(eyes, lambda r: len(r.local_ports) == 2, 'both here')
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
+                     ['lrp-second'], 'only the second here')
+
+    def test_a_malformed_nat_row_costs_only_itself(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', 'not-an-ip')
+        self.cloud.add_nat('r1', '2001:db8::10')
+        eyes = self.eyes()
+        self.assertEqual({'198.51.100.10', '2001:db8::10'}, self.fips(eyes))
+        self.assertIn("'not-an-ip'", eyes.router('r1').problems[0])
+        self.cloud.change_nat('not-an-ip', external_ip='198.51.100.11')
+        router = self.becomes(eyes, lambda r: not r.problems, 'repaired')
+        self.assertEqual({'198.51.100.10', '198.51.100.11', '2001:db8::10'},
+                         {n.external_ip for n in router.nats})
+        self.cloud.change_nat('198.51.100.10', external_ip='')
+        self.becomes(eyes, lambda r: r.problems, 'broken again')
+        self.assertEqual({'198.51.100.11', '2001:db8::10'}, self.fips(eyes))
+
+    def test_one_event_rebuilds_one_router(self):
+        for n in range(1, 6):
+            self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
+                '198.51.100.%d/24' % n])
+        eyes = self.eyes()
+        before = {r.name: r for r in eyes.look().routers}
+        self.cloud.add_nat('r3', '198.51.100.30')
+        self.becomes(eyes, lambda r: r.nats, 'the NAT row', 'r3')
+        after = {r.name: r for r in eyes.look().routers}
+        self.assertEqual({'neutron-r3'}, {
+            name for name in before if before[name] is not after[name]})
+
+    def test_default_routes(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+        self.cloud.add_static_route('r1', '203.0.113.0/24')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.2',
+                                    route_table='other')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.3',
+                                    policy='src-ip')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.4',
+                                    policy='dst-ip', output_port='lrp-r1')
+        router = self.becomes(eyes, lambda r: r.default_routes, 'a route')
+        self.assertEqual((model.NbDefaultRoute(
+            '198.51.100.4', 'lrp-r1', False),), router.default_routes)
+
+    def test_a_route_that_becomes_the_default_route(self):
+        # It comes into the replica, of which it was no part, without a
+        # change of its router.
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_static_route('r1', '203.0.113.0/24')
+        eyes = self.eyes()
+        self.assertEqual((), eyes.router('r1').default_routes)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, ip_prefix='0.0.0.0/0'))
+        self.becomes(eyes, lambda r: r.default_routes, 'it is one')
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, ip_prefix='203.0.113.0/24'))
+        self.becomes(eyes, lambda r: not r.default_routes, 'it is none')
+
+    def test_the_wire_of_this_node(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+
+        def change(table, **row):
+            self.ovs.transact(ovsdb.update(table, {}, **row))
+
+        def segment():
+            return eyes.router('r1').ports[0].segment
+
+        change('Interface', ofport=ovsdb.ovsdb_set([]))
+        self.eventually(lambda: segment().patch_port == 0, 'no port number')
+        change('Interface', ofport=-1)
+        self.eventually(lambda: segment().patch_port == 0, 'a failed port')
+        change('Interface', ofport=7)
+        self.eventually(lambda: segment().patch_port == 7, 'a new number')
+        change('Open_vSwitch', external_ids=ovsdb.ovsdb_dict({
+            'system-id': HERE, 'ovn-bridge-mappings': 'physnet9:br-9'}))
+        self.eventually(lambda: segment().bridge == '', 'no mapping')
+        self.assertEqual('', segment().device)
+
+    def test_a_vlan_segment_and_a_localnet_port_that_comes_late(self):
+        datapath = self.cloud._add_datapath()
+        self.cloud.add_router('r1', chassis=HERE, network=datapath)
+        eyes = self.eyes()
+        self.assertIsNone(eyes.router('r1').ports[0].segment)
+        self.cloud._add_binding(
+            datapath, 'provnet-2', 'localnet', tag=42,
+            options=ovsdb.ovsdb_map(network_name='physnet1'))
+        router = self.becomes(eyes, lambda r: r.ports[0].segment,
+                              'the segment')
+        self.assertEqual((42, cloud.BRIDGE + '.42', ''), (
+            router.ports[0].segment.vlan, router.ports[0].segment.device,
+            router.ports[0].segment.mac))
+
+    def test_names_that_are_not_neutrons(self):
+        self.cloud.add_router('r1', port='strange.name_1', chassis=HERE)
+        self.assertEqual('lrp-strange.name_1',
+                         self.eyes().router('r1').ports[0].lrp)
+
+
+class GateTest(base.OvsdbTestCase):
+
+    def test_no_view_before_all_three_are_loaded(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes(start=False)
+        for name in ('sb', 'ovs'):
+            self.assertRaises(view.NotReady, eyes.look)
+            eyes.databases[name].start()
+        self.assertRaises(view.NotReady, eyes.look)
+        self.assertEqual('', eyes.view.hostname)
+        eyes.databases['nb'].start()
+        self.assertTrue(eyes.router('r1'))
+        self.assertEqual(cloud.HOSTNAME, eyes.view.hostname)
+
+    def test_no_view_without_a_name_of_the_chassis(self):
+        self.ovs.transact(ovsdb.update('Open_vSwitch', {},
+                                       external_ids=ovsdb.ovsdb_dict({})))
+        eyes = self.eyes()
+        error = self.assertRaises(view.NotReady, eyes.look)
+        self.assertIn('system-id', str(error))
+
+    def test_restating_the_last_view(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+        self.assertRaises(view.NotReady, eyes.view.restate,
+                          model.Phase.STOPPED)
+        before = eyes.look()
+        after = eyes.view.restate(model.Phase.STOPPED)
+        self.assertEqual(before.routers, after.routers)
+        self.assertIs(model.Phase.STOPPED, after.node.phase)
+
+
+class ReconnectTest(base.OvsdbTestCase):
+
+    tcp = True
+
+    def setUp(self):
+        super().setUp()
+        for n in range(1, 4):
+            self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
+                '198.51.100.%d/24' % n])
+            self.cloud.add_nat('r%d' % n, '198.51.100.%d0' % n)
+
+    def watch(self, eyes, until):
+        """Look again and again; give every different set of routers."""
+        seen = []
+
+        def look():
+            routers = {(r.name, tuple(n.external_ip for n in r.nats))
+                       for r in eyes.look().routers}
+            if not seen or seen[-1] != routers:
+                seen.append(routers)
+            return until()
+        self.eventually(look, 'connected again')
+        return seen
+
+    def lost(self, eyes, name):
+        self.eventually(lambda: not eyes.databases[name].connected,
+                        '%s is lost' % name)
+
+    def test_the_last_view_stays_while_a_server_is_gone(self):
+        for name in ('nb', 'sb', 'ovs'):
+            eyes = self.eyes()
+            before = eyes.look()
+            self.servers[name].kill()
+            self.lost(eyes, name)
+            self.assertEqual(before, eyes.look())
+            self.assertEqual(before, eyes.look(full=True))
+            self.servers[name].start()
+            eyes.stop()
+
+    def test_the_same_file_again_never_gives_half_a_view(self):
+        eyes = self.eyes()
+        whole = {(r.name, tuple(n.external_ip for n in r.nats))
+                 for r in eyes.look().routers}
+        self.assertEqual(3, len(whole))
+        for name in ('nb', 'sb'):
+            self.servers[name].kill()
+            self.lost(eyes, name)
+            self.servers[name].start()
+            seen = self.watch(eyes, lambda: eyes.databases[name].connected)
+            seen += self.watch(eyes, lambda: True)
+            self.assertEqual([whole] * len(seen), seen)
+
+    def test_what_changed_meanwhile_is_seen(self):
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.lost(eyes, 'nb')
+        # Another server changes the file, so that the agent hears nothing.
+        self.nb.start()
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r2', '198.51.100.22')
+        self.cloud.remove_router('r3')
+        self.nb.kill()
+        self.nb.start()
+
+        def wanted():
+            return {r.name: {n.external_ip for n in r.nats}
+                    for r in eyes.look().routers} == {
+                'neutron-r1': set(),
+                'neutron-r2': {'198.51.100.20', '198.51.100.22'}}
+        self.eventually(wanted, lambda: eyes.look().routers)
+        self.assertEqual(eyes.look(), fresh(eyes))
+
+    def test_other_content_of_the_same_size(self):
+        # New rows in the place of old ones: nobody tells which have gone.
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.nb.create()
+        self.nb.start()
+        for n in range(1, 4):
+            lrp = ovsdb.insert(
+                'Logical_Router_Port', 'lrp', name='lrp-r%d' % n,
+                mac='fa:16:3e:00:00:01',
+                networks='203.0.113.%d/24' % n)
+            self.nb.transact(lrp, ovsdb.insert(
+                'Logical_Router', name='neutron-r%d' % n,
+                ports=['named-uuid', 'lrp']))
+        self.eventually(
+            lambda: [r.ports[0].networks for r in sorted(
+                eyes.look().routers, key=lambda r: r.name)] ==
+            [('203.0.113.%d/24' % n,) for n in range(1, 4)],
+            lambda: eyes.look().routers)
+        self.assertEqual(eyes.look(), fresh(eyes))
+        self.assertEqual(set(), {n for r in eyes.look().routers
+                                 for n in r.nats})
+
+    def test_an_empty_database_in_its_place(self):
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.nb.create()
+        self.nb.start()
+        self.eventually(lambda: not eyes.look().routers, 'all has gone')
+
+    def test_a_list_of_servers_goes_on_with_the_next(self):
+        other = ovsdb.Server('nb')
+        self.addCleanup(other.close)
+        self.nb.kill()
+        with open(self.nb.file, 'rb') as source, open(
+                other.file, 'wb') as target:
+            shutil.copyfileobj(source, target)
+        self.nb.start()
+        eyes = base.Eyes({**self.remotes(), 'nb': '%s,%s' % (
+            self.nb.remote, other.remote)})
+        self.addCleanup(eyes.stop)
+        eyes.start()
+        before = eyes.look()
+        other.start()
+        self.nb.kill()
+        self.eventually(lambda: eyes.databases['nb'].connected and
+                        not eyes.look().routers != before.routers,
+                        'connected to the other one')
+        self.assertEqual(before.routers, eyes.look().routers)
+
+
+class IncrementalTest(base.OvsdbTestCase):
+    """Whatever happens, in any order: as if it were seen afresh."""
+
+    names = ('a', 'b', 'c')
+
+    def steps(self):
+        """Strategy for one transaction, as (method, arguments)."""
+        name = strategies.sampled_from(self.names)
+        address = strategies.sampled_from(
+            ['198.51.100.%d' % n for n in range(10, 14)] + ['bad'])
+        where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
+        tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
+                                       ''])
+        return strategies.one_of(
+            strategies.tuples(strategies.just('router'), name, where,
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('port'), name, where),
+            strategies.tuples(strategies.just('no_router'), name),
+            strategies.tuples(strategies.just('move'), name, where),
+            strategies.tuples(strategies.just('nat'), name, address),
+            strategies.tuples(strategies.just('no_nat'), name, address),
+            strategies.tuples(strategies.just('change_nat'), address,
+                              address),
+            strategies.tuples(strategies.just('networks'), name,
+                              strategies.integers(1, 9)),
+            strategies.tuples(strategies.just('route'), name, tag),
+            strategies.tuples(strategies.just('retag'), tag),
+            strategies.tuples(strategies.just('prefix'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('no_routes'), name),
+            strategies.tuples(strategies.just('priority'),
+                              strategies.integers(0, 9)),
+            strategies.tuples(strategies.just('nat_addresses'), name,
+                              address),
+            strategies.tuples(strategies.just('localnet'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('hostname'), tag),
+            strategies.tuples(strategies.just('look'),
+                              strategies.booleans()))
+
+    def play(self, step):
+        getattr(self, '_do_' + step[0])(*step[1:])
+
+    def _do_router(self, name, where, ha):
+        if 'lrp-' + name not in self.cloud.ports:
+            self.cloud.add_router(
+                name, chassis=where,
+                group='HA_Chassis_Group' if ha else 'Gateway_Chassis')
+
+    def _do_port(self, name, where):
+        if ('lrp-' + name in self.cloud.ports and
+                'lrp-%s2' % name not in self.cloud.ports):
+            self.cloud.add_port(name, name + '2', ['203.0.113.1/24'],
+                                chassis=where)
+
+    def _do_no_router(self, name):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.remove_router(name)
+            self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
+                'name': 'neutron-lrp-' + name}))
+            lsp = self.cloud.ports.pop('lrp-%s2' % name, None)
+            if lsp:
+                self.sb.transact(*(
+                    ovsdb.delete('Port_Binding', {'logical_port': port})
+                    for port in ('lrp-%s2' % name, 'cr-lrp-%s2' % name,
+                                 lsp)))
+
+    def _do_move(self, name, where):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.move('lrp-' + name, where)
+
+    def _do_nat(self, name, address):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_nat(name, address)
+
+    def _do_no_nat(self, name, address):
+        self.cloud.remove_nat(name, address)
+
+    def _do_change_nat(self, old, new):
+        self.cloud.change_nat(old, external_ip=new)
+
+    def _do_networks(self, name, number):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-' + name},
+            networks=ovsdb.ovsdb_set(['198.51.100.%d/24' % number,
+                                      'malformed'])))
+
+    def _do_route(self, name, tag):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_static_route(name, external_ids=tag and {
+                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                ownership.EXT_ID_CHASSIS: tag})
+
+    def _do_retag(self, tag):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict(
+                tag and {
+                    ownership.EXT_ID_MANAGED:
+                        ownership.EXT_ID_MANAGED_VALUE,
+                    ownership.EXT_ID_CHASSIS: tag} or {})))
+
+    def _do_prefix(self, default):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {},
+            ip_prefix='0.0.0.0/0' if default else '203.0.113.0/24'))
+
+    def _do_no_routes(self, name):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-' + name},
+            static_routes=ovsdb.ovsdb_set(())))
+
+    def _do_priority(self, priority):
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
+                                          priority=priority))
+
+    def _do_nat_addresses(self, name, address):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.set_nat_addresses(
+                'lrp-' + name, 'fa:16:3e:00:00:01 %s' % address)
+
+    def _do_localnet(self, there):
+        self.sb.transact(ovsdb.delete('Port_Binding',
+                                      {'type': 'localnet'}))
+        if there:
+            self.cloud._add_binding(
+                self.cloud.network, 'provnet-1', 'localnet',
+                options=ovsdb.ovsdb_map(network_name='physnet1'))
+
+    def _do_hostname(self, name):
+        self.sb.transact(ovsdb.update('Chassis', {'name': HERE},
+                                      hostname=name))
+
+    def _do_look(self, full):
+        self.look.look(full)
+
+    def synchronise(self):
+        """Wait until the replicas have all that was written so far."""
+        self.mark = getattr(self, 'mark', 0) + 1
+        name = 'mark-%d' % self.mark
+        self.nb.transact(
+            ovsdb.delete('Logical_Router', {'name': 'mark-%d' % (
+                self.mark - 1)}),
+            ovsdb.insert('Logical_Router', name=name))
+        self.sb.transact(ovsdb.update('Datapath_Binding', {
+            '_uuid': self.cloud.network}, tunnel_key=self.cloud._key()))
+        key = self.cloud._tunnel_key
+
+        def there():
+            with (self.look.databases['nb'].rows() as nb,
+                  self.look.databases['sb'].rows() as sb):
+                return (any(r.name == name
+                            for r in nb['Logical_Router'].values()) and
+                        any(r.tunnel_key == key
+                            for r in sb['Datapath_Binding'].values()))
+        self.eventually(there, 'the replicas are up to date')
+
+    def test_random_histories(self):
+        self.look = self.eyes()
+
+        @hypothesis.settings(
+            max_examples=25, deadline=None, database=None,
+            suppress_health_check=list(hypothesis.HealthCheck))
+        @hypothesis.given(strategies.lists(self.steps(), min_size=5,
+                                           max_size=25))
+        def play(steps):
+            # Not afresh for the view: it goes on with what it has seen.
+            for step in [*(('no_router', name) for name in self.names),
+                         ('localnet', True), ('hostname', cloud.HOSTNAME),
+                         *steps]:
+                self.play(step)
+            self.synchronise()
+            seen = self.look.look()
+            self.assertEqual(fresh(self.look), seen)
+            self.assertEqual(seen, self.look.look(full=True))
+
+        play()
+
+
+@unittest.skipUnless(shutil.which('ovn-northd'), 'needs ovn-northd')
+class NorthdTest(base.OvsdbTestCase):
+    """What the other tests write by hand is what ovn-northd writes."""
+
+    def test_a_router_translated_by_northd(self):
+        for table in ('Port_Binding', 'Datapath_Binding'):
+            self.sb.transact(ovsdb.delete(table, {}))
+        suffix = '%08x' % random.getrandbits(32)
+        self.nb.transact(
+            ovsdb.insert('Logical_Switch_Port', 'net', name='provnet-1',
+                         type='localnet', addresses='unknown',
+                         options=ovsdb.ovsdb_map(network_name='physnet1')),
+            ovsdb.insert('Logical_Switch_Port', 'lsp', name='lsp-' + suffix,
+                         type='router', addresses='router',
+                         options=ovsdb.ovsdb_dict({
+                             'router-port': 'lrp-' + suffix,
+                             'nat-addresses': 'router'}),
+                         external_ids=ovsdb.ovsdb_dict({
+                             'neutron:device_owner':
+                                 'network:router_gateway'})),
+            ovsdb.insert('Logical_Switch', name='neutron-net',
+                         ports=ovsdb.ovsdb_set([['named-uuid', 'net'],
+                                                ['named-uuid', 'lsp']])),
+            ovsdb.insert('Gateway_Chassis', 'gc', name='gc',
+                         chassis_name=HERE, priority=2),
+            ovsdb.insert('Logical_Router_Port', 'lrp', name='lrp-' + suffix,
+                         mac='fa:16:3e:00:00:01',
+                         networks='198.51.100.1/24',
+                         gateway_chassis=['named-uuid', 'gc']),
+            ovsdb.insert('NAT', 'snat', type='snat',
+                         external_ip='198.51.100.1',
+                         logical_ip='10.0.0.0/24'),
+            ovsdb.insert('NAT', 'fip', type='dnat_and_snat',
+                         external_ip='198.51.100.10',
+                         logical_ip='10.0.0.5'),
+            ovsdb.insert('Logical_Router', name='neutron-r1',
+                         ports=['named-uuid', 'lrp'],
+                         nat=ovsdb.ovsdb_set([['named-uuid', 'snat'],
+                                              ['named-uuid', 'fip']])))
+        northd = subprocess.Popen(
+            ['ovn-northd', '--ovnnb-db=' + self.nb.remote,
+             '--ovnsb-db=' + self.sb.remote,
+             '--unixctl=' + self.nb._path('northd.ctl'), '--no-chdir'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(northd.wait)
+        self.addCleanup(northd.kill)
+        self.eventually(
+            lambda: self.sb.rows('Port_Binding', where=ovsdb.clauses(
+                {'logical_port': 'cr-lrp-' + suffix})), 'northd has been')
+        self.cloud.move('lrp-' + suffix, HERE)
+        eyes = self.eyes()
+        router = self.eventually(lambda: eyes.router('r1'), 'the router')
+        port = router.ports[0]
+        self.assertTrue(port.local)
+        self.assertEqual(('provnet-1', 'physnet1', cloud.BRIDGE, 3), (
+            port.segment.localnet_port, port.segment.physical_network,
+            port.segment.bridge, port.segment.patch_port))
+        self.assertEqual(('198.51.100.1', '198.51.100.10'),
+                         port.nat_addresses)
+        self.assertEqual(2, len(router.nats))

@@ -11,69 +11,66 @@
 # under the License.
 """A host of the lab: its own namespaces, seen from inside as a real one.
 
-Network, mount, PID, UTS and IPC namespace with a PID 1 that reaps, and
-private /run, /tmp, /var/log, /etc/frr, /etc/openvswitch and so on, so that
-every program runs with its ordinary paths.
+Every program runs with its ordinary paths: /run/openvswitch, /etc/frr and so
+on are the node's own.
 """
 
+import concurrent.futures
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import threading
 import time
 
+from lab import birth
 from lab import syscalls
+from lab import waiting
 
-PRIVATE = ('/run', '/tmp', '/var/log', '/var/lib/openvswitch',
-           '/var/lib/ovn', '/etc/frr', '/etc/openvswitch', '/etc/ovn',
-           '/etc/ovn-network-agent')
-_NAMESPACES = (('mnt', syscalls.CLONE_NEWNS), ('uts', syscalls.CLONE_NEWUTS),
-               ('ipc', syscalls.CLONE_NEWIPC), ('net', syscalls.CLONE_NEWNET))
-_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
-
-
-class NodeError(Exception):
-    """A command in a node failed; the text has its output."""
-
-
-def wait_until(what, check, timeout=30.0, interval=0.05):
-    """Wait for a condition.
-
-    :param what: text for the error
-    :param check: function; its first true result ends the wait
-    :param timeout: seconds
-    :param interval: seconds between two looks
-    :returns: the result of ``check``
-    :raises NodeError: when the time has passed
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        result = check()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise NodeError('not within %g s: %s' % (timeout, what))
-        time.sleep(interval)
+# The names by which everybody knows them.
+NodeError = waiting.NodeError
+wait_until = waiting.wait_until
+DISKS = '/var/lab'
+_NAMESPACES = {'mnt': syscalls.CLONE_NEWNS, 'uts': syscalls.CLONE_NEWUTS,
+               'ipc': syscalls.CLONE_NEWIPC, 'net': syscalls.CLONE_NEWNET,
+               'pid': syscalls.CLONE_NEWPID}
 
 
 class Node:
     """One host.
 
-    :param name: host name
+    :ivar name: its host name
+    :ivar pid: of its PID 1, seen from outside; None while it is off
+    :ivar services: name to subprocess.Popen of what :meth:`spawn` started
     """
 
     def __init__(self, name):
         self.name = name
+        self.pid = None
         self.services = {}
-        self._logs = {}
+        self._recipes = {}
         self._children = []
-        self.pid = _start(name)
+        self._fds = {}
+        self._starter = None
+        self._looks = 0
+        self.power_on()
+
+    def power_on(self):
+        """Make its namespaces; only in the main thread."""
+        self.pid = birth.start(self.name, os.path.join(DISKS, self.name))
         self._fds = {kind: os.open('/proc/%d/ns/%s' % (self.pid, kind),
                                    os.O_RDONLY | os.O_CLOEXEC)
-                     for kind, _flag in (*_NAMESPACES, ('pid', 0))}
+                     for kind in _NAMESPACES}
+        # A thread that lives in the node starts its programs.  The cheap
+        # way: no code has to run between fork and exec, so vfork does.
+        self._starter = concurrent.futures.ThreadPoolExecutor(
+            1, 'node-' + self.name, initializer=self._enter)
+
+    def _enter(self):
+        """Join the namespaces with this thread alone."""
+        syscalls.unshare(syscalls.CLONE_FS)
+        for kind, flag in _NAMESPACES.items():
+            syscalls.setns(self._fds[kind], flag)
 
     # -- running things ---------------------------------------------------
 
@@ -84,9 +81,11 @@ class Node:
         :param kwargs: for subprocess.Popen
         :returns: subprocess.Popen; its pid is that outside of the node
         """
-        with _children_in(self._fds['pid']):
-            process = subprocess.Popen(argv, preexec_fn=self._enter,
-                                       **kwargs)
+        if self.pid is None:
+            raise NodeError('%s is off' % self.name)
+        kwargs.setdefault('env', environ())
+        process = self._starter.submit(subprocess.Popen, argv,
+                                       **kwargs).result()
         self._children = [p for p in self._children if p.poll() is None]
         self._children.append(process)
         return process
@@ -95,6 +94,7 @@ class Node:
         """Run a program in the node to its end.
 
         :param timeout: seconds
+        :param input: text for its standard input
         :returns: subprocess.CompletedProcess with text
         :raises NodeError: on failure, unless ``check`` is False
         """
@@ -127,15 +127,13 @@ class Node:
     def call(self, function, *args):
         """Call a Python function on a thread that is in the node.
 
-        Only the network namespace is entered (a thread shares the rest).
-
         :returns: its result; its exception is raised here
         """
         outcome = {}
 
         def body():
-            syscalls.setns(self._fds['net'], syscalls.CLONE_NEWNET)
             try:
+                self._enter()
                 outcome['result'] = function(*args)
             except BaseException as e:
                 outcome['error'] = e
@@ -150,25 +148,33 @@ class Node:
     # -- services ---------------------------------------------------------
 
     def spawn(self, name, argv, **kwargs):
-        """Start a daemon in the foreground of nobody; its output is kept.
+        """Start a service; its output is kept, see :meth:`log`.
 
-        :param name: name for :meth:`stop`, :meth:`log` and so on
+        :param name: name for :meth:`stop` and so on
+        :param argv: list of str, a program that stays in the foreground
+        :returns: subprocess.Popen
         """
-        path = os.path.join('/var/log', '%s.out' % name)
-        with open(self.path(path), 'ab') as log:
+        self._recipes[name] = (argv, kwargs)
+        with open(self.path(_log(name)), 'ab') as log:
             self.services[name] = self.popen(
                 argv, stdout=log, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, **kwargs)
-        self._logs[name] = path
+                stdin=subprocess.DEVNULL, start_new_session=True, **kwargs)
         return self.services[name]
+
+    def start_again(self, name):
+        """Start again what was stopped or died."""
+        argv, kwargs = self._recipes[name]
+        return self.spawn(name, argv, **kwargs)
 
     def stop(self, name, number=signal.SIGTERM, timeout=60):
         """Send a signal to a service and wait for its end.
 
-        :returns: its exit status
+        :returns: its exit status; negative for a signal
         """
         process = self.services.pop(name)
         process.send_signal(number)
+        # A stopped process would keep the signal for later.
+        process.send_signal(signal.SIGCONT)
         return process.wait(timeout)
 
     def pause(self, name):
@@ -181,11 +187,17 @@ class Node:
 
     def log(self, name):
         """All that a service printed, text."""
-        return self.read(self._logs[name])
+        return self.read(_log(name))
+
+    # -- files ------------------------------------------------------------
 
     def path(self, path):
         """A path of the node as it is reached from outside."""
         return '/proc/%d/root%s' % (self.pid, path)
+
+    def exists(self, path):
+        """Whether there is such a file in the node."""
+        return os.path.lexists(self.path(path))
 
     def read(self, path):
         """Content of a file of the node, text."""
@@ -193,12 +205,13 @@ class Node:
                   errors='replace') as opened:
             return opened.read()
 
-    def write(self, path, text):
+    def write(self, path, text, mode=0o644):
         """Write a file of the node; its directory is made."""
         outside = self.path(path)
         os.makedirs(os.path.dirname(outside), exist_ok=True)
         with open(outside, 'w', encoding='utf-8') as opened:
             opened.write(text)
+        os.chmod(outside, mode)
 
     def sysctl(self, **values):
         """Set sysctls: ``net__ipv4__ip_forward=1``; '__' is a slash."""
@@ -212,129 +225,63 @@ class Node:
 
     # -- its processes ----------------------------------------------------
 
+    def pids(self):
+        """PIDs, seen from outside, of all processes in the node."""
+        wanted = os.fstat(self._fds['pid']).st_ino
+        found = []
+        for name in os.listdir('/proc'):
+            if name.isdigit():
+                with contextlib.suppress(OSError):
+                    if os.stat('/proc/%s/ns/pid' % name).st_ino == wanted:
+                        found.append(int(name))
+        return found
+
     def launched(self):
         """How many processes and threads were started in the node so far.
 
-        PIDs are handed out in order: it is the last one of its namespace,
-        less the process that looks.
+        PIDs are handed out in order, so it is the last one of its namespace;
+        the processes that look at it here are not counted.
         """
-        return int(self.out('cat', '/proc/loadavg').split()[-1]) - 1
+        last = int(self.out('cat', '/proc/loadavg').split()[-1])
+        self._looks += 1
+        return last - self._looks
 
     def kill(self):
         """Power failure: SIGKILL to everything, at once."""
         os.kill(self.pid, signal.SIGKILL)
         # Its PID 1 is gone only when all others are, and those that we
         # started are ours to reap.
+        deadline = time.monotonic() + 10
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
             for process in self._children:
                 process.poll()
+            if time.monotonic() > deadline:
+                raise NodeError('%s does not die' % self.name)
             time.sleep(0.002)
+        for process in self._children:
+            process.poll()
         self._children.clear()
         self.services.clear()
-        self._close()
-
-    def close(self):
-        """Take the node down; may be called again."""
-        if self._fds:
-            self.kill()
-
-    def _close(self):
+        self._looks = 0
+        self._starter.shutdown()
         for fd in self._fds.values():
             os.close(fd)
         self._fds = {}
+        self.pid = None
 
-    def _enter(self):
-        """Between fork and exec: join the namespaces."""
-        for kind, flag in _NAMESPACES:
-            syscalls.setns(self._fds[kind], flag)
-        os.chdir('/')
-        os.environ.pop('NOTIFY_SOCKET', None)
-
-
-@contextlib.contextmanager
-def _children_in(fd):
-    """Children of this thread are born into that PID namespace."""
-    own = os.open('/proc/self/ns/pid', os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        syscalls.setns(fd, syscalls.CLONE_NEWPID)
-        try:
-            yield
-        finally:
-            syscalls.setns(own, syscalls.CLONE_NEWPID)
-    finally:
-        os.close(own)
+    def close(self):
+        """Take the node down; may be called again."""
+        if self.pid is not None:
+            self.kill()
 
 
-# -- birth -----------------------------------------------------------------
-
-def _start(name):
-    """Fork PID 1 of a new node; returns its PID outside."""
-    read_end, write_end = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        _birth(name, read_end, write_end)
-    os.close(write_end)
-    with os.fdopen(read_end) as opened:
-        said = opened.read().split()
-    os.waitpid(middle, 0)
-    if len(said) != 2 or said[1] != 'ready':
-        raise NodeError('%s: its namespaces could not be made' % name)
-    return int(said[0])
+def environ(**extra):
+    """The environment of what runs in a node."""
+    values = dict(os.environ)
+    values.pop('NOTIFY_SOCKET', None)
+    values.update(extra)
+    return values
 
 
-def _birth(name, read_end, write_end):
-    try:
-        os.close(read_end)
-        syscalls.unshare(
-            syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
-            syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET)
-        syscalls.unshare(syscalls.CLONE_NEWPID)
-        # Our parent shall be able to wait for PID 1: it becomes its child
-        # by CLONE_PARENT.
-        pid = _clone_parent()
-        if pid:
-            os.write(write_end, b'%d ' % pid)
-            os._exit(0)
-        _libc.prctl(_PDEATHSIG, signal.SIGKILL)
-        syscalls.sethostname(name)
-        _mounts()
-        os.write(write_end, b'ready')
-        os.close(write_end)
-        _be_init()
-    except BaseException as e:
-        os.write(2, ('lab: node %s: %s\n' % (name, e)).encode())
-    os._exit(1)
-
-
-def _clone_parent():
-    """clone(CLONE_PARENT | SIGCHLD): fork a sibling."""
-    clone, clone_parent = 56, 0x00008000  # x86_64
-    return _libc.syscall(clone, clone_parent | signal.SIGCHLD, 0, 0, 0, 0)
-
-
-def _mounts():
-    syscalls.make_private()
-    syscalls.mount('proc', '/proc', 'proc')
-    syscalls.mount('sysfs', '/sys', 'sysfs')
-    for path in PRIVATE:
-        syscalls.mount('node', path, 'tmpfs', options='mode=0755')
-    os.chmod('/tmp', 0o1777)
-    for path in ('/run/openvswitch', '/run/ovn', '/var/log/frr'):
-        os.makedirs(path, exist_ok=True)
-    for argv in (['ip', 'link', 'set', 'lo', 'up'],):
-        subprocess.run(argv, check=True)
-
-
-def _be_init():
-    """Reap whatever is orphaned, for ever."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    devnull = os.open('/dev/null', os.O_RDWR)
-    for fd in (0, 1):
-        os.dup2(devnull, fd)
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            signal.sigwait([signal.SIGCHLD])
+def _log(name):
+    return os.path.join('/var/log', '%s.out' % name)

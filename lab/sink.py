@@ -23,8 +23,11 @@ TABLE = 'sink'
 _RULES = '''\
 table inet {table} {{
     counter leaked {{ }}
+    counter errors {{ }}
     chain prerouting {{
         type filter hook prerouting priority raw; policy accept;
+        ip saddr {management} icmp type destination-unreachable \\
+            counter name errors drop
         ip saddr {{ {nets} }} counter name leaked drop
         ip daddr {{ {nets} }} counter name leaked drop
     }}
@@ -44,12 +47,24 @@ class Sink:
     def start(self):
         """Load the counting rules."""
         self._node.run(['nft', '-f', '-'], input=_RULES.format(
-            table=TABLE, nets='%s, %s' % (plan.PROVIDER, plan.CLIENT_NET)))
+            table=TABLE, nets='%s, %s' % (plan.PROVIDER, plan.CLIENT_NET),
+            management=plan.MANAGEMENT))
 
     def leaked(self):
         """Number of packets with provider addresses seen so far."""
-        out = self._node.out('nft', '-j', 'list', 'counters', 'table',
-                             'inet', TABLE)
+        return self._count('leaked')
+
+    def errors(self):
+        """Number of ICMP errors that nodes themselves sent to a client.
+
+        They answer a packet for an address that has just moved; the kernel
+        sends them from the default VRF.  They carry no client's traffic.
+        """
+        return self._count('errors')
+
+    def _count(self, name):
+        out = self._node.out('nft', '-j', 'list', 'counter', 'inet', TABLE,
+                             name)
         return sum(item['counter']['packets']
                    for item in json.loads(out)['nftables']
                    if 'counter' in item)

@@ -243,7 +243,8 @@ class Story:
             self._left('nb', dump.northbound(cloud))
             leaked = cloud.sink.leaked()
             self.result('provider packets leaked to the management network',
-                        leaked, leaked == 0)
+                        '%d (and %d ICMP errors of the nodes themselves)' % (
+                            leaked, cloud.sink.errors()), leaked == 0)
 
     def _left(self, name, after):
         left = dump.difference(self.before[name], after)

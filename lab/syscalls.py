@@ -15,6 +15,7 @@ import ctypes
 import os
 
 # linux/sched.h
+CLONE_FS = 0x00000200
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""How a node is born: its namespaces, its file systems, its PID 1."""
+
+import ctypes
+import fcntl
+import grp
+import os
+import pwd
+import signal
+import socket
+import struct
+
+from lab import syscalls
+from lab import waiting
+
+# Gone with the power, as on a real host.
+VOLATILE = ('/run', '/tmp')
+# The node's disk: it survives a power failure.
+DISK = ('/var/log', '/var/lib/openvswitch', '/var/lib/ovn', '/var/lib/frr',
+        '/var/lib/ovn-network-agent', '/etc/frr', '/etc/openvswitch',
+        '/etc/ovn', '/etc/ovn-network-agent')
+_PDEATHSIG = 1
+_IFF_UP = 1
+_SIOCSIFFLAGS = 0x8914
+_CLONE, _CLONE_PARENT = 56, 0x00008000  # x86_64
+_libc = ctypes.CDLL(None)
+
+
+def start(name, disk):
+    """Make the namespaces and PID 1 of a node.
+
+    To be called in the main thread: PID 1 dies with its parent thread, so
+    that no node outlives the program that made it.
+
+    :param name: host name
+    :param disk: directory for what survives a power failure
+    :returns: the PID of its PID 1, seen from outside; a child of ours
+    :raises waiting.NodeError: when the kernel refuses
+    """
+    read_end, write_end = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        _birth(name, disk, read_end, write_end)
+    os.close(write_end)
+    with os.fdopen(read_end) as opened:
+        said = opened.read().split()
+    os.waitpid(middle, 0)
+    if len(said) != 2 or said[1] != 'ready':
+        raise waiting.NodeError('%s: its namespaces could not be made' % name)
+    return int(said[0])
+
+
+def _birth(name, disk, read_end, write_end):
+    try:
+        os.close(read_end)
+        syscalls.unshare(
+            syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
+            syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET |
+            syscalls.CLONE_NEWPID)
+        # Whoever asked for the node shall be able to wait for its PID 1.
+        pid = _libc.syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD,
+                            0, 0, 0, 0)
+        if pid:
+            os.write(write_end, b'%d ' % pid)
+            os._exit(0)
+        _libc.prctl(_PDEATHSIG, signal.SIGKILL)
+        syscalls.sethostname(name)
+        _mounts(disk)
+        _loopback_up()
+        os.write(write_end, b'ready')
+        os.close(write_end)
+        _be_init()
+    except BaseException as e:
+        os.write(2, ('lab: node %s: %s\n' % (name, e)).encode())
+    os._exit(1)
+
+
+def _mounts(disk):
+    syscalls.make_private()
+    syscalls.mount('proc', '/proc', 'proc')
+    syscalls.mount('sysfs', '/sys', 'sysfs')
+    for path in VOLATILE:
+        syscalls.mount('node', path, 'tmpfs', options='mode=0755')
+    os.chmod('/tmp', 0o1777)
+    for path in DISK:
+        os.makedirs(disk + path, exist_ok=True)
+        syscalls.mount(disk + path, path, flags=syscalls.MS_BIND)
+    for path in ('/run/openvswitch', '/run/ovn', '/var/log/openvswitch',
+                 '/var/log/ovn'):
+        os.makedirs(path, exist_ok=True)
+    for path in ('/run/frr', '/var/log/frr', '/etc/frr'):
+        os.makedirs(path, exist_ok=True)
+        _give_to_frr(path)
+
+
+def _give_to_frr(path):
+    try:
+        user, group = pwd.getpwnam('frr').pw_uid, grp.getgrnam('frr').gr_gid
+    except KeyError:
+        return
+    os.chown(path, user, group)
+
+
+def _loopback_up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        fcntl.ioctl(opened, _SIOCSIFFLAGS,
+                    struct.pack('16sH22x', b'lo', _IFF_UP))
+
+
+def _be_init():
+    """Reap whatever is orphaned, for ever."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    # Nothing of ours may stay open: a reader of a pipe would wait for us.
+    devnull = os.open('/dev/null', os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(devnull, fd)
+    os.closerange(3, 4096)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            signal.sigwait([signal.SIGCHLD])

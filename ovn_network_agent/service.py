@@ -26,6 +26,7 @@ from ovn_network_agent import model
 from ovn_network_agent import notify
 from ovn_network_agent import reconciler
 from ovn_network_agent import trigger as triggers
+from ovn_network_agent import trouble
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
@@ -80,6 +81,7 @@ class AgentService(service.Service):
         self._ready = False
         self._next_full = 0.0
         self._degraded = None
+        self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
         self.complete = None
         self._threads = []
@@ -297,9 +299,11 @@ class AgentService(service.Service):
     def _pass(self, wake):
         started = time.monotonic()
         full = started >= self._next_full
+        # Before anything can fail: what was said must not be forgotten.
+        self._reconciler.doubt(wake.stale)
         snapshot = self._view.snapshot(model.Phase.RUNNING, full)
         self._phase = model.Phase.RUNNING
-        outcome = self._reconciler.run(snapshot, wake.stale, full)
+        outcome = self._reconciler.run(snapshot, full=full)
         self._pass_retries.note(set(), {'pass'})
         if full:
             self._next_full = started + self._conf.reconcile_interval
@@ -307,15 +311,24 @@ class AgentService(service.Service):
                   ', '.join(wake.reasons), outcome.changes,
                   (time.monotonic() - started) * 1000,
                   ' (full)' if full else '')
-        self._report(outcome)
+        self._report(outcome, self._troubles(snapshot))
         if not self._ready and not outcome.pending:
             self._ready = True
             LOG.info('First complete pass done: %d routers',
                      len([r for r in snapshot.routers if r.local_ports]))
             notify.notify(READY=1)
 
-    def _report(self, outcome):
-        self._report_degraded(tuple(outcome.degraded))
+    def _troubles(self, snapshot):
+        """What the snapshot contains and nobody can handle; logged once."""
+        troubles = trouble.of(snapshot, self._conf.bridge_dev)
+        for reason in troubles:
+            if reason not in self._known_troubles:
+                LOG.warning('%s', reason)
+        self._known_troubles = frozenset(troubles)
+        return troubles
+
+    def _report(self, outcome, troubles=()):
+        self._report_degraded((*outcome.degraded, *troubles))
 
     def _report_degraded(self, reasons):
         disconnected = tuple(

@@ -37,7 +37,8 @@ class NorthboundCommand(command.BaseCommand):
 
     def rows(self, table):
         """The rows of a table, dict of UUID to row."""
-        return self.api.idl.tables[table].rows
+        table = self.api.idl.tables.get(table)
+        return table.rows if table else {}
 
 
 class SetDefaultRoute(NorthboundCommand):
@@ -129,6 +130,10 @@ class SetMacBinding(NorthboundCommand):
         self.wanted = wanted
 
     def run_idl(self, txn):
+        if 'Static_MAC_Binding' not in self.api.idl.tables:
+            self.refused = ('this version of OVN has no table '
+                            'Static_MAC_Binding')
+            return
         row = find_mac_binding(self.rows('Static_MAC_Binding'),
                                self.wanted.lrp, self.wanted.ip)
         if row is None:

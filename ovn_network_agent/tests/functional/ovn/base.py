@@ -12,7 +12,11 @@
 
 """The agent's side of the databases, for the tests here."""
 
+import threading
+import uuid
+
 from oslotest import base
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
 from ovn_network_agent.ovn import connection
@@ -25,6 +29,22 @@ from ovn_network_agent import trigger
 
 # Of one attempt to connect, seconds.
 TIMEOUT = 10
+
+
+# Tables that nobody else watches, for marks, and a column for the text.
+MARKS = {'nb': ('Address_Set', 'name'), 'sb': ('Address_Set', 'name'),
+         'ovs': ('QoS', 'type')}
+
+
+class MarkEvent(ovsdb_event.RowEvent):
+    """Seen after everything that was written before it."""
+
+    def __init__(self, table, column, text):
+        super().__init__((self.ROW_CREATE,), table, ((column, '=', text),))
+        self.seen = threading.Event()
+
+    def run(self, event, row, old):
+        self.seen.set()
 
 
 class Eyes:
@@ -48,6 +68,8 @@ class Eyes:
                 events.WakeEvent('view', watch, self.trigger))
         for name, table, clauses in events.CONDITIONS:
             self.databases[name].only(table, clauses)
+        for name, (table, column) in MARKS.items():
+            self.databases[name].require(table, (column,))
         self.view = view.View(world.conf(
             bridge_dev=cloud.BRIDGE, **options), self.databases)
 
@@ -101,6 +123,18 @@ class OvsdbTestCase(base.BaseTestCase):
         made = Eyes(self.remotes(), **options)
         self.addCleanup(made.stop)
         return made.start() if start else made
+
+    def synchronise(self, eyes):
+        """Wait until all that was written has been seen and handed on."""
+        text = 'mark%s' % uuid.uuid4().hex
+        marks = []
+        for name, (table, column) in MARKS.items():
+            marks.append(MarkEvent(table, column, text))
+            eyes.handlers[name].watch_event(marks[-1])
+            self.servers[name].transact(
+                ovsdb.insert(table, **{column: text}))
+        for mark in marks:
+            self.assertTrue(mark.seen.wait(ovsdb.DEADLINE))
 
     def eventually(self, condition, what, seconds=ovsdb.DEADLINE):
         return ovsdb.eventually(condition, what, seconds)

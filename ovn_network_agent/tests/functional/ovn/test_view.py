@@ -559,30 +559,9 @@ class IncrementalTest(base.OvsdbTestCase):
                                       hostname=name))
 
     def _do_look(self):
-        self.synchronise()
+        self.synchronise(self.look)
         seen = self.look.look()
         self.assertEqual(fresh(self.look), seen)
-
-    def synchronise(self):
-        """Wait until the replicas have all that was written so far."""
-        self.mark = getattr(self, 'mark', 0) + 1
-        name = 'mark-%d' % self.mark
-        self.nb.transact(
-            ovsdb.delete('Logical_Router', {'name': 'mark-%d' % (
-                self.mark - 1)}),
-            ovsdb.insert('Logical_Router', name=name))
-        self.sb.transact(ovsdb.update('Datapath_Binding', {
-            '_uuid': self.cloud.network}, tunnel_key=self.cloud._key()))
-        key = self.cloud._tunnel_key
-
-        def there():
-            with (self.look.databases['nb'].rows() as nb,
-                  self.look.databases['sb'].rows() as sb):
-                return (any(r.name == name
-                            for r in nb['Logical_Router'].values()) and
-                        any(r.tunnel_key == key
-                            for r in sb['Datapath_Binding'].values()))
-        self.eventually(there, 'the replicas are up to date')
 
     def test_random_histories(self):
         self.look = self.eyes()

@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Real row events and what they wake."""
+
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.ovn import events
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent import trigger
+
+HERE = cloud.CHASSIS
+
+
+class EventsTest(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER, networks=[
+            '198.51.100.2/24'])
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_static_route('r1')
+        self.eyes_ = self.eyes()
+        self.woken_by(lambda: None)
+
+    def woken_by(self, change):
+        """What a change wakes: (reasons, stale, urgent)."""
+        change()
+        self.synchronise(self.eyes_)
+        wake = self.eyes_.trigger.wait(0) or trigger.Wake()
+        return set(wake.reasons), set(wake.stale), wake.urgent
+
+    def test_a_gateway_that_moves_is_urgent(self):
+        for chassis in (cloud.OTHER, None, HERE):
+            reasons, _stale, urgent = self.woken_by(
+                lambda where=chassis: self.cloud.move('lrp-r1', where))
+            self.assertEqual({'sb:Port_Binding'}, reasons)
+            self.assertTrue(urgent)
+
+    def test_a_gateway_port_that_comes_or_goes_is_urgent(self):
+        for change in (lambda: self.cloud.add_router('r3'),
+                       lambda: self.cloud.remove_router('r3')):
+            reasons, _stale, urgent = self.woken_by(change)
+            self.assertIn('sb:Port_Binding', reasons)
+            self.assertTrue(urgent)
+
+    def test_what_wakes_without_haste(self):
+        for change, wanted, stale in (
+                (lambda: self.cloud.add_nat('r1', '198.51.100.11'),
+                 {'nb:NAT', 'nb:Logical_Router'}, set()),
+                (lambda: self.cloud.change_nat('198.51.100.11',
+                                               logical_ip='10.0.0.9'),
+                 {'nb:NAT'}, set()),
+                (lambda: self.cloud.remove_nat('r1', '198.51.100.11'),
+                 {'nb:NAT', 'nb:Logical_Router'}, set()),
+                (lambda: self.cloud.set_nat_addresses(
+                    'lrp-r1', 'fa:16:3e:00:00:01 198.51.100.12'),
+                 {'sb:Port_Binding'}, set()),
+                (lambda: self.nb.transact(ovsdb.update(
+                    'Logical_Router_Port', {'name': 'lrp-r1'},
+                    networks='198.51.100.9/24')),
+                 {'nb:Logical_Router_Port'}, set()),
+                (lambda: self.nb.transact(ovsdb.update(
+                    'Gateway_Chassis', {'chassis_name': HERE}, priority=7)),
+                 {'nb:Gateway_Chassis'}, set()),
+                (lambda: self.nb.transact(ovsdb.update(
+                    'Logical_Router_Static_Route', {},
+                    nexthop='198.51.100.8')),
+                 {'nb:Logical_Router_Static_Route'}, {'northbound'}),
+                (lambda: self.nb.transact(ovsdb.insert(
+                    'Static_MAC_Binding', logical_port='lrp-r1',
+                    ip='198.51.100.254', mac='0a:00:00:00:00:01')),
+                 {'nb:Static_MAC_Binding'}, {'northbound'}),
+                (lambda: self.ovs.transact(ovsdb.update(
+                    'Interface', {}, ofport=9)),
+                 {'ovs:Interface'}, {'flow'})):
+            reasons, doubted, urgent = self.woken_by(change)
+            self.assertEqual((wanted, stale, False),
+                             (reasons, doubted, urgent))
+
+    def test_what_nobody_watches_wakes_nobody(self):
+        for server, operation in (
+                (self.nb, ovsdb.update(
+                    'NAT', {}, external_ids=ovsdb.ovsdb_map(a='b'))),
+                (self.nb, ovsdb.update(
+                    'Logical_Router_Port', {},
+                    options=ovsdb.ovsdb_map(a='b'))),
+                (self.nb, ovsdb.insert('Logical_Switch', name='net')),
+                (self.sb, ovsdb.update('Port_Binding', {},
+                                       mac=ovsdb.ovsdb_set(['unknown']))),
+                (self.sb, ovsdb.update('Chassis', {'name': HERE}, nb_cfg=5)),
+                # Stamped by every ovn-controller all the time.
+                (self.sb, ovsdb.update('Port_Binding', {}, up=True)),
+                (self.ovs, ovsdb.update(
+                    'Interface', {}, statistics=['map', [['rx', 5]]]))):
+            self.assertEqual((set(), set(), False), self.woken_by(
+                lambda s=server, o=operation: s.transact(o)), operation)
+
+    def test_rows_that_are_filtered_wake_nobody(self):
+        self.assertEqual((set(), set(), False), self.woken_by(
+            lambda: self.cloud._add_binding(self.cloud.network, 'vm-1', '')))
+        reasons, stale, _urgent = self.woken_by(
+            lambda: self.cloud.add_static_route('r2', '203.0.113.0/24'))
+        self.assertEqual((set(), set()), (
+            reasons - {'nb:Logical_Router'}, stale))
+
+    def test_a_storm_is_one_wake_up(self):
+        self.eyes_.stop()
+        eyes = self.eyes(coalesce=0.5)
+        eyes.look()
+        while eyes.trigger.wait(1):
+            pass
+        for number in range(20, 120):
+            self.cloud.add_nat('r1', '198.51.100.%d' % number)
+        wakes = []
+
+        def complete():
+            wake = eyes.trigger.wait(0.1)
+            wakes.extend([wake] if wake else [])
+            return len(eyes.router('r1').nats) == 101
+        self.eventually(complete, 'all NAT rows')
+        while (wake := eyes.trigger.wait(1)):
+            wakes.append(wake)
+        self.assertLessEqual(len(wakes), 12)
+        self.assertEqual({'nb:NAT', 'nb:Logical_Router'},
+                         {r for wake in wakes for r in wake.reasons})
+
+    def test_two_who_watch_the_same_are_both_woken(self):
+        # Equal events of two drivers must not count as one.
+        watch = drivers.Watch('nb', 'NAT', ('external_ip',), stale=('x',))
+        one = events.WakeEvent('one', watch, self.eyes_.trigger)
+        two = events.WakeEvent('two', watch, self.eyes_.trigger)
+        self.assertNotEqual(one, two)
+        self.assertEqual(2, len({one, two}))
+        self.eyes_.handlers['nb'].watch_event(one)
+        _reasons, stale, _urgent = self.woken_by(
+            lambda: self.cloud.add_nat('r2', '198.51.100.77'))
+        self.assertEqual({'x'}, stale)

@@ -24,12 +24,15 @@ _RULES = '''\
 table inet {table} {{
     counter leaked {{ }}
     counter errors {{ }}
+    counter untranslated {{ }}
     chain prerouting {{
         type filter hook prerouting priority raw; policy accept;
         ip saddr {management} icmp type destination-unreachable \\
             counter name errors drop
-        ip saddr {{ {nets} }} counter name leaked drop
-        ip daddr {{ {nets} }} counter name leaked drop
+        ip saddr {provider} counter name leaked drop
+        ip daddr {provider} counter name leaked drop
+        ip saddr {clients} counter name leaked drop
+        ip daddr {clients} counter name untranslated drop
     }}
 }}
 '''
@@ -47,7 +50,7 @@ class Sink:
     def start(self):
         """Load the counting rules."""
         self._node.run(['nft', '-f', '-'], input=_RULES.format(
-            table=TABLE, nets='%s, %s' % (plan.PROVIDER, plan.CLIENT_NET),
+            table=TABLE, provider=plan.PROVIDER, clients=plan.CLIENT_NET,
             management=plan.MANAGEMENT))
 
     def leaked(self):
@@ -61,6 +64,15 @@ class Sink:
         sends them from the default VRF.  They carry no client's traffic.
         """
         return self._count('errors')
+
+    def untranslated(self):
+        """Number of packets to a client with an address of a tenant.
+
+        For a moment after a gateway has moved to a chassis, OVN there lets
+        packets of old connections through as they are; the agent's rules
+        drop them, from the moment on when it knows of the router.
+        """
+        return self._count('untranslated')
 
     def _count(self, name):
         out = self._node.out('nft', '-j', 'list', 'counter', 'inet', TABLE,

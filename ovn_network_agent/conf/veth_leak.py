@@ -41,13 +41,14 @@ OPTS = [
         help='Routing table with the default route towards the VRF. It must '
              'differ from [fip_route] route_table_id.'),
     cfg.Opt(
-        'veth_leak_rule_priority', type=types.Integer(4, 32765), default=2000,
+        'veth_leak_rule_priority', type=types.Integer(4, 32764), default=2000,
         help='Priority of the policy rules that send what comes from a '
              'provider network to veth_leak_table_id. The three '
              'priorities below it are used too: for the rule that keeps '
              'what arrives through the pair from being sent back into it, '
              'and for the two that drop what arrives for an address of a '
-             'provider network that is not on this node. All have to come '
+             'provider network that is not on this node; and the one above '
+             'it, to drop what OVN failed to translate. All have to come '
              'after the kernel\'s rule for VRFs, which is at 1000.'),
 ]
 

@@ -57,7 +57,11 @@ class VethLeakDriver(base.Driver):
             yield from self._leak(ipaddress.ip_network(network), node)
 
     def for_router(self, router, node):
-        if not self._enabled() or self.conf.network_cidr:
+        if not self._enabled():
+            return
+        if router.local_ports:
+            yield from self._untranslated(router)
+        if self.conf.network_cidr:
             return
         for port in router.local_ports:
             for network in networks.provider_networks(port.networks):
@@ -111,6 +115,23 @@ class VethLeakDriver(base.Driver):
             yield resources.Rule(priority, table, dst=str(network),
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
+
+    def _untranslated(self, router):
+        """Drop what comes out of OVN with an address of a tenant.
+
+        After a gateway has moved, OVN here lacks the connections of the
+        former chassis and lets packets of some of them (ICMP replies)
+        through as they are.  Their source is in no provider network, so the
+        default route of the main table would take them.
+        """
+        for nat in router.nats:
+            source = networks.parse_interface(nat.logical_ip)
+            if (nat.type == 'snat' and source is not None and
+                    source.version == 4 and source.network.prefixlen):
+                yield resources.Rule(
+                    self.conf.veth_leak.veth_leak_rule_priority + 1,
+                    resources.BLACKHOLE, src=str(source.network),
+                    iif=self.conf.bridge_dev)
 
     def _leak(self, network, node):
         """Way back of one provider network, and its way in."""

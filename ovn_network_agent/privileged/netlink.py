@@ -125,7 +125,7 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None):
     return rules.Rule(
         checks.priority(priority),
         # 0 is a blackhole, which nothing but such a rule may ask for.
-        checks.table(table) if table or iif is None or dst is None else 0,
+        0 if table == 0 and iif and (src or dst) else checks.table(table),
         None if src is None else checks.prefix(src),
         None if dst is None else checks.prefix(dst),
         None if iif is None else checks.device(iif),

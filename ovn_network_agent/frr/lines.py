@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Configuration lines for vtysh, from checked values only.  Pure."""
+
+import ipaddress
+import re
+
+_NAME = re.compile(r'[A-Za-z0-9_.-]+')
+# IFNAMSIZ less the terminating zero, for VRFs and devices.
+_MAX_DEVICE = 15
+# FRR's XFRR_... and keywords that could stand where a device stands.
+_NO_DEVICES = {'blackhole', 'reject', 'Null0', 'null0', 'all', 'default',
+               '.', '..'}
+_MAX_SEQUENCE = 0xffffffff
+
+
+def check_name(text, what='name'):
+    """A name that is pasted into a command.
+
+    :raises ValueError: when it has any other character than names have
+    """
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        raise ValueError(f'{text!r} is not a {what}')
+    return text
+
+
+def check_device(text):
+    """The name of a device or VRF.
+
+    :raises ValueError: when it is not one
+    """
+    check_name(text, 'device name')
+    if len(text) > _MAX_DEVICE or text in _NO_DEVICES or text.isdigit():
+        raise ValueError(f'{text!r} is not a device name')
+    return text
+
+
+def check_network(text):
+    """An IPv4 network in the usual notation.
+
+    :returns: the :class:`ipaddress.IPv4Network`
+    :raises ValueError: when it is not one
+    """
+    if not isinstance(text, str) or '/' not in text:
+        raise ValueError(f'{text!r} is not an IPv4 network')
+    network = ipaddress.IPv4Network(text)
+    if str(network) != text:
+        raise ValueError(f'{text!r} is not the usual notation of {network}')
+    return network
+
+
+def static_route(prefix, nexthop):
+    """'ip route ...' of a host route.
+
+    :param prefix: '198.51.100.10/32'
+    :param nexthop: IPv4 address or name of a device
+    :raises ValueError: when they are something else
+    """
+    if check_network(prefix).prefixlen != 32:
+        raise ValueError(f'{prefix} is not the route of one host')
+    return f'ip route {prefix} {_nexthop(nexthop)}'
+
+
+def prefix_list_entry(name, network, ge, le, sequence=None):
+    """'ip prefix-list ...' of a permitting entry.
+
+    :param sequence: its number; None is for removing it: with a number FRR
+        would remove whatever has that number by now
+    :raises ValueError: when a value is out of range
+    """
+    length = check_network(network).prefixlen
+    for value in (ge, le):
+        if type(value) is not int:
+            raise ValueError(f'{value!r} is not a prefix length')
+    if not length <= ge <= le <= 32:
+        raise ValueError(f'{network} ge {ge} le {le}: FRR wants length <= '
+                         'ge <= le')
+    numbered = ''
+    if sequence is not None:
+        if type(sequence) is not int or not 0 < sequence <= _MAX_SEQUENCE:
+            raise ValueError(f'sequence number {sequence!r} is out of range')
+        numbered = f'seq {sequence} '
+    return (f'ip prefix-list {check_name(name)} {numbered}permit {network} '
+            f'ge {ge} le {le}')
+
+
+def _nexthop(text):
+    if isinstance(text, str) and text[:1].isdigit() and text.count('.') == 3:
+        return str(ipaddress.IPv4Address(text))
+    return check_device(text)

@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What vtysh prints, parsed strictly.  Pure.
+
+Operational state is read as JSON.  Which static routes are *configured* is
+in no JSON of FRR: staticd keeps a route whose next hop is down to itself,
+so that it is missing from ``show ip route``, while it would be announced as
+soon as the next hop is back.  It is therefore read from the running
+configuration, in the notation that FRR itself has to read again, and only
+when that is complete.  A line that is not understood is somebody else's
+route: the worst that a changed notation can do is that routes are added
+again, never that one is taken away.
+"""
+
+import json
+import typing
+
+_BEGIN = 'Building configuration...'
+_CURRENT = 'Current configuration:'
+_END = 'end'
+_IP_ROUTE = 'ip route '
+
+
+class Unreadable(ValueError):
+    """Output that is not what was asked for, or not all of it."""
+
+
+class Entry(typing.NamedTuple):
+    """An entry of a prefix list; ge and le are 0 when not given."""
+
+    sequence: int
+    action: str
+    prefix: str
+    ge: int
+    le: int
+
+
+def split(text):
+    """Output of 'show daemons', 'show running-config' and a JSON command.
+
+    :returns: (daemons, configuration lines, rest)
+    :raises Unreadable: when the configuration is not complete
+    """
+    lines = text.split('\n')
+    try:
+        begin = lines.index(_BEGIN)
+        current = lines.index(_CURRENT, begin)
+        end = lines.index(_END, current)
+    except ValueError as error:
+        raise Unreadable('vtysh did not show the whole running '
+                         'configuration') from error
+    return (daemons(lines[:begin]), lines[current + 1:end],
+            '\n'.join(lines[end + 1:]))
+
+
+def daemons(lines):
+    """Names of the daemons that vtysh is connected to, as a set.
+
+    :param lines: output of 'show daemons'; it indents the names, messages
+        of vtysh itself are not indented
+    """
+    return {name for line in lines if line.startswith(' ')
+            for name in line.split()}
+
+
+def static_routes(lines, vrf):
+    """The static routes of one VRF.
+
+    :param lines: lines of the running configuration
+    :param vrf: name of the VRF, '' for the default
+    :returns: list of (prefix, rest of the line)
+    """
+    found = []
+    section = None
+    for line in lines:
+        indented = line.startswith(' ')
+        if not indented:
+            section = line.removeprefix('vrf ') if line.startswith(
+                'vrf ') else None
+        if indented == bool(vrf) and (not vrf or section == vrf):
+            words = line.strip()
+            if words.startswith(_IP_ROUTE):
+                prefix, _blank, rest = words[len(_IP_ROUTE):].partition(' ')
+                found.append((prefix, rest.strip()))
+    return found
+
+
+def active_routes(text):
+    """Prefixes that zebra selected and installed, from its JSON.
+
+    :param text: output of 'show ip route ... json'; empty without a VRF of
+        that name
+    :returns: set of str
+    :raises Unreadable: when it is anything else
+    """
+    documents = json_documents(text)
+    active = set()
+    try:
+        for document in documents:
+            for prefix, entries in document.items():
+                if any(entry.get('selected') and entry.get('installed')
+                       for entry in entries):
+                    active.add(prefix)
+    except (AttributeError, TypeError) as error:
+        raise Unreadable(f'routes in JSON of FRR: {error}') from error
+    return active
+
+
+def prefix_lists(text, name):
+    """One prefix list as each daemon has it.
+
+    The output is a stream of JSON documents, one for each daemon.
+
+    :param text: output of 'show ip prefix-list <name> json'
+    :returns: dict of the daemon's name as printed ('BGP') to list of
+        :class:`Entry`, without the daemons that do not have it
+    :raises Unreadable: when it is anything else
+    """
+    found = {}
+    try:
+        for document in json_documents(text):
+            for daemon, lists in document.items():
+                if name in lists:
+                    found[daemon.upper()] = _entries(lists[name])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Unreadable(
+            f'prefix list in JSON of FRR: {error!r}') from error
+    return found
+
+
+def json_documents(text):
+    """The JSON objects that follow each other in a text.
+
+    :raises Unreadable: when there is anything else in between
+    """
+    decoder = json.JSONDecoder()
+    documents = []
+    position = 0
+    text = text.strip()
+    while position < len(text):
+        try:
+            document, position = decoder.raw_decode(text, position)
+        except ValueError as error:
+            raise Unreadable(
+                'FRR did not answer in JSON: '
+                f'{text[position:position + 80]!r}') from error
+        documents.append(document)
+        while position < len(text) and text[position].isspace():
+            position += 1
+    return documents
+
+
+def _entries(prefix_list):
+    by_sequence = {}
+    for entry in prefix_list.get('entries', ()):
+        by_sequence[entry['sequenceNumber']] = Entry(
+            entry['sequenceNumber'], entry['type'], entry['prefix'],
+            entry.get('minimumPrefixLength', 0),
+            entry.get('maximumPrefixLength', 0))
+    return list(by_sequence.values())

@@ -1,0 +1,238 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for FRR, through vtysh.
+
+No entry point takes a command: each runs fixed ones, with checked names and
+addresses in them.  Changes are read by ``vtysh -f`` from standard input,
+which makes one transaction of them; the same as ``-c`` arguments takes 15
+times longer, and one process for each about 100 times.  Each process has a
+time limit, because vtysh waits for a daemon that hangs for ever.
+
+Of the running configuration only static routes of one VRF are given back:
+there are passwords in it.
+"""
+
+import errno
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import command
+
+# 0.3 ms a route on a common machine, 1.4 ms on a very slow one: well within
+# the time limit of 10 s.
+_BATCH = 2500
+# What is left to the inner limit to end first, seconds.
+_GRACE = 2
+_NOT_RUNNING = 'failed to connect to any daemons'
+
+
+@privileged.frr.entrypoint
+def read_static(vrf):
+    """Read the static routes of a VRF.
+
+    :param vrf: name, '' for the default VRF
+    :returns: [configured, active]: list of [prefix, what follows it in the
+        configuration], and list of the static prefixes that zebra has
+        selected and installed
+    :raises OSError: when they cannot be read in full
+    """
+    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
+    result = _show('show daemons', 'show running-config',
+                   f'show ip route {of_vrf}static json')
+    try:
+        running, configuration, routes = output.split(result.stdout)
+        _require(running, 'zebra', 'staticd')
+        return [[list(route) for route in
+                 output.static_routes(configuration, vrf)],
+                sorted(output.active_routes(routes))]
+    except output.Unreadable as error:
+        raise _unreadable(error, result) from error
+
+
+@privileged.frr.entrypoint
+def read_prefix_list(name):
+    """Read a prefix list as each daemon has it.
+
+    :param name: name of the list
+    :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
+        :class:`frr.output.Entry`; bgpd is always there, another daemon only
+        when it has the list
+    :raises OSError: when it cannot be read, or bgpd does not run
+    """
+    _checked(lines.check_name, name)
+    result = _show('show daemons', f'show ip prefix-list {name} json')
+    # A daemon that does not know the list prints nothing for it.
+    brace = result.stdout.find('{')
+    brace = len(result.stdout) if brace < 0 else brace
+    running = output.daemons(result.stdout[:brace].split('\n'))
+    _require(running, 'zebra', 'bgpd')
+    try:
+        found = output.prefix_lists(result.stdout[brace:], name)
+    except output.Unreadable as error:
+        raise _unreadable(error, result) from error
+    return {daemon: [list(entry) for entry in entries] for daemon, entries
+            in {'BGP': [], **found}.items()}
+
+
+@privileged.frr.change
+def change_static(vrf, adds, deletes):
+    """Add static host routes to a VRF, then remove some.
+
+    :param vrf: name, '' for the default VRF
+    :param adds: list of [prefix, next hop]
+    :param deletes: the same
+    :returns: [refused, said]: list of [list name ('adds', 'deletes'),
+        index, reason] of what was not even tried, and all that vtysh said,
+        '' when it was content (it is also content without a staticd)
+    :raises OSError: when vtysh cannot be run, takes too long, or cannot
+        reach FRR; what was done is then unknown
+    """
+    enter = ['vrf ' + _checked(lines.check_device, vrf)] if vrf else []
+    leave = ['exit-vrf'] if vrf else []
+    refused, configuration = _lines(adds, deletes, lines.static_route)
+    said = [_configure([*enter, *configuration[at:at + _BATCH], *leave])
+            for at in range(0, len(configuration), _BATCH)]
+    return [refused, '\n'.join(filter(None, said))]
+
+
+@privileged.frr.change
+def change_prefix_list(name, adds, deletes):
+    """Add entries to a prefix list, then remove some.
+
+    :param name: name of the list
+    :param adds: list of [network, ge, le, sequence]
+    :param deletes: list of [network, ge, le]
+    :returns: as :func:`change_static`
+    :raises OSError: as :func:`change_static`
+    """
+    _checked(lines.check_name, name)
+    refused, configuration = _lines(
+        adds, deletes,
+        lambda *item: lines.prefix_list_entry(name, *item))
+    return [refused, _configure(configuration) if configuration else '']
+
+
+@privileged.frr.change
+def soft_refresh(vrf):
+    """Have bgpd send its routes to all neighbours of the VRF again.
+
+    Never in one process with a change of routes: bgpd has not learned them
+    from zebra by then.
+
+    :param vrf: name, '' for the default VRF
+    :returns: [daemons, said]: list of the names of the daemons that run,
+        and what bgpd has to complain about, '' for nothing
+    :raises OSError: as :func:`change_static`
+    """
+    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
+    result = _show('show daemons', f'clear ip bgp {of_vrf}* soft out')
+    running = output.daemons(result.stdout.split('\n'))
+    # All but what 'show daemons' printed.
+    said = '\n'.join(row for row in result.stdout.split('\n')
+                     if not row.startswith(' '))
+    return [sorted(running), _said(said + '\n' + result.stderr)]
+
+
+@privileged.frr.entrypoint
+def read_daemons():
+    """Names of the daemons that run, a list.
+
+    :raises OSError: as :func:`change_static`
+    """
+    return sorted(output.daemons(_show('show daemons').stdout.split('\n')))
+
+
+def _lines(adds, deletes, line):
+    """Configuration lines, and [list name, index, reason] of bad items."""
+    refused = []
+    configuration = []
+    for name, no, items in (('adds', '', adds), ('deletes', 'no ', deletes)):
+        for index, item in enumerate(items):
+            try:
+                configuration.append(no + line(*item))
+            except (TypeError, ValueError) as error:
+                refused.append([name, index, str(error)])
+    return refused, configuration
+
+
+def _configure(configuration):
+    """Feed lines to vtysh; returns what it said about them."""
+    result = _vtysh(['-f', '/dev/stdin'], '\n'.join(configuration) + '\n')
+    said = _said(result.stdout + '\n' + result.stderr)
+    if result.status != 0 and not said:
+        said = f'vtysh ended with status {result.status}'
+    return said
+
+
+def _said(text):
+    """Messages without what vtysh always says on many nodes.
+
+    It misses vtysh.conf, which it does not need.
+    """
+    rows = [row.strip() for row in text.split('\n')]
+    return '\n'.join(row for row in rows if row and not row.startswith(
+        "% Can't open configuration file"))
+
+
+def _show(*commands):
+    """Run commands; returns the :class:`command.Result`."""
+    arguments = [word for text in commands for word in ('-c', text)]
+    result = _vtysh(arguments)
+    if result.status != 0:
+        raise OSError(errno.EIO, f'vtysh: {result.messages}')
+    return result
+
+
+def _vtysh(arguments, stdin=''):
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    conf = cfg.CONF.frr
+    limit = conf.vtysh_timeout
+    argv = ['vtysh', *arguments]
+    wrapper = conf.vtysh_wrapper.split()
+    if wrapper:
+        # Killing the wrapper may leave vtysh alive in its container.
+        argv = [*wrapper, 'timeout', '-s', 'KILL', str(limit), *argv]
+        limit += _GRACE
+    try:
+        result = command.run(argv, limit, stdin)
+    except TimeoutError as error:
+        raise TimeoutError(
+            errno.ETIMEDOUT, f'vtysh did not end within {limit} s and was '
+            'killed: a daemon of FRR hangs, or somebody else holds its '
+            'configuration lock') from error
+    if _NOT_RUNNING in result.stderr:
+        raise OSError(errno.ECONNREFUSED, 'FRR is not running: vtysh cannot '
+                                          'connect to any daemon')
+    return result
+
+
+def _require(running, *names):
+    missing = [name for name in names if name not in running]
+    if missing:
+        raise OSError(errno.ECONNREFUSED,
+                      f'{" and ".join(missing)} of FRR not running')
+
+
+def _unreadable(error, result):
+    return OSError(errno.EPROTO, f'{error} ({result.messages})')
+
+
+def _checked(check, value):
+    try:
+        return check(value)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error

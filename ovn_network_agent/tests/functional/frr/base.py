@@ -1,0 +1,285 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tests against real zebra, staticd and bgpd.
+
+They run in a network namespace and a directory of their own and are ended
+by their process ids.  A second bgpd is the neighbour that learns what is
+announced.
+"""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent import privileged
+
+DAEMONS = '/usr/lib/frr'
+BRIDGE = 'br-ex'
+LIST = 'ANNOUNCED-NETWORKS'
+# A prefix list that is referenced and does not exist denies everything.
+BGP = f'''
+router bgp 65001
+ bgp router-id 10.0.0.1
+ no bgp ebgp-requires-policy
+ neighbor 10.0.0.2 remote-as 65002
+ neighbor 10.0.0.2 timers connect 1
+ address-family ipv4 unicast
+  redistribute static
+  neighbor 10.0.0.2 prefix-list {LIST} out
+'''
+_NEIGHBOUR = '''
+router bgp 65002
+ bgp router-id 10.0.0.2
+ no bgp ebgp-requires-policy
+ neighbor 10.0.0.1 remote-as 65001
+ neighbor 10.0.0.1 timers connect 1
+'''
+
+
+def wait_until(condition, what, seconds=15):
+    """Wait for something to become true, and return it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f'not within {seconds} s: {what}')
+        time.sleep(0.02)
+
+
+class Daemons:
+    """Daemons of FRR that share a run directory and a network namespace.
+
+    :ivar bindir: directory with a vtysh that talks to them
+    """
+
+    def __init__(self):
+        self.rundir = tempfile.mkdtemp(prefix='frr-')
+        self._processes = {}
+        # It holds the namespace, and must not hold the output of the test.
+        self._holder = subprocess.Popen(
+            ['unshare', '-n', 'sleep', '1000'], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.namespace = f'/proc/{self._holder.pid}/ns/net'
+        self._user = pwd.getpwnam('frr')
+        os.chmod(self.rundir, 0o755)
+        self._own(self.rundir)
+        self.bindir = os.path.join(self.rundir, 'bin')
+        os.mkdir(self.bindir)
+        for name in ('frr.conf', 'vtysh.conf'):
+            self._write(name, '')
+        self._write('bin/vtysh', f'#!/bin/sh\nexec {shutil.which("vtysh")} '
+                    f'--vty_socket {self.rundir} --config_dir {self.rundir} '
+                    '"$@"\n')
+        os.chmod(os.path.join(self.bindir, 'vtysh'),
+                 stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP)
+
+    def start(self, name, *args, config=''):
+        """Start a daemon and wait until it takes commands."""
+        self._write(name + '.conf', config)
+        argv = ['nsenter', '--net=' + self.namespace,
+                os.path.join(DAEMONS, name), '--vty_socket', self.rundir,
+                '-i', os.path.join(self.rundir, name + '.pid'), '-P', '0',
+                '-f', os.path.join(self.rundir, name + '.conf')]
+        if '-Z' not in args:
+            argv += ['-z', os.path.join(self.rundir, 'zserv.api')]
+        with open(os.path.join(self.rundir, name + '.log'), 'ab') as log:
+            self._processes[name] = subprocess.Popen(
+                [*argv, *args], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
+        wait_until(lambda: self._answers(name), f'{name} answers')
+
+    def signal(self, name, number):
+        self._processes[name].send_signal(number)
+
+    def kill(self, name):
+        """Kill a daemon, as a crash would."""
+        process = self._processes.pop(name)
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+        for suffix in ('.vty', '.pid'):
+            path = os.path.join(self.rundir, name + suffix)
+            if os.path.exists(path):
+                os.unlink(path)
+
+    def stop(self):
+        for name in list(self._processes)[::-1]:
+            self.kill(name)
+        self._holder.kill()
+        self._holder.wait()
+        shutil.rmtree(self.rundir)
+
+    def ip(self, *words):
+        """Run ip(8) in the namespace."""
+        subprocess.run(['nsenter', '--net=' + self.namespace, 'ip', *words],
+                       check=True, capture_output=True)
+
+    def unshared(self):
+        """Whether the namespace is a new one by now."""
+        return os.readlink(self.namespace) != os.readlink('/proc/self/ns/net')
+
+    @property
+    def holder(self):
+        """pid of a process in the namespace."""
+        return self._holder.pid
+
+    def vtysh(self, *commands, stdin=None):
+        """Run commands, as the operator would; returns the output."""
+        arguments = [word for text in commands for word in ('-c', text)]
+        return subprocess.run(
+            [os.path.join(self.bindir, 'vtysh'), *arguments],
+            check=True, capture_output=True, text=True, input=stdin).stdout
+
+    def configure(self, *lines):
+        """Change the configuration, as the operator would."""
+        self.vtysh('configure terminal', *lines)
+
+    def running(self):
+        """The running configuration as a list of lines."""
+        return self.vtysh('show running-config').split('\n')
+
+    def _answers(self, name):
+        result = subprocess.run(
+            [os.path.join(self.bindir, 'vtysh'), '-d', name, '-c',
+             'show version'], capture_output=True)
+        return result.returncode == 0
+
+    def _write(self, name, text):
+        path = os.path.join(self.rundir, name)
+        with open(path, 'w') as opened:
+            opened.write(text)
+        self._own(path)
+
+    def _own(self, path):
+        os.chown(path, self._user.pw_uid, self._user.pw_gid)
+
+
+class Frr(Daemons):
+    """zebra, staticd and bgpd, a bridge, and a BGP neighbour."""
+
+    def __init__(self):
+        super().__init__()
+        self.neighbour = Daemons()
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self):
+        for daemons in (self, self.neighbour):
+            wait_until(daemons.unshared, 'a network namespace')
+        for command in (
+                f'link add {BRIDGE} type bridge',
+                f'address add 192.0.2.1/24 dev {BRIDGE}',
+                f'link set {BRIDGE} up',
+                'link add uplink type veth peer name uplink netns '
+                f'{self.neighbour.holder}',
+                'address add 10.0.0.1/24 dev uplink', 'link set uplink up'):
+            self.ip(*command.split())
+        for command in ('address add 10.0.0.2/24 dev uplink',
+                        'link set uplink up'):
+            self.neighbour.ip(*command.split())
+        self.start('zebra')
+        self.start('staticd')
+        self.start('bgpd', config=BGP)
+        self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
+        self._wait_for_session()
+
+    def restart_bgpd(self):
+        """bgpd comes back with its start configuration."""
+        self.kill('bgpd')
+        self.start('bgpd', config=BGP)
+
+    def stop(self):
+        self.neighbour.stop()
+        super().stop()
+
+    def learned(self):
+        """What the neighbour has learned, a set of prefixes."""
+        shown = json.loads(self.neighbour.vtysh('show ip bgp json') or '{}')
+        return set(shown.get('routes', ()))
+
+    def _wait_for_session(self):
+        wait_until(self._established, 'the BGP session', 30)
+        # bgpd of FRR 8.4 loses the withdrawal of a route for good when it
+        # was announced with a soft refresh in the first second of a
+        # session and withdrawn before that second was over.
+        time.sleep(2)
+
+    def _established(self):
+        shown = json.loads(self.vtysh('show bgp summary json') or '{}')
+        return any(peer['state'] == 'Established' for peer in
+                   shown.get('ipv4Unicast', {}).get('peers', {}).values())
+
+
+@unittest.skipUnless(
+    os.geteuid() == 0 and shutil.which('vtysh') and
+    os.path.exists(os.path.join(DAEMONS, 'bgpd')), 'needs root and FRR')
+class FrrTestCase(unittest.TestCase):
+    """With FRR in the default VRF and without any route of ours."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.frr = Frr()
+        cls.addClassCleanup(cls.frr.stop)
+
+    def setUp(self):
+        super().setUp()
+        privileged.frr.set_client_mode(False)
+        self.addCleanup(privileged.frr.set_client_mode, True)
+        # The root side reads the global configuration.
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+        self.conf = cfg.ConfigOpts()
+        self.conf.register_opt(cfg.StrOpt('bridge_dev', default=BRIDGE))
+        self.conf.register_opts(options.OPTS, group=options.GROUP)
+        self.conf.register_opts(veth_leak.OPTS, group=veth_leak.GROUP)
+        self.conf([], default_config_files=[], default_config_dirs=[])
+        self.conf.set_override('vrf_name', '', 'frr')
+        self.path(self.frr.bindir)
+        self.addCleanup(self.clear)
+
+    def path(self, directory):
+        """Have a directory with a vtysh searched first."""
+        before = os.environ['PATH']
+        os.environ['PATH'] = directory + ':' + before
+        self.addCleanup(os.environ.__setitem__, 'PATH', before)
+
+    def root_side(self, **values):
+        """Options that the root side reads."""
+        for name, value in values.items():
+            cfg.CONF.set_override(name, value, 'frr')
+            self.addCleanup(cfg.CONF.clear_override, name, 'frr')
+
+    def clear(self):
+        """Remove all static routes and the prefix list."""
+        lines = ['no ' + line.strip() for line in self.frr.running()
+                 if line.startswith('ip route ')]
+        self.frr.configure(*lines)
+        if any(LIST in line for line in self.frr.running()
+               if line.startswith('ip prefix-list')):
+            self.frr.configure(f'no ip prefix-list {LIST}')

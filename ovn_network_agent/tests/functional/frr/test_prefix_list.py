@@ -1,0 +1,163 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The prefix list that lets our networks out."""
+
+import signal
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.frr import base
+
+FOREIGN = ('seq 7 permit 198.51.100.0/24 ge 25 le 32',
+           'seq 9 deny 198.51.100.0/25 ge 32 le 32',
+           'seq 11 permit 192.0.2.77/32',
+           'seq 13 permit 203.0.113.0/24 le 32',
+           'seq 400 permit any')
+
+
+def entry(network='198.51.100.0/24'):
+    return resources.PrefixListEntry(base.LIST, network)
+
+
+class TestPrefixList(base.FrrTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = frr_prefix_list.PrefixListBackend(self.conf)
+
+    def read(self):
+        return set(self.backend.read(frozenset()))
+
+    def create(self, *entries):
+        return self.backend.apply(backends.Delta(create=entries))
+
+    def delete(self, *entries):
+        return self.backend.apply(backends.Delta(delete=entries))
+
+    def shown(self):
+        """Lines of the list in the running configuration, a list."""
+        head = f'ip prefix-list {base.LIST} '
+        return [line.removeprefix(head) for line in self.frr.running()
+                if line.startswith(head)]
+
+    def foreign(self):
+        self.frr.configure(*(f'ip prefix-list {base.LIST} {text}'
+                             for text in FOREIGN))
+
+    def test_created_and_removed(self):
+        self.assertEqual(set(), self.read())
+        two = {entry(), entry('203.0.113.0/25')}
+        self.assertEqual({}, self.create(*sorted(two, key=str)))
+        self.assertEqual(two, self.read())
+        self.assertEqual(
+            ['seq 5 permit 198.51.100.0/24 ge 32 le 32',
+             'seq 10 permit 203.0.113.0/25 ge 32 le 32'], self.shown())
+        self.assertEqual({}, self.delete(*two))
+        self.assertEqual(set(), self.read())
+        self.assertEqual([], self.shown())
+
+    def test_twice_is_once(self):
+        for _attempt in range(2):
+            self.assertEqual({}, self.create(entry()))
+            self.assertEqual(1, len(self.shown()))
+        for _attempt in range(2):
+            self.assertEqual({}, self.delete(entry()))
+            self.assertEqual([], self.shown())
+
+    def test_the_operators_entries_survive(self):
+        self.foreign()
+        before = self.shown()
+        self.assertEqual(set(), self.read())
+        self.assertEqual({}, self.create(entry()))
+        self.assertEqual(
+            [*before, 'seq 405 permit 198.51.100.0/24 ge 32 le 32'],
+            self.shown())
+        self.assertEqual({}, self.delete(entry()))
+        self.assertEqual(before, self.shown())
+
+    def test_own_shape_with_any_number_is_ours(self):
+        self.frr.configure(f'ip prefix-list {base.LIST} seq 10 permit '
+                           '198.51.100.0/24 ge 32 le 32')
+        self.assertEqual({entry()}, self.read())
+
+    def test_add_before_remove(self):
+        self.create(entry())
+        other = entry('203.0.113.0/24')
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=(other,), delete=(entry(),))))
+        self.assertEqual(['seq 10 permit 203.0.113.0/24 ge 32 le 32'],
+                         self.shown())
+
+    def test_bgpd_has_lost_it(self):
+        self.foreign()
+        self.create(entry())
+        before = self.shown()
+        self.frr.restart_bgpd()
+        found, = self.read()
+        self.assertEqual((entry().ref, ('BGP',)),
+                         (found.ref, found.missing_in))
+        self.assertNotEqual(entry(), found)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, entry()),))))
+        self.assertEqual({entry()}, self.read())
+        # With the number it had.
+        self.assertEqual(before, self.shown())
+
+    def test_left_in_one_daemon_only(self):
+        self.create(entry())
+        self.frr.restart_bgpd()
+        self.assertEqual({}, self.delete(*self.read()))
+        self.assertEqual([], self.shown())
+
+    def test_bad_items_cost_only_themselves(self):
+        bad = [resources.PrefixListEntry('OTHER', '198.51.100.0/24'),
+               resources.PrefixListEntry(base.LIST, '198.51.100.0/24', 24),
+               entry('198.51.100.1/24'), entry('any'),
+               entry('0.0.0.0/0 le 32\nip prefix-list X permit any')]
+        failed = self.create(*bad, entry())
+        self.assertEqual({e.ref for e in bad}, set(failed))
+        self.assertEqual({entry()}, self.read())
+
+    def test_no_number_left(self):
+        self.frr.configure(f'ip prefix-list {base.LIST} seq 4294967293 '
+                           'permit 192.0.2.0/24')
+        failed = self.create(entry())
+        self.assertIn('out of range', failed[entry().ref])
+
+    def test_not_managed(self):
+        self.conf.set_override('frr_prefix_list', '', 'frr')
+        self.create(entry())
+        self.assertEqual(set(), self.read())
+
+    def test_bgpd_is_gone(self):
+        self.frr.kill('bgpd')
+        try:
+            for operation in (self.read, lambda: self.create(entry())):
+                with self.assertRaisesRegex(backends.BackendError,
+                                            'bgpd of FRR not running'):
+                    operation()
+        finally:
+            self.frr.start('bgpd', config=base.BGP)
+        self.assertEqual([], self.shown())
+
+    def test_hanging_bgpd(self):
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('bgpd', signal.SIGSTOP)
+        try:
+            with self.assertRaisesRegex(backends.BackendError,
+                                        'did not end within 1 s'):
+                self.read()
+        finally:
+            self.frr.signal('bgpd', signal.SIGCONT)
+        self.assertEqual({}, self.create(entry()))

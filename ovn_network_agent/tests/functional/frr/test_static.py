@@ -1,0 +1,280 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Static routes that are announced."""
+
+import json
+import os
+import signal
+import time
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.frr import base
+
+# The operator's: other next hops, other lengths, other properties.
+FOREIGN = (
+    'ip route 203.0.113.0/24 br-ex',
+    'ip route 203.0.113.1/32 192.0.2.9',
+    'ip route 203.0.113.2/32 br-ex tag 5',
+    'ip route 203.0.113.3/32 br-ex 20',
+    'ip route 203.0.113.4/32 192.0.2.9 br-ex',
+    'ip route 203.0.113.5/32 blackhole',
+    'ip route 203.0.113.6/32 br-ex0')
+
+
+def route(last, network='198.51.100'):
+    return resources.Announcement('', f'{network}.{last}/32', base.BRIDGE)
+
+
+class StaticTestCase(base.FrrTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = frr_static.StaticBackend(self.conf)
+        self.frr.configure(
+            f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
+
+    def read(self):
+        return set(self.backend.read(frozenset()))
+
+    def create(self, *routes):
+        return self.backend.apply(backends.Delta(create=routes))
+
+    def delete(self, *routes):
+        return self.backend.apply(backends.Delta(delete=routes))
+
+
+class TestStatic(StaticTestCase):
+
+    def test_announced_and_withdrawn(self):
+        for attempt in range(20):
+            wanted = {route(attempt * 2), route(attempt * 2 + 1)}
+            prefixes = {r.prefix for r in wanted}
+            self.assertEqual({}, self.create(*wanted))
+            base.wait_until(lambda: self.frr.learned() == prefixes,
+                            'announced', 2)
+            self.assertEqual(wanted, self.read())
+            self.assertEqual({}, self.delete(*wanted))
+            base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 2)
+
+    def test_twice_is_once(self):
+        with self.assertNoLogs(frr_static.__name__, 'WARNING'):
+            for _attempt in range(2):
+                self.assertEqual({}, self.create(route(1), route(2)))
+                self.assertEqual({route(1), route(2)}, self.read())
+            for _attempt in range(2):
+                self.assertEqual({}, self.delete(route(1), route(3)))
+                self.assertEqual({route(2)}, self.read())
+
+    def test_the_operators_routes_survive(self):
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.assertEqual(set(), self.read())
+        # Beside one of the operator's for the same address.
+        ours = [route(1)] + [route(n, '203.0.113') for n in (1, 4, 6)]
+        self.assertEqual({}, self.create(*ours))
+        self.assertEqual(set(ours), self.read())
+        self.assertEqual({}, self.delete(*ours))
+        self.assertEqual(before, self.frr.running())
+
+    def test_the_operators_tag_and_distance_are_kept(self):
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.read()
+        taken = [route(n, '203.0.113') for n in (2, 3)]
+        failed = self.create(route(1), *taken)
+        self.assertIn('tag 5', failed.pop(taken[0].ref))
+        self.assertIn('br-ex 20', failed.pop(taken[1].ref))
+        self.assertEqual({}, failed)
+        self.delete(route(1), *taken)
+        self.assertEqual(before, self.frr.running())
+
+    def test_rejected_by_frr_costs_only_itself(self):
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        # Not read yet, so nothing is known of the operator's blackhole.
+        bad = route(5, '203.0.113')
+        routes = [route(n) for n in range(100)] + [bad] + [
+            route(n) for n in range(100, 150)]
+        failed = self.create(*routes)
+        self.assertIn('blackhole', failed.pop(bad.ref))
+        self.assertEqual({}, failed)
+        routes.remove(bad)
+        self.assertEqual(set(routes), self.read())
+        # Now it is known, and not tried.
+        self.assertIn('the operator has', self.create(bad)[bad.ref])
+        self.assertEqual({}, self.delete(*routes))
+        self.assertEqual(before, self.frr.running())
+
+    def test_bad_items_cost_only_themselves(self):
+        bad = [resources.Announcement('', '198.51.100.0/24', base.BRIDGE),
+               resources.Announcement('', '198.51.100.9/33', base.BRIDGE),
+               resources.Announcement('', '1.2.3.4/32 blackhole\nip',
+                                      base.BRIDGE),
+               resources.Announcement('', '198.51.100.8/32', 'blackhole'),
+               resources.Announcement('vrf-x', '198.51.100.7/32',
+                                      base.BRIDGE)]
+        before = self.frr.running()
+        self.assertEqual({r.ref for r in bad},
+                         set(self.create(*bad, route(1))))
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual({r.ref for r in bad},
+                         set(self.delete(*bad, route(1))))
+        self.assertEqual(before, self.frr.running())
+
+    def test_many(self):
+        routes = [route(n % 250, f'10.0.{n // 250}') for n in range(5000)]
+        self.assertEqual({}, self.create(*routes))
+        self.assertEqual(set(routes), self.read())
+        self.assertEqual({}, self.delete(*routes))
+        self.assertEqual(set(), self.read())
+
+    def test_inactive_is_present_and_named_once(self):
+        self.create(route(1), route(2))
+        self.frr.ip('link', 'set', base.BRIDGE, 'down')
+        self.addCleanup(self.frr.ip, 'link', 'set', base.BRIDGE, 'up')
+        base.wait_until(
+            lambda: not json.loads(
+                self.frr.vtysh('show ip route static json')), 'inactive')
+        with self.assertLogs(frr_static.__name__, 'WARNING') as logs:
+            for _attempt in range(3):
+                self.assertEqual({route(1), route(2)}, self.read())
+        self.assertEqual(1, len(logs.output))
+        self.assertIn('198.51.100.1/32, 198.51.100.2/32', logs.output[0])
+        # It can be withdrawn although zebra does not know it.
+        self.assertEqual({}, self.delete(route(1)))
+        self.assertEqual({route(2)}, self.read())
+
+    def test_refresh_only_as_configured(self):
+        for when, expected in (('always', 2), ('on-removal', 1),
+                               ('never', 0)):
+            with self.subTest(when):
+                self.conf.set_override('bgp_soft_refresh', when, 'frr')
+                before = self._refreshed()
+                self.create(route(1))
+                self.delete(route(1))
+                self.assertEqual(expected, self._refreshed() - before)
+
+    def _refreshed(self):
+        """How often a wrapped vtysh was asked to refresh."""
+        self._count_path = self.frr.rundir + '/refreshed'
+        shim = self.frr.bindir + '/vtysh'
+        with open(shim) as opened:
+            text = opened.read()
+        if 'refreshed' not in text:
+            with open(shim, 'w') as opened:
+                opened.write(text.replace(
+                    'exec', 'case "$*" in *soft*) echo >> '
+                    f'{self._count_path};; esac\nexec'))
+        try:
+            with open(self._count_path) as opened:
+                return len(opened.readlines())
+        except FileNotFoundError:
+            return 0
+
+
+class TestTrouble(StaticTestCase):
+    """FRR, or parts of it, does not run."""
+
+    def test_staticd_is_gone(self):
+        self.frr.kill('staticd')
+        try:
+            for operation in (self.read, lambda: self.create(route(1)),
+                              lambda: self.delete(route(1))):
+                with self.assertRaisesRegex(backends.BackendError,
+                                            'staticd of FRR not running'):
+                    operation()
+        finally:
+            self.frr.start('staticd')
+        self.assertEqual(set(), self.read())
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+
+    def test_refresh_without_bgpd_is_repeated_later(self):
+        self.conf.set_override('bgp_soft_refresh', 'on-removal', 'frr')
+        self.create(route(1))
+        self.frr.kill('bgpd')
+        try:
+            with self.assertLogs(frr_static.__name__, 'WARNING') as logs:
+                self.assertEqual({}, self.delete(route(1)))
+            self.assertIn('soft refresh', logs.output[0])
+        finally:
+            self.frr.start('bgpd', config=base.BGP)
+        with self.assertNoLogs(frr_static.__name__, 'WARNING'):
+            self.create(route(1))
+        self.assertFalse(self.backend._refresh_due)
+
+    def test_hanging_zebra(self):
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('zebra', signal.SIGSTOP)
+        try:
+            for operation in (self.read, lambda: self.create(route(1))):
+                started = time.monotonic()
+                with self.assertRaisesRegex(backends.BackendError,
+                                            'did not end within 1 s'):
+                    operation()
+                self.assertLess(time.monotonic() - started, 4)
+        finally:
+            self.frr.signal('zebra', signal.SIGCONT)
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+
+    def test_hanging_wrapper_leaves_no_process(self):
+        self.root_side(
+            vtysh_timeout=1,
+            vtysh_wrapper=f'env WRAPPED=1 PATH={self.frr.bindir}:/usr/bin'
+                          ':/bin')
+        self.frr.signal('staticd', signal.SIGSTOP)
+        try:
+            with self.assertRaisesRegex(backends.BackendError,
+                                        'did not end|vtysh'):
+                self.read()
+        finally:
+            self.frr.signal('staticd', signal.SIGCONT)
+        self.assertEqual([], _processes('WRAPPED=1'))
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+
+
+class TestNothingRuns(base.FrrTestCase):
+
+    def test_message(self):
+        empty = base.Daemons()
+        self.addCleanup(empty.stop)
+        self.path(empty.bindir)
+        backend = frr_static.StaticBackend(self.conf)
+        with self.assertRaisesRegex(backends.BackendError,
+                                    'FRR is not running'):
+            backend.read(frozenset())
+        with self.assertRaisesRegex(backends.BackendError,
+                                    'FRR is not running'):
+            backend.apply(backends.Delta(create=(route(1),)))
+
+    def test_no_vtysh(self):
+        self.root_side(vtysh_wrapper='/nonexistent/wrapper')
+        with self.assertRaisesRegex(backends.BackendError, '/nonexistent'):
+            frr_static.StaticBackend(self.conf).read(frozenset())
+
+
+def _processes(mark):
+    """Process ids whose environment has a mark, zombies excluded."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/environ', 'rb') as opened:
+                if mark.encode() in opened.read().split(b'\0'):
+                    found.append(int(pid))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found

@@ -15,3 +15,8 @@
 :mod:`lab.cloud` builds the cloud that tests, benchmarks and the quickstart
 use.
 """
+
+import warnings
+
+# python-ovs imports it when it is installed.
+warnings.filterwarnings('ignore', message=r'\s*Eventlet is deprecated')

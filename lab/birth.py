@@ -24,6 +24,7 @@ from lab import syscalls
 from lab import waiting
 
 # Gone with the power, as on a real host.
+KEPT = '/mnt/visible'
 VOLATILE = ('/run', '/tmp')
 # The node's disk: it survives a power failure.
 DISK = ('/var/log', '/var/lib/openvswitch', '/var/lib/ovn', '/var/lib/frr',
@@ -89,8 +90,14 @@ def _mounts(disk):
     syscalls.make_private()
     syscalls.mount('proc', '/proc', 'proc')
     syscalls.mount('sysfs', '/sys', 'sysfs')
+    # A checkout or an interpreter below /tmp has to stay visible.
+    visible = [p for p in os.environ.get('LAB_VISIBLE', '').split(':') if p]
+    for path in visible:
+        syscalls.mount(path, KEPT + path, flags=syscalls.MS_BIND)
     for path in VOLATILE:
         syscalls.mount('node', path, 'tmpfs', options='mode=0755')
+    for path in visible:
+        syscalls.mount(KEPT + path, path, flags=syscalls.MS_BIND)
     os.chmod('/tmp', 0o1777)
     for path in DISK:
         os.makedirs(disk + path, exist_ok=True)

@@ -86,6 +86,7 @@ def _write_job(directory, argv, writable, interactive, environ):
     environ['PYTHONPATH'] = ':'.join(
         p for p in (TOP, environ.get('PYTHONPATH')) if p)
     environ['LAB_MACHINE'] = '1'
+    environ['LAB_VISIBLE'] = ':'.join(_visible())
     job = {'argv': list(argv), 'cwd': os.getcwd(), 'environ': environ,
            'writable': [os.path.abspath(p) for p in writable],
            'visible': _visible(),

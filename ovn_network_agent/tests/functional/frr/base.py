@@ -178,7 +178,12 @@ class Daemons:
 
 
 class Frr(Daemons):
-    """zebra, staticd and bgpd, a bridge, and a BGP neighbour."""
+    """zebra, staticd and bgpd, a bridge, and a BGP neighbour.
+
+    :cvar bgp: configuration of bgpd
+    """
+
+    bgp = BGP
 
     def __init__(self):
         super().__init__()
@@ -189,9 +194,8 @@ class Frr(Daemons):
             self.stop()
             raise
 
-    def _start(self):
-        for daemons in (self, self.neighbour):
-            wait_until(daemons.unshared, 'a network namespace')
+    def make_links(self):
+        """The bridge, and the uplink to the neighbour."""
         for command in (
                 f'link add {BRIDGE} type bridge',
                 f'address add 192.0.2.1/24 dev {BRIDGE}',
@@ -203,16 +207,21 @@ class Frr(Daemons):
         for command in ('address add 10.0.0.2/24 dev uplink',
                         'link set uplink up'):
             self.neighbour.ip(*command.split())
+
+    def _start(self):
+        for daemons in (self, self.neighbour):
+            wait_until(daemons.unshared, 'a network namespace')
+        self.make_links()
         self.start('zebra')
         self.start('staticd')
-        self.start('bgpd', config=BGP)
+        self.start('bgpd', config=self.bgp)
         self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
         self._wait_for_session()
 
     def restart_bgpd(self):
         """bgpd comes back with its start configuration."""
         self.kill('bgpd')
-        self.start('bgpd', config=BGP)
+        self.start('bgpd', config=self.bgp)
 
     def stop(self):
         self.neighbour.stop()
@@ -231,21 +240,29 @@ class Frr(Daemons):
         time.sleep(2)
 
     def _established(self):
-        shown = json.loads(self.vtysh('show bgp summary json') or '{}')
-        return any(peer['state'] == 'Established' for peer in
-                   shown.get('ipv4Unicast', {}).get('peers', {}).values())
+        shown = json.loads(self.vtysh('show bgp vrf all summary json') or '{}')
+        return any(
+            peer['state'] == 'Established' for vrf in shown.values()
+            for peer in vrf.get('ipv4Unicast', {}).get('peers', {}).values())
 
 
 @unittest.skipUnless(
     os.geteuid() == 0 and shutil.which('vtysh') and
     os.path.exists(os.path.join(DAEMONS, 'bgpd')), 'needs root and FRR')
 class FrrTestCase(unittest.TestCase):
-    """With FRR in the default VRF and without any route of ours."""
+    """With FRR in the default VRF and without any route of ours.
+
+    :cvar make: what makes the FRR of the class
+    :cvar vrf: name of the VRF, '' for the default
+    """
+
+    make = Frr
+    vrf = ''
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.frr = Frr()
+        cls.frr = cls.make()
         cls.addClassCleanup(cls.frr.stop)
 
     def setUp(self):
@@ -259,7 +276,7 @@ class FrrTestCase(unittest.TestCase):
         self.conf.register_opts(options.OPTS, group=options.GROUP)
         self.conf.register_opts(veth_leak.OPTS, group=veth_leak.GROUP)
         self.conf([], default_config_files=[], default_config_dirs=[])
-        self.conf.set_override('vrf_name', '', 'frr')
+        self.conf.set_override('vrf_name', self.vrf, 'frr')
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
 

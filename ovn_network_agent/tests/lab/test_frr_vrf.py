@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The FRR backends where BGP runs in a VRF.
+
+Needs nothing of the lab but its kernel: network namespaces and a run
+directory of its own.  Skipped on a kernel without VRF devices.
+"""
+
+import subprocess
+import unittest
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.frr import base
+
+VRF = 'vrf-provider'
+NEXTHOP = '169.254.0.1'
+BGP = base.BGP.replace('router bgp 65001', f'router bgp 65001 vrf {VRF}')
+FOREIGN = ('ip route 198.51.100.0/24 169.254.0.1',
+           'ip route 203.0.113.1/32 10.0.0.2',
+           'ip route 203.0.113.2/32 169.254.0.1 tag 5',
+           'ip route 203.0.113.4/32 blackhole')
+
+
+class VrfFrr(base.Frr):
+    """BGP in a VRF that a veth pair connects with the default VRF."""
+
+    bgp = BGP
+
+    def make_links(self):
+        super().make_links()
+        for command in (
+                f'link add {VRF} type vrf table 1001', f'link set {VRF} up',
+                f'link set uplink master {VRF}',
+                'link add veth-default type veth peer name veth-provider',
+                f'link set veth-provider master {VRF}',
+                'address add 169.254.0.1/30 dev veth-default',
+                'address add 169.254.0.2/30 dev veth-provider',
+                'link set veth-default up', 'link set veth-provider up'):
+            self.ip(*command.split())
+
+
+def route(last, network='198.51.100'):
+    return resources.Announcement(VRF, f'{network}.{last}/32', NEXTHOP)
+
+
+class VrfTest(base.FrrTestCase):
+
+    make = VrfFrr
+    vrf = VRF
+
+    @classmethod
+    def setUpClass(cls):
+        probe = subprocess.run(
+            ['unshare', '-n', 'ip', 'link', 'add', 'v', 'type', 'vrf',
+             'table', '5'], capture_output=True)
+        if probe.returncode != 0:
+            raise unittest.SkipTest('no VRF devices here')
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.static = frr_static.StaticBackend(self.conf)
+        self.prefixes = frr_prefix_list.PrefixListBackend(self.conf)
+        self.entry = resources.PrefixListEntry(base.LIST, '198.51.100.0/24')
+        self.apply(self.prefixes, create=(self.entry,))
+
+    def clear(self):
+        self.frr.configure(f'vrf {VRF}', *(
+            'no' + line for line in self.in_vrf()))
+        super().clear()
+
+    def in_vrf(self):
+        """Static routes in the VRF, lines of the running configuration."""
+        return [line for line in self.frr.running()
+                if line.startswith(' ip route ')]
+
+    def apply(self, backend, **delta):
+        self.assertEqual({}, backend.apply(backends.Delta(**delta)))
+
+    def read(self):
+        return set(self.static.read(frozenset()))
+
+    def test_announced_and_withdrawn(self):
+        for last in range(10):
+            self.apply(self.static, create=(route(last),))
+            self.assertEqual({route(last)}, self.read())
+            base.wait_until(
+                lambda: self.frr.learned() == {route(last).prefix},
+                'announced', 5)
+            self.apply(self.static, delete=(route(last),))
+            self.assertEqual(set(), self.read())
+            base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 5)
+
+    def test_prefix_list_decides(self):
+        self.apply(self.static, create=(route(1),))
+        base.wait_until(self.frr.learned, 'announced')
+        self.apply(self.prefixes, delete=(self.entry,))
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn')
+
+    def test_the_operators_routes_survive(self):
+        self.frr.configure(f'vrf {VRF}', *FOREIGN, 'exit-vrf',
+                           'ip route 198.51.100.1/32 169.254.0.2')
+        before = self.frr.running()
+        self.assertEqual(set(), self.read())
+        self.apply(self.static, create=(route(1), route(2)))
+        for taken in (2, 4):
+            taken = route(taken, '203.0.113')
+            self.assertEqual({taken.ref}, set(self.static.apply(
+                backends.Delta(create=(taken,)))))
+        self.assertEqual({route(1), route(2)}, self.read())
+        self.apply(self.static, delete=(route(1), route(2)))
+        self.assertEqual(before, self.frr.running())
+
+    def test_inactive_is_present(self):
+        self.apply(self.static, create=(route(1),))
+        self.frr.ip('link', 'set', 'veth-provider', 'down')
+        self.addCleanup(self.frr.ip, 'link', 'set', 'veth-provider', 'up')
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn')
+        with self.assertLogs(frr_static.__name__, 'WARNING') as logs:
+            for _attempt in range(3):
+                self.assertEqual({route(1)}, self.read())
+        self.assertEqual(1, len(logs.output))
+
+    def test_many(self):
+        routes = {route(n % 250, f'10.0.{n // 250}') for n in range(500)}
+        self.apply(self.static, create=tuple(routes))
+        self.assertEqual(routes, self.read())
+        self.apply(self.static, delete=tuple(routes))
+        self.assertEqual(set(), self.read())
+
+    def test_vrf_that_does_not_exist(self):
+        before = self.frr.running()
+        self.conf.set_override('vrf_name', 'vrf-none', 'frr')
+        self.assertEqual(set(), self.read())
+        missing = resources.Announcement('vrf-none', '198.51.100.1/32',
+                                         NEXTHOP)
+        # FRR keeps it until the VRF appears, and it can be withdrawn.
+        self.apply(self.static, create=(missing,))
+        self.assertEqual({missing}, self.read())
+        self.apply(self.static, delete=(missing,))
+        self.assertEqual(set(), self.read())
+        self.frr.configure('no vrf vrf-none')
+        self.assertEqual(before, self.frr.running())

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What may become a line of configuration."""
+
+import re
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ovn_network_agent.frr import lines
+
+anything = st.one_of(st.none(), st.booleans(), st.integers(), st.text(),
+                     st.binary(), st.ip_addresses().map(str),
+                     st.from_regex(r'[A-Za-z0-9_.-]{1,20}'))
+_STATIC = re.compile(r'ip route [0-9.]+/32 [A-Za-z0-9_.-]+')
+_ENTRY = re.compile(
+    r'ip prefix-list [A-Za-z0-9_.-]+ (seq [0-9]+ )?permit [0-9.]+/[0-9]+ '
+    r'ge [0-9]+ le [0-9]+')
+
+
+class TestLines(unittest.TestCase):
+
+    @given(st.one_of(anything, st.just('198.51.100.1/32')), anything)
+    def test_static_route_is_one_clean_line(self, prefix, nexthop):
+        try:
+            line = lines.static_route(prefix, nexthop)
+        except ValueError:
+            return
+        self.assertTrue(_STATIC.fullmatch(line), line)
+
+    @given(st.one_of(anything, st.just('L')),
+           st.one_of(anything, st.just('198.51.100.0/24')),
+           st.one_of(anything, st.just(32)), st.one_of(anything, st.just(32)),
+           anything)
+    def test_entry_is_one_clean_line(self, name, network, ge, le, sequence):
+        try:
+            line = lines.prefix_list_entry(name, network, ge, le, sequence)
+        except ValueError:
+            return
+        self.assertTrue(_ENTRY.fullmatch(line), line)
+
+    def test_good(self):
+        self.assertEqual('ip route 198.51.100.1/32 169.254.0.1',
+                         lines.static_route('198.51.100.1/32', '169.254.0.1'))
+        self.assertEqual('ip route 198.51.100.1/32 br-ex.100',
+                         lines.static_route('198.51.100.1/32', 'br-ex.100'))
+        self.assertEqual(
+            'ip prefix-list A.B_c-1 seq 5 permit 198.51.100.0/24 ge 32 le 32',
+            lines.prefix_list_entry('A.B_c-1', '198.51.100.0/24', 32, 32, 5))
+
+    def test_bad(self):
+        for prefix, nexthop in (
+                ('198.51.100.0/24', 'br-ex'), ('198.51.100.1', 'br-ex'),
+                ('2001:db8::1/128', 'br-ex'), ('198.51.100.1/32', ''),
+                ('198.51.100.1/32', 'blackhole'), ('198.51.100.1/32', '7'),
+                ('198.51.100.1/32', 'br-ex\n'), ('198.51.100.1/32', 'a b'),
+                ('198.51.100.1/32', '1.2.3.256'),
+                ('198.51.100.1/32', 'x' * 16), ('198.51.100.1/32', None)):
+            with self.subTest((prefix, nexthop)), self.assertRaises(
+                    ValueError):
+                lines.static_route(prefix, nexthop)
+        for values in (('L', '198.51.100.0/24', 20, 32),
+                       ('L', '198.51.100.0/24', 32, 33),
+                       ('L', '198.51.100.0/24', True, 32),
+                       ('L', '198.51.100.0/24', 32, 32, 0),
+                       ('L', '198.51.100.0/24', 32, 32, 1 << 32),
+                       ('L L', '198.51.100.0/24', 32, 32),
+                       ('', '198.51.100.0/24', 32, 32)):
+            with self.subTest(values), self.assertRaises(ValueError):
+                lines.prefix_list_entry(*values)

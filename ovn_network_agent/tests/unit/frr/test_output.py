@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What vtysh prints."""
+
+import json
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ovn_network_agent.frr import output
+
+CONFIGURATION = '''\
+!
+frr version 8.4.4
+!
+ip route 203.0.113.0/24 br-ex
+ip route 198.51.100.1/32 br-ex
+!
+vrf vrf-provider
+ ip route 198.51.100.2/32 169.254.0.1
+ ip route 198.51.100.3/32 169.254.0.1 tag 5
+ ip route 198.51.100.4/32 169.254.0.1 veth-provider
+exit-vrf
+!
+vrf vrf-provider2
+ ip route 198.51.100.5/32 169.254.0.1
+exit-vrf
+!
+router bgp 65001 vrf vrf-provider
+ password ip route 1.2.3.4/32 169.254.0.1
+exit
+!
+'''
+WHOLE = ('% Can\'t open configuration file /etc/frr/vtysh.conf\n'
+         ' zebra bgpd watchfrr staticd\n'
+         'Building configuration...\n\nCurrent configuration:\n'
+         + CONFIGURATION + 'end\n{\n}\n')
+# FRR 8.4: one document for each daemon, one after the other.
+LISTS = '''{
+  "ZEBRA":{
+    "AN":{"addressFamily":"IPv4","entries":[
+      {"sequenceNumber":5,"type":"permit","prefix":"198.51.100.0/24",
+       "minimumPrefixLength":32,"maximumPrefixLength":32},
+      {"sequenceNumber":5,"type":"permit","prefix":"198.51.100.0/24",
+       "minimumPrefixLength":32,"maximumPrefixLength":32},
+      {"sequenceNumber":10,"type":"deny","prefix":"10.0.0.0/8"}]}}
+}
+{
+  "BGP":{
+  }
+}
+'''
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(('BGP', 'AN', 'entries', 'type', 'prefix', 'x')),
+        inner, max_size=3), max_leaves=12)
+
+
+class TestRunningConfiguration(unittest.TestCase):
+
+    def test_split(self):
+        daemons, lines, rest = output.split(WHOLE)
+        self.assertEqual({'zebra', 'bgpd', 'watchfrr', 'staticd'}, daemons)
+        self.assertEqual('{\n}\n', rest)
+        self.assertEqual([('203.0.113.0/24', 'br-ex'),
+                          ('198.51.100.1/32', 'br-ex')],
+                         output.static_routes(lines, ''))
+        self.assertEqual([('198.51.100.2/32', '169.254.0.1'),
+                          ('198.51.100.3/32', '169.254.0.1 tag 5'),
+                          ('198.51.100.4/32', '169.254.0.1 veth-provider')],
+                         output.static_routes(lines, 'vrf-provider'))
+        self.assertEqual([], output.static_routes(lines, 'vrf'))
+
+    @given(st.integers(0, len(WHOLE) - len('\nend\n{\n}\n')))
+    def test_cut_short_is_unreadable(self, length):
+        with self.assertRaises(output.Unreadable):
+            output.split(WHOLE[:length])
+
+    @given(st.text())
+    def test_anything_else_is_unreadable(self, text):
+        with self.assertRaises(output.Unreadable):
+            output.split(text)
+
+
+class TestJson(unittest.TestCase):
+
+    def test_stream_of_documents(self):
+        self.assertEqual(
+            {'ZEBRA': [(5, 'permit', '198.51.100.0/24', 32, 32),
+                       (10, 'deny', '10.0.0.0/8', 0, 0)]},
+            output.prefix_lists(LISTS, 'AN'))
+        self.assertEqual({}, output.prefix_lists('\n\n', 'AN'))
+        self.assertEqual({}, output.prefix_lists(LISTS, 'OTHER'))
+
+    @given(st.lists(json_values, max_size=3))
+    def test_documents_there_and_back(self, documents):
+        text = '\n'.join(json.dumps(document) for document in documents)
+        self.assertEqual(documents, output.json_documents(text))
+
+    @given(st.lists(json_values, max_size=3), st.text())
+    def test_other_shapes_are_unreadable(self, documents, junk):
+        text = '\n'.join(map(json.dumps, documents)) + junk
+        for parse in (lambda t: output.prefix_lists(t, 'AN'),
+                      output.active_routes):
+            try:
+                parse(text)
+            except output.Unreadable:
+                pass
+
+    def test_active(self):
+        text = json.dumps({
+            '198.51.100.1/32': [{'selected': True, 'installed': True}],
+            '198.51.100.2/32': [{'selected': True}],
+            '198.51.100.3/32': [{'installed': True}, {'selected': True}]})
+        self.assertEqual({'198.51.100.1/32'}, output.active_routes(text))
+        self.assertEqual(set(), output.active_routes(''))
+        with self.assertRaises(output.Unreadable):
+            output.active_routes('% Unknown command')

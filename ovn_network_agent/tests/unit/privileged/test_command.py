@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Programs that the root side runs, and their limits."""
+
+import os
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+from ovn_network_agent.privileged import command
+
+
+def running(pid):
+    """Whether a process is more than a zombie."""
+    try:
+        with open(f'/proc/{pid}/stat') as opened:
+            return opened.read().rpartition(') ')[2][0] != 'Z'
+    except FileNotFoundError:
+        return False
+
+
+class TestCommand(unittest.TestCase):
+
+    def test_streams_are_apart(self):
+        result = command.run(['sh', '-c', 'cat; echo bad >&2; exit 3'], 5,
+                             'text')
+        self.assertEqual((3, 'text', 'bad\n'),
+                         (result.status, result.stdout, result.stderr))
+        self.assertEqual('bad; text', result.messages)
+
+    def test_input_that_nobody_reads(self):
+        result = command.run(['true'], 5, 'x' * 1000000)
+        self.assertEqual(0, result.status)
+
+    def test_missing_program(self):
+        with self.assertRaises(FileNotFoundError):
+            command.run(['/nonexistent/program'], 5)
+
+    def test_output_that_is_not_text(self):
+        result = command.run(['printf', r'\377'], 5)
+        self.assertEqual('\ufffd', result.stdout)
+
+    def test_time_limit_ends_the_whole_group(self):
+        with tempfile.NamedTemporaryFile('r') as pids:
+            started = time.monotonic()
+            with self.assertRaisesRegex(TimeoutError, 'within 0.3 s'):
+                command.run(
+                    ['sh', '-c', 'trap "" TERM INT; sh -c \'trap "" TERM; '
+                     'echo $$; sleep 60\' >"$0" & sleep 60', pids.name], 0.3)
+            self.assertLess(time.monotonic() - started, 3)
+            pid = int(pids.read())
+        deadline = time.monotonic() + 3
+        while running(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(running(pid))
+
+    def test_child_that_left_the_group_is_not_waited_for(self):
+        with tempfile.NamedTemporaryFile('r') as pids:
+            with mock.patch.object(command, '_AFTERMATH', 0.3):
+                started = time.monotonic()
+                with self.assertRaises(TimeoutError):
+                    command.run(['sh', '-c', 'setsid sh -c \'echo $$ >"$0"; '
+                                 'exec sleep 20\' "$0" & sleep 60',
+                                 pids.name], 0.3)
+                self.assertLess(time.monotonic() - started, 3)
+            os.kill(int(pids.read()), 9)

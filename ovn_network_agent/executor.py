@@ -10,25 +10,27 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Work beside the loop: one thread for backends of remote systems.
+"""Work beside the loop: a thread for each backend of a remote system.
 
 A database that answers slowly must not delay what the node does for
 itself; the result is collected by the next pass, which is woken for it.
 """
 
 import concurrent.futures
+import threading
 
 
 class Beside:
-    """Runs :meth:`Backend.apply` on one thread of its own.
+    """Runs :meth:`Backend.apply` on a thread of its own.
+
+    The threads are daemons, unlike those of the library's executors: the
+    end of the agent must not wait for a database that does not answer.
 
     :param wake: function(reason), called when something has ended
     """
 
     def __init__(self, wake):
         self._wake = wake
-        self._pool = concurrent.futures.ThreadPoolExecutor(
-            max_workers=1, thread_name_prefix='beside')
         self._running = {}
 
     def running(self):
@@ -39,10 +41,18 @@ class Beside:
         """Start ``backend.apply(delta)``, unless it still works."""
         if backend.name in self._running:
             return
-        future = self._pool.submit(backend.apply, delta)
+        future = concurrent.futures.Future()
         self._running[backend.name] = (backend, delta, future)
-        future.add_done_callback(
-            lambda _future: self._wake('%s done' % backend.name))
+        threading.Thread(target=self._work, args=(backend, delta, future),
+                         name='beside-%s' % backend.name,
+                         daemon=True).start()
+
+    def _work(self, backend, delta, future):
+        try:
+            future.set_result(backend.apply(delta))
+        except Exception as e:
+            future.set_exception(e)
+        self._wake('%s done' % backend.name)
 
     def done(self):
         """Collect what has ended.
@@ -71,7 +81,3 @@ class Beside:
         futures = [future for _b, _d, future in self._running.values()]
         _done, rest = concurrent.futures.wait(futures, timeout)
         return not rest
-
-    def close(self):
-        """Take no more work; what runs is not waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -164,7 +164,6 @@ class Reconciler:
 
     def close(self):
         """Give back what backends hold."""
-        self._beside.close()
         for backend in self._backends.values():
             backend.close()
 

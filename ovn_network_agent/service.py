@@ -218,9 +218,11 @@ class AgentService(service.Service):
                 database.start()
                 self.trigger.fire('%s loaded' % database.name, urgent=True)
                 return
-            except connection.Unavailable as e:
+            except Exception as e:
                 if str(e) != said:
-                    LOG.warning('%s: %s; trying for ever', database.name, e)
+                    LOG.warning('%s: %s; trying for ever', database.name, e,
+                                exc_info=not isinstance(
+                                    e, connection.Unavailable))
                 said = str(e)
                 retries.note({database.name}, {database.name})
                 self._stop.wait(min(retries.due_in(),
@@ -249,7 +251,8 @@ class AgentService(service.Service):
     def _timeout(self):
         times = [self._next_full - time.monotonic(), LONGEST_WAIT]
         retry = self._reconciler.next_retry()
-        if retry is not None:
+        # What is due stays due as long as no pass gets that far.
+        if retry is not None and self._pass_retries.due_in() is None:
             times.append(retry)
         return max(0.0, min(times))
 

@@ -127,7 +127,8 @@ class NorthboundBackend(base.Backend):
         try:
             txn.commit()
         except (exceptions.TimeoutException, bounded.NoAnswer) as e:
-            raise base.BackendError('OVN NB did not answer: %s' % e) from e
+            raise base.BackendError('OVN NB did not answer within %d s' %
+                                    txn.timeout) from e
         except RuntimeError as e:
             self._error = str(e)
             return None

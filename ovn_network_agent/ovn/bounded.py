@@ -146,6 +146,8 @@ class Transaction(transaction.Transaction):
     def _wait(self, deadline, txn=None):
         if time.monotonic() >= deadline:
             raise NoAnswer('no answer within %s s' % self.timeout)
+        if not self.ovsdb_connection.is_running:
+            raise NoAnswer('the connection is being closed')
         waiting = poller.Poller()
         self.api.idl.wait(waiting)
         if txn is not None:

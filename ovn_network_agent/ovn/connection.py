@@ -35,6 +35,9 @@ LOG = logging.getLogger(__name__)
 SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
            'ovs': 'Open_vSwitch'}
 
+# Seconds to wait for a connection's thread, which is a daemon, at the end.
+CLOSE_TIMEOUT = 5
+
 
 class Unavailable(Exception):
     """A database cannot be used at the moment; the reason is the text."""
@@ -205,7 +208,13 @@ class Database:
             self._connection.lock.release()
 
     def stop(self):
-        """Close the connection."""
-        if self._connection is not None:
-            self._connection.stop(timeout=self._timeout)
-            self._connection = None
+        """Close the connection.
+
+        Not with Connection.stop(): that waits for room in the queue of
+        transactions, which nobody empties any more when the server hangs.
+        """
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.is_running = False
+            connection.txns.alert_notify()
+            connection.thread.join(CLOSE_TIMEOUT)

@@ -161,10 +161,16 @@ class Cloud:
                 getattr(self, database).close()
         for node in self.nodes.values():
             node.close()
-        self.nodes.clear()
         self.vms.clear()
-        subprocess.run(['ip', 'link', 'del', 'mgmt'], check=False,
-                       stderr=subprocess.DEVNULL)
+        # The cables too: the kernel takes them away later, with the network
+        # namespaces, and the next cloud would find their names in use.
+        subprocess.run(
+            ['ip', '-force', '-batch', '-'], text=True, check=False,
+            input=''.join('link del %s\n' % name for name in (
+                'mgmt', *('m-' + name for name in self.nodes
+                          if name in plan.HOSTS))),
+            stderr=subprocess.DEVNULL)
+        self.nodes.clear()
 
     # -- what Neutron and Nova do -----------------------------------------
 

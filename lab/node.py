@@ -18,6 +18,7 @@ on are the node's own.
 import concurrent.futures
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -53,6 +54,8 @@ class Node:
         self._fds = {}
         self._starter = None
         self._looks = 0
+        # A new host; what an earlier one of that name left is not its own.
+        shutil.rmtree(os.path.join(DISKS, name), ignore_errors=True)
         self.power_on()
 
     def power_on(self):

@@ -1,0 +1,374 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Base of the lab's tests: one cloud for each class, with the agents in it.
+
+What a failure needs to be understood is attached to it: what the agents
+said last, routes, rules and flows of the gateways, what the spine knows.
+"""
+
+import os
+import re
+import time
+import unittest
+
+import testtools
+from testtools import content
+
+from lab import cloud as clouds
+from lab import dump
+from lab import echo
+from lab import neutron
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import ownership
+
+# Seconds in which OVN, the agent and BGP have to agree again.
+SETTLE = 20
+# Lines of an agent's log in the diagnostics.
+_TAIL = 60
+_CHANGE = re.compile(
+    r' INFO ovn_network_agent\.reconciler \[-\] '
+    r'((created|updated|deleted) .*)')
+_FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
+_VRF = str(plan.VRF_TABLE)
+
+
+@unittest.skipUnless(os.environ.get('LAB_MACHINE'),
+                     'makes hosts: needs the lab machine')
+class LabTestCase(testtools.TestCase):
+    """A class of tests that share a cloud.
+
+    :cvar GATEWAYS: number of gateway nodes
+    :cvar METHOD: announce method of the agents
+    :cvar SCHEDULER: how Neutron schedules gateways
+    :cvar AGENTS: whether :meth:`setUpClass` starts the agents
+    :cvar CONFIG: more configuration of the agents
+    :cvar cloud: the Cloud, the same for all tests of the class
+    :cvar expected_leaks: packets that tests sent to the sink on purpose
+    """
+
+    GATEWAYS = 2
+    METHOD = 'static'
+    SCHEDULER = neutron.GATEWAY_CHASSIS
+    AGENTS = True
+    CONFIG = {}
+
+    cloud = None
+    expected_leaks = 0
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
+                                 scheduler=cls.SCHEDULER)
+        cls.addClassCleanup(cls.cloud.close)
+        cls.build()
+        if cls.AGENTS:
+            try:
+                cls.cloud.start_agents(cls.configuration())
+            except nodes.NodeError as e:
+                raise nodes.NodeError('%s\n%s' % (
+                    e, cls._diagnostics())) from e
+
+    @classmethod
+    def build(cls):
+        """Routers, machines and floating IPs that the tests share."""
+
+    @classmethod
+    def configuration(cls, **groups):
+        """Configuration of the agents."""
+        config = {group: dict(values) for group, values in
+                  {**cls.CONFIG, **groups}.items()}
+        config.setdefault('fip_route', {})['announce_method'] = cls.METHOD
+        return config
+
+    def setUp(self):
+        super().setUp()
+        self.addOnException(self._attach)
+        self.addCleanup(self._nothing_leaked)
+
+    def _nothing_leaked(self):
+        """No packet with a provider address left by the wrong door."""
+        self.assertEqual(self.expected_leaks, self.cloud.sink.leaked(),
+                         'packets that leaked to the management network')
+
+    # -- things in the cloud ----------------------------------------------
+
+    @classmethod
+    def machine(cls, router, fip=True):
+        """A machine that answers probes, with a floating IP or without.
+
+        :returns: (Vm, FloatingIp or None)
+        """
+        vm = cls.cloud.add_vm(router)
+        echo.start(vm.node)
+        return vm, (cls.cloud.neutron.add_fip(router, vm.port) if fip
+                    else None)
+
+    def floating_ip(self, router, port, address=None):
+        """A floating IP that is gone again at the end of the test."""
+        return self.floating_ips(router, [(address, port)])[0]
+
+    def floating_ips(self, router, targets):
+        """Floating IPs, in one transaction, for this test only.
+
+        :param targets: list of (address or None, Port)
+        """
+        allocate = self.cloud.neutron.allocate
+        fips = self.cloud.neutron.add_fips(
+            router, [(address or allocate(), port)
+                     for address, port in targets])
+        self.addCleanup(self._remove, router, fips)
+        return fips
+
+    def _remove(self, router, fips):
+        self.cloud.neutron.remove_fips(router, fips)
+        for fip in fips:
+            if self.running(self.cloud.neutron.owner(router)):
+                self.cloud.wait_withdrawn(fip.address, SETTLE)
+
+    def running(self, name):
+        """Whether the agent of a node runs."""
+        agent = self.cloud.agents.get(name)
+        return bool(agent and agent.process and
+                    agent.process.poll() is None and
+                    'agent' in self.cloud[name].services)
+
+    # -- traffic ----------------------------------------------------------
+
+    def reach(self, node, kind, target, count=5, **kwargs):
+        """Probe a target that has to answer every time.
+
+        :returns: probe.Report
+        """
+        probe.wait_reachable(node, kind, target, SETTLE)
+        report = probe.ping(node, target, count, 0.05, kind, **kwargs)
+        self.assertEqual((count, count, 0),
+                         (report.sent, report.received, report.lost),
+                         str(report))
+        return report
+
+    @property
+    def client(self):
+        """The Node outside."""
+        return self.cloud['client']
+
+    def probing(self, target, kind='icmp', node=None, interval=0.02):
+        """Probes from the client, answered already.
+
+        :returns: context manager with the Probe
+        """
+        probe.wait_reachable(node or self.client, kind, target, SETTLE)
+        return probe.Probe(node or self.client, kind, target, interval)
+
+    def lossless(self, running):
+        """End probing in which nothing may have been lost."""
+        running.wait_answered(SETTLE, after=time.monotonic())
+        report = running.stop()
+        self.assertEqual(0, report.lost, str(report))
+        self.assertGreater(report.received, 0)
+        return report
+
+    # -- what is on a node ------------------------------------------------
+
+    def flows(self, name, cookie=None):
+        """Flows of the agent's cookies on the provider bridge.
+
+        :returns: dict of the flow's text to (packets, seconds old)
+        """
+        cookies = [cookie] if cookie else ownership.FLOW_COOKIES
+        found = {}
+        for line in self.cloud[name].out(
+                'ovs-ofctl', 'dump-flows', plan.BRIDGE).splitlines():
+            match = _FLOW.search(line)
+            if match and int(match[1], 16) in cookies:
+                text = re.search(r'priority=.*', line)[0]
+                found[text] = (int(match[3]), float(match[2]))
+        return found
+
+    def hairpin(self, name, address):
+        """(packets, seconds old) of the hairpin flow, or None."""
+        for text, values in self.flows(
+                name, ownership.COOKIE_HAIRPIN).items():
+            if 'nw_dst=%s ' % address in text:
+                return values
+        return None
+
+    def kernel_routes(self, name, table='main'):
+        """Destinations of the routes of our protocol, a set."""
+        out = self.cloud[name].out(
+            'ip', '-4', 'route', 'show', 'table', table, 'proto',
+            str(ownership.ROUTE_PROTOCOL))
+        return {line.split()[0] for line in out.splitlines()}
+
+    def statics(self, name):
+        """Static routes in the configuration of FRR, a set of lines."""
+        out = self.cloud[name].out('vtysh', '-c', 'show running-config')
+        return {line.strip() for line in out.splitlines()
+                if line.strip().startswith('ip route ')}
+
+    def traces(self, name, address):
+        """Every place on a gateway where an address is ours.
+
+        :returns: set of 'route', 'flow', 'announced'
+        """
+        found = set()
+        if address in self.kernel_routes(name):
+            found.add('route')
+        if self.hairpin(name, address):
+            found.add('flow')
+        if (address in self.kernel_routes(name, _VRF) or
+                'ip route %s/32 169.254.0.1' % address in
+                self.statics(name)):
+            found.add('announced')
+        return found
+
+    def assert_served(self, name, *addresses):
+        """All of our objects for the addresses are there, at once."""
+        for address in addresses:
+            self.assertEqual({'route', 'flow', 'announced'},
+                             self.traces(name, address),
+                             '%s on %s' % (address, name))
+
+    def wait_gone(self, name, *addresses):
+        """Wait until nothing for the addresses is on a gateway."""
+        left = {}
+
+        def gone():
+            left.clear()
+            left.update({a: found for a in addresses
+                         if (found := self.traces(name, a))})
+            return not left
+
+        nodes.wait_until(lambda: '%s has nothing of them any more: %s' % (
+            name, left), gone, SETTLE)
+
+    def hops(self, address):
+        """Next hops that the spine's BGP has for an address."""
+        return self.cloud.bgp_table().get('%s/32' % address, [])
+
+    def transmitted(self, name, device):
+        """Packets that a device of a node has sent so far."""
+        # /proc/PID/net is that of the process.
+        with open('/proc/%d/net/dev' % self.cloud[name].pid,
+                  encoding='ascii') as opened:
+            for line in opened:
+                if line.strip().startswith(device + ':'):
+                    return int(line.partition(':')[2].split()[9])
+        raise LookupError(device)
+
+    def mac(self, name, device=plan.BRIDGE):
+        """MAC of a device of a node."""
+        return self.cloud[name].out(
+            'cat', '/sys/class/net/%s/address' % device).strip()
+
+    # -- what is in NB ----------------------------------------------------
+
+    def default_route(self, router):
+        """(chassis tag, next hop) of our default route, or None."""
+        with self.cloud.nb.connection.lock:
+            for row in self.cloud.nb.idl.tables[
+                    'Logical_Router_Static_Route'].rows.values():
+                if (row.output_port == [router.lrp] and
+                        ownership.is_managed(row.external_ids)):
+                    return (row.external_ids[ownership.EXT_ID_CHASSIS],
+                            row.nexthop)
+        return None
+
+    def mac_binding(self, router):
+        """MAC that the virtual gateway of a router has in NB, or None."""
+        row = self.cloud.nb.find('Static_MAC_Binding',
+                                 logical_port=router.lrp,
+                                 ip=str(plan.PROVIDER[-2]))
+        return row.mac if row else None
+
+    # -- what an agent did ------------------------------------------------
+
+    def mark(self, name):
+        """A position in the log of an agent, for :meth:`changes`."""
+        return len(self.cloud.agents[name].log())
+
+    def said(self, name, since=0):
+        """What an agent logged from a mark on."""
+        return self.cloud.agents[name].log()[since:]
+
+    def changes(self, name, since=0):
+        """What an agent changed from a mark on, a list of text."""
+        return [match[1] for match in _CHANGE.finditer(
+            self.said(name, since))]
+
+    def wait_said(self, name, text, since=0, timeout=SETTLE):
+        """Wait until an agent has logged something."""
+        nodes.wait_until('the agent on %s says "%s"' % (name, text),
+                         lambda: text in self.said(name, since), timeout)
+
+    # -- state as a whole -------------------------------------------------
+
+    def state(self, name):
+        """Everything on a node that an agent could leave behind.
+
+        Sysctls are excepted, and that the bridge is up: nobody knows
+        whether that was wanted for another reason as well.
+        """
+        found = dump.node(self.cloud[name])
+        found['ip -br link'] = sorted(
+            line.split()[0] for line in found['ip -br link'])
+        found['ip -4 route show table all'] = sorted(
+            re.sub(r' nhid \d+', '', line).rstrip() for line in
+            self.cloud[name].out('ip', '-4', 'route', 'show', 'table',
+                                 'all').splitlines())
+        found['ip -6 rule'] = self.cloud[name].out(
+            'ip', '-6', 'rule').splitlines()
+        return found
+
+    # -- what a failure needs ---------------------------------------------
+
+    def _attach(self, _exc_info):
+        for name, text in self._reports():
+            self.addDetail(name, content.text_content(text))
+
+    @classmethod
+    def _diagnostics(cls):
+        return '\n'.join('--- %s\n%s' % item for item in cls._reports())
+
+    @classmethod
+    def _reports(cls):
+        """(title, text) of everything; nothing of it may fail."""
+        cloud = cls.cloud
+        commands = [('spine', ('vtysh', '-c', 'show bgp ipv4 unicast'))]
+        for name in cloud.gateways:
+            commands += [(name, argv) for argv in (
+                ('ip', 'rule'), ('ip', 'route'),
+                ('ip', 'route', 'show', 'table', _VRF),
+                ('ip', '-br', 'addr'),
+                ('vtysh', '-c', 'show running-config'),
+                ('vtysh', '-c', 'show bgp vrf %s ipv4 unicast' % plan.VRF),
+                ('ovs-ofctl', 'dump-flows', plan.BRIDGE))]
+        for name, argv in commands:
+            try:
+                done = cloud[name].run(list(argv), check=False, timeout=10)
+                yield ('%s: %s' % (name, ' '.join(argv)),
+                       done.stdout + done.stderr)
+            except Exception as e:
+                yield '%s: %s' % (name, ' '.join(argv)), str(e)
+        for name, agent in cloud.agents.items():
+            try:
+                lines = agent.log().splitlines()[-_TAIL:]
+            except OSError as e:
+                lines = [str(e)]
+            yield 'agent of %s' % name, '\n'.join(lines)
+
+
+def note(text):
+    """Print something measured."""
+    print('    %s' % text, flush=True)

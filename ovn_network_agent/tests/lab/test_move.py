@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A gateway moves to another chassis, and back."""
+
+import time
+import unittest
+
+from lab import neutron
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent.tests.lab import base
+
+# Milliseconds: OVN needs 0.6 s for its part, and one processor does
+# everything; far below what a BGP hold time would cost.
+LONGEST_GAP_MS = 8000
+
+
+class Move:
+    """The tests.
+
+    Router alpha moves, router beta stays on gw1.
+    """
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.beta = cls.cloud.add_router('beta', ['gw1', 'gw2'])
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+        _vm, cls.fip_beta = cls.machine(cls.beta)
+
+    def _addresses(self):
+        return self.alpha.address, self.fip.address
+
+    def _move(self, name):
+        """Move alpha, measure, and check who has what afterwards."""
+        other = 'gw1' if name == 'gw2' else 'gw2'
+        with self.probing(self.fip.address) as running:
+            started = time.monotonic()
+            self.cloud.move(self.alpha, name)
+            owned = time.monotonic() - started
+            for address in self._addresses():
+                self.cloud.wait_announced(address, name, base.SETTLE)
+            announced = time.monotonic() - started
+            running.wait_answered(base.SETTLE, after=time.monotonic())
+            report = running.stop()
+        base.note('%s, %s: to %s: claimed after %.2f s, announced after '
+                  '%.2f s; %s' % (self.METHOD, self.SCHEDULER, name, owned,
+                                  announced, report))
+        self.assertLess(report.longest_gap_ms, LONGEST_GAP_MS)
+        self._handed_over(name, other)
+
+    def _handed_over(self, name, other):
+        uplink = plan.UPLINKS[name][1]
+        for address in self._addresses():
+            nodes.wait_until(
+                lambda a=address: 'only %s announces %s: %s' % (
+                    name, a, self.hops(a)),
+                lambda a=address: self.hops(a) == [uplink], base.SETTLE)
+        self.wait_gone(other, *self._addresses())
+        self.assert_served(name, *self._addresses())
+        nodes.wait_until(
+            lambda: 'the rows are those of %s: %s %s' % (
+                name, self.default_route(self.alpha),
+                self.mac_binding(self.alpha)),
+            lambda: (self.default_route(self.alpha) == (
+                name, str(plan.PROVIDER[-2])) and
+                self.mac_binding(self.alpha) == self.mac(name)),
+            base.SETTLE)
+        for kind in probe.KINDS:
+            self.reach(self.client, kind, self.fip.address)
+
+    def test_there_and_back(self):
+        """Handed over whole, each time; the other router feels nothing."""
+        before = {a: self.hairpin('gw1', a)
+                  for a in (self.beta.address, self.fip_beta.address)}
+        with self.probing(self.fip_beta.address) as beta:
+            for name in ('gw2', 'gw1', 'gw2', 'gw1'):
+                self._move(name)
+            self.lossless(beta)
+        for address, (_packets, age) in before.items():
+            self.assertGreater(self.hairpin('gw1', address)[1], age)
+        self.assertEqual('gw1', self.default_route(self.beta)[0])
+
+    def test_machine_goes_on(self):
+        """What a machine sends takes the new way with the same source."""
+        self.addCleanup(self.cloud.move, self.alpha, 'gw1')
+        self.cloud.move(self.alpha, 'gw2')
+        self.cloud.wait_announced(self.fip.address, 'gw2', base.SETTLE)
+        sent = self.transmitted('gw2', 'eth1')
+        self.reach(self.vm.node, 'icmp', plan.CLIENT, 10)
+        self.assertGreaterEqual(self.transmitted('gw2', 'eth1') - sent, 10)
+
+
+class TestMoveStatic(Move, base.LabTestCase):
+    """With static routes of FRR."""
+
+    METHOD = 'static'
+
+
+class TestMoveKernel(Move, base.LabTestCase):
+    """With kernel routes that FRR redistributes."""
+
+    METHOD = 'kernel'
+
+
+class TestMoveGroup(Move, base.LabTestCase):
+    """With HA_Chassis_Group instead of Gateway_Chassis."""
+
+    METHOD = 'kernel'
+    SCHEDULER = neutron.HA_CHASSIS_GROUP
+
+
+if __name__ == '__main__':
+    unittest.main()

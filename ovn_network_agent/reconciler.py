@@ -31,6 +31,9 @@ from ovn_network_agent.backends import base
 
 LOG = logging.getLogger(__name__)
 
+# So many contributions are named in the debug log.
+_NAMED = 10
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
@@ -97,6 +100,7 @@ class Reconciler:
         self._retries = backoff.Retries()
         self._beside = executor.Beside(wake)
         self._changes = 0
+        self._computed = []
 
     # -- the pass ---------------------------------------------------------
 
@@ -181,6 +185,7 @@ class Reconciler:
     def _contribute(self, snapshot):
         node = snapshot.node
         present = set()
+        self._computed = []
         for driver in self._drivers:
             present.add((driver.name, 'node'))
             self._ask((driver.name, 'node'), driver.for_node, node,
@@ -194,6 +199,9 @@ class Reconciler:
         for known in (self._memo, self._broken):
             for contributor in known.keys() - present:
                 del known[contributor]
+        LOG.debug('Computed %d of %d contributions: %s',
+                  len(self._computed), len(present),
+                  ', '.join('/'.join(c) for c in self._computed[:_NAMED]))
 
     def _ask(self, contributor, method, subject, phase, *args):
         """Have a driver contribute, unless its input is the same."""
@@ -201,6 +209,7 @@ class Reconciler:
         if self._memo.get(contributor) == asked:
             self._broken.pop(contributor, None)
             return
+        self._computed.append(contributor)
         try:
             wanted = self._understood(method(*asked))
         except Exception as e:

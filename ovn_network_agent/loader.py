@@ -16,9 +16,13 @@ Stevedore's defaults only warn.  A driver that is missing, broken or there
 twice would leave a gateway half configured, so each of them is an error.
 """
 
-from stevedore import exception
+from importlib import metadata
+
 from stevedore import extension
 from stevedore import named
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.drivers import base as drivers
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
@@ -43,13 +47,41 @@ def load_drivers(conf):
 
 
 def _create_driver(conf, ext):
-    if ext.plugin.CONFIG_OPTS:
-        conf.register_opts(ext.plugin.CONFIG_OPTS, group=ext.name)
+    options = getattr(ext.plugin, 'CONFIG_OPTS', ())
+    if options:
+        conf.register_opts(options, group=ext.name)
+    driver = _create('driver', ext, drivers.Driver, ext.name, conf)
     try:
-        return ext.plugin(ext.name, conf)
+        for watch in driver.events():
+            _check_watch(watch)
     except Exception as e:
-        raise LoadError('driver %s (%s) failed to start: %s: %s' % (
-            ext.name, ext.entry_point_target, type(e).__name__, e)) from e
+        raise LoadError('driver %s (%s) has an event that cannot be '
+                        'watched: %s: %s' % (
+                            ext.name, ext.entry_point_target,
+                            type(e).__name__, e)) from e
+    return driver
+
+
+def _check_watch(watch):
+    if not isinstance(watch, drivers.Watch):
+        raise TypeError('%r is not a drivers.base.Watch' % (watch,))
+    if watch.database not in drivers.DATABASES:
+        raise ValueError('database %r is none of %s' % (
+            watch.database, ', '.join(drivers.DATABASES)))
+
+
+def _create(what, ext, base, *args):
+    try:
+        made = ext.plugin(*args)
+    except Exception as e:
+        raise LoadError('%s %s (%s) failed to start: %s: %s' % (
+            what, ext.name, ext.entry_point_target, type(e).__name__,
+            e)) from e
+    if not isinstance(made, base):
+        raise LoadError('%s %s (%s) is not a %s' % (
+            what, ext.name, ext.entry_point_target,
+            '%s.%s' % (base.__module__, base.__name__)))
+    return made
 
 
 def load_backends(conf):
@@ -58,8 +90,9 @@ def load_backends(conf):
     :returns: list of :class:`backends.base.Backend`
     :raises LoadError:
     """
-    names = sorted(extension.ExtensionManager(BACKENDS).entry_points_names())
-    return [ext.plugin(conf) for ext in _load(BACKENDS, names)]
+    names = sorted(_manager_names(BACKENDS))
+    return [_create('backend', ext, backends.Backend, conf)
+            for ext in _load(BACKENDS, names)]
 
 
 def _load(namespace, names):
@@ -74,26 +107,24 @@ def _load(namespace, names):
                         '%s' % (','.join(names), ','.join(sorted(unknown)),
                                 namespace, ', '.join(known)))
 
-    try:
-        manager = named.NamedExtensionManager(
-            namespace, names, name_order=True,
-            on_load_failure_callback=failed,
-            on_missing_entrypoints_callback=missing,
-            conflict_resolver=extension.error_on_conflict)
-    except exception.MultipleMatches as e:
-        raise LoadError(str(e)) from e
-    _refuse_doubles(namespace, manager)
-    return list(manager)
+    _refuse_doubles(namespace, names)
+    return list(named.NamedExtensionManager(
+        namespace, names, name_order=True,
+        on_load_failure_callback=failed,
+        on_missing_entrypoints_callback=missing,
+        conflict_resolver=extension.error_on_conflict))
 
 
-def _refuse_doubles(namespace, manager):
-    names = manager.names()
-    doubled = sorted({n for n in names if names.count(n) > 1})
-    for name in doubled:
-        where = ', '.join(ext.entry_point_target for ext in manager
-                          if ext.name == name)
-        raise LoadError('%s %s is provided twice: %s; uninstall one of them'
-                        % (namespace, name, where))
+def _refuse_doubles(namespace, names):
+    """Look before anything is loaded, so that the text names all of them."""
+    found = metadata.entry_points(group=namespace)
+    for name in sorted(set(names)):
+        points = [point for point in found if point.name == name]
+        if len(points) > 1:
+            raise LoadError('%s %s is provided twice: %s; uninstall one of '
+                            'them' % (namespace, name, ', '.join(
+                                '%s of %s' % (p.value, p.dist.name)
+                                for p in points)))
 
 
 def _manager_names(namespace):

@@ -97,7 +97,11 @@ def _configure(conf, argv):
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
-    opts.load(conf, argv, version=version.STRING)
+    try:
+        opts.load(conf, argv, version=version.STRING)
+    except (OSError, UnicodeError) as e:
+        raise validate.ConfigError(['a configuration file cannot be read: '
+                                    '%s' % e]) from e
     validate.check(conf)
 
 

@@ -23,6 +23,7 @@ point in ``ovn_network_agent.drivers``.
 import abc
 import dataclasses
 
+DATABASES = ('nb', 'sb', 'ovs')
 ALL_EVENTS = ('create', 'update', 'delete')
 
 

@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A third-party driver: an address of a service on active gateways.
+
+As long as this chassis is active for at least one router, it has the
+address; BGP may then announce it as it does any connected network.
+"""
+
+from oslo_config import cfg
+
+from ovn_network_agent.drivers import base
+from ovn_network_agent import resources
+
+
+class AnycastDriver(base.Driver):
+    """See the module."""
+
+    CONFIG_OPTS = [
+        cfg.StrOpt('device', default='lo',
+                   help='Device that gets the address.'),
+        cfg.StrOpt('address', required=True,
+                   help='The address with its prefix length.'),
+    ]
+
+    def __init__(self, name, conf):
+        super().__init__(name, conf)
+        if not conf.anycast.address:
+            raise ValueError('[anycast] address is not set')
+
+    def events(self):
+        # The agent watches the routers anyhow; this is a table of our own.
+        yield base.Watch('nb', 'Address_Set', ('name', 'addresses'))
+
+    def for_router(self, router, node):
+        if router.local_ports:
+            yield resources.Address(self.conf.anycast.device,
+                                    self.conf.anycast.address)

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the program says and returns before it needs OVN."""
+
+import os
+import unittest
+
+from ovn_network_agent.tests.functional.plugin import base
+from ovn_network_agent import version
+
+
+class ProgramTest(base.ProgramTestCase):
+
+    def test_version(self):
+        ended = self.run_agent('--version')
+        self.assertEqual(0, ended.returncode)
+        self.assertEqual(version.STRING, ended.stdout.strip())
+
+    def test_help_names_the_options_of_the_command_line(self):
+        ended = self.run_agent('--help')
+        self.assertEqual(0, ended.returncode)
+        for option in ('--config-file', '--dry-run', '--check-config'):
+            self.assertIn(option, ended.stdout)
+
+    def test_missing_remotes(self):
+        ended = self.run_agent('--config-file',
+                               self.config(remotes=False))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        for option in ('ovn_nb_remote', 'ovn_sb_remote'):
+            self.assertIn(option, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_check_of_a_good_configuration(self):
+        ended = self.run_agent('--check-config', '--config-file',
+                               self.config())
+        self.assertEqual((0, 'configuration OK\n'),
+                         (ended.returncode, ended.stdout), ended.stderr)
+
+    def test_check_of_a_bad_one_names_everything_at_once(self):
+        ended = self.run_agent(
+            '--check-config', '--config-file', self.config(
+                '[fip_route]\nannounce_method = magic\n',
+                reconcile_interval='often'))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        for word in ('announce_method', 'magic', 'reconcile_interval',
+                     'often'):
+            self.assertIn(word, ended.stderr)
+
+    def test_a_file_that_is_not_there(self):
+        ended = self.run_agent('--config-file', '/nowhere/agent.conf')
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn('/nowhere/agent.conf', ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    @unittest.skipIf(os.geteuid() == 0, 'root can read every file')
+    def test_a_file_that_may_not_be_read(self):
+        path = self.config(mode=0)
+        ended = self.run_agent('--config-file', path)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn(path, ended.stderr)
+
+    def test_a_folder_in_the_place_of_a_file(self):
+        ended = self.run_agent('--config-file', self.directory)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn(self.directory, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_a_file_that_is_no_configuration(self):
+        path = self.config('this is not a line\n')
+        ended = self.run_agent('--config-file', path)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn(path, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_an_argument_that_is_unknown(self):
+        ended = self.run_agent('--no-such-thing')
+        self.assertEqual(2, ended.returncode)
+        self.assertIn('--no-such-thing', ended.stderr)
+
+    def test_a_bridge_that_is_missing(self):
+        ended = self.run_agent(
+            '--config-file', self.config('[frr]\nvrf_name =\n',
+                                         bridge_dev='br-nowhere'))
+        self.assertEqual(1, ended.returncode, ended.stderr)
+        self.assertIn('bridge_dev = br-nowhere', ended.stderr)
+        self.assertIn('ovs-vsctl add-br br-nowhere', ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_a_vrf_that_is_missing_and_one_that_is_none(self):
+        for name, reason in (('vrf-nowhere', 'there is no such device'),
+                             ('lo', 'is no VRF')):
+            ended = self.run_agent(
+                '--config-file', self.config(
+                    '[frr]\nvrf_name = %s\n' % name, bridge_dev='lo'))
+            self.assertEqual(1, ended.returncode, ended.stderr)
+            self.assertIn('vrf_name = %s' % name, ended.stderr)
+            self.assertIn(reason, ended.stderr)

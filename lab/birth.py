@@ -56,8 +56,10 @@ def start(name, disk):
     with os.fdopen(read_end) as opened:
         said = opened.read().split()
     os.waitpid(middle, 0)
-    if len(said) != 2 or said[1] != 'ready':
+    # Two of them write, and either may be the first.
+    if len(said) != 2 or 'ready' not in said:
         raise waiting.NodeError('%s: its namespaces could not be made' % name)
+    said.remove('ready')
     return int(said[0])
 
 
@@ -78,7 +80,7 @@ def _birth(name, disk, read_end, write_end):
         syscalls.sethostname(name)
         _mounts(disk)
         _loopback_up()
-        os.write(write_end, b'ready')
+        os.write(write_end, b'ready ')
         os.close(write_end)
         _be_init()
     except BaseException as e:

@@ -19,6 +19,7 @@ import unittest
 from lab import echo
 from lab import node as nodes
 from lab import probe
+from ovn_network_agent.tests import needs
 
 NEAR, FAR, LOOPBACK = '192.0.2.1', '192.0.2.2', '198.51.100.1'
 NOBODY = '192.0.2.99'
@@ -26,8 +27,8 @@ NOBODY = '192.0.2.99'
 SLACK_MS = 150
 
 
-@unittest.skipUnless(os.environ.get('LAB_MACHINE'),
-                     'makes hosts: needs the lab machine')
+@needs.needs(os.environ.get('LAB_MACHINE'),
+             'makes hosts: needs the lab machine')
 class ProbeTestCase(unittest.TestCase):
 
     def setUp(self):

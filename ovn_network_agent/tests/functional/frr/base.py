@@ -33,6 +33,7 @@ from oslo_config import cfg
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import privileged
+from ovn_network_agent.tests import needs
 
 DAEMONS = '/usr/lib/frr'
 BRIDGE = 'br-ex'
@@ -246,7 +247,7 @@ class Frr(Daemons):
             for peer in vrf.get('ipv4Unicast', {}).get('peers', {}).values())
 
 
-@unittest.skipUnless(
+@needs.needs(
     os.geteuid() == 0 and shutil.which('vtysh') and
     os.path.exists(os.path.join(DAEMONS, 'bgpd')), 'needs root and FRR')
 class FrrTestCase(unittest.TestCase):

@@ -30,6 +30,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
+from ovn_network_agent.tests import needs
 
 CLONE_NEWNET = 0x40000000
 
@@ -42,7 +43,7 @@ def _check(result):
         raise OSError(number, os.strerror(number))
 
 
-@unittest.skipUnless(os.geteuid() == 0, 'makes network namespaces: needs root')
+@needs.needs(os.geteuid() == 0, 'makes network namespaces: needs root')
 class KernelTestCase(unittest.TestCase):
     """In a new namespace with lo up and ``br-ex``, one end of a veth."""
 

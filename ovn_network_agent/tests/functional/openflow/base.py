@@ -31,6 +31,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent import resources
+from ovn_network_agent.tests import needs
 
 BRIDGE = 'br-ex'
 MAC = '0a:00:00:00:00:01'
@@ -128,8 +129,8 @@ class OpenVSwitch:
             time.sleep(0.01)
 
 
-@unittest.skipUnless(os.geteuid() == 0 and all(map(shutil.which, _TOOLS)),
-                     'needs root and Open vSwitch')
+@needs.needs(os.geteuid() == 0 and all(map(shutil.which, _TOOLS)),
+             'needs root and Open vSwitch')
 class FlowTestCase(unittest.TestCase):
     """With an empty bridge and a :class:`backends.flow.FlowBackend`."""
 

@@ -21,7 +21,8 @@ import socket
 import subprocess
 import tempfile
 import time
-import unittest
+
+from ovn_network_agent.tests import needs
 
 SCHEMA_FILES = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
                 'sb': '/usr/share/ovn/ovn-sb.ovsschema',
@@ -37,8 +38,8 @@ def available():
             all(map(os.path.exists, SCHEMA_FILES.values())))
 
 
-needs_ovsdb = unittest.skipUnless(available(),
-                                  'needs ovsdb-server and the OVN schemas')
+needs_ovsdb = needs.needs(available(),
+                          'needs ovsdb-server and the OVN schemas')
 
 
 def eventually(condition, what, seconds=DEADLINE):
@@ -107,14 +108,18 @@ class Server:
                 argv, cwd=self.directory, stdin=subprocess.DEVNULL,
                 stdout=stderr, stderr=stderr,
                 env={**os.environ, 'OVS_RUNDIR': self.directory})
-        eventually(lambda: os.path.exists(self._path('sock')),
-                   'ovsdb-server listens')
+        eventually(self._answers, 'ovsdb-server listens')
         if self._tcp:
             # The same port again after a restart.
             self._tcp = eventually(self._listening_port, 'a TCP port')
             self.remote_tcp = 'tcp:127.0.0.1:' + self._tcp
         self.transact({'op': 'comment', 'comment': 'hello'})
         return self
+
+    def _answers(self):
+        """Whether it takes connections: the socket is there before that."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            return probe.connect_ex(self._path('sock')) == 0
 
     def _listening_port(self):
         with open(self._path('log')) as log:

@@ -15,7 +15,6 @@
 import random
 import subprocess
 import shutil
-import unittest
 
 import hypothesis
 from hypothesis import strategies
@@ -24,6 +23,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import view
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
@@ -585,7 +585,7 @@ class IncrementalTest(base.OvsdbTestCase):
         play()
 
 
-@unittest.skipUnless(shutil.which('ovn-northd'), 'needs ovn-northd')
+@needs.needs(shutil.which('ovn-northd'), 'needs ovn-northd')
 class NorthdTest(base.OvsdbTestCase):
     """What the other tests write by hand is what ovn-northd writes."""
 

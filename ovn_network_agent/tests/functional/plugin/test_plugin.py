@@ -16,8 +16,8 @@ import json
 import os
 import signal
 import subprocess
-import unittest
 
+from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.plugin import base
@@ -42,7 +42,7 @@ class SizeTest(base.ProgramTestCase):
 
 
 @ovsdb.needs_ovsdb
-@unittest.skipUnless(os.geteuid() == 0, 'makes a network namespace')
+@needs.needs(os.geteuid() == 0, 'makes a network namespace')
 class AnycastTest(base.ProgramTestCase):
     """The program in a namespace, on real databases, with that driver."""
 

@@ -12,8 +12,6 @@
 
 """What the program says and returns before it needs OVN."""
 
-import os
-import unittest
 
 from ovn_network_agent.tests.functional.plugin import base
 from ovn_network_agent import version
@@ -61,13 +59,6 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual(2, ended.returncode, ended.stderr)
         self.assertIn('/nowhere/agent.conf', ended.stderr)
         self.assertNotIn('Traceback', ended.stderr)
-
-    @unittest.skipIf(os.geteuid() == 0, 'root can read every file')
-    def test_a_file_that_may_not_be_read(self):
-        path = self.config(mode=0)
-        ended = self.run_agent('--config-file', path)
-        self.assertEqual(2, ended.returncode, ended.stderr)
-        self.assertIn(path, ended.stderr)
 
     def test_a_folder_in_the_place_of_a_file(self):
         ended = self.run_agent('--config-file', self.directory)

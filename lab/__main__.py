@@ -12,10 +12,13 @@
 """The command: ``python3 -m lab``."""
 
 import argparse
+import os
+import shlex
 import signal
 import sys
 
 from lab import boot
+from lab import console
 from lab import kernel
 from lab import running
 from lab import terminal
@@ -51,21 +54,40 @@ def _kernel(_args):
 
 def _list(_args):
     for one in running.labs():
-        print('%s  pid %d  %s' % (one['name'], one['pid'],
-                                  ' '.join(one['argv'])))
+        try:
+            nodes = ' '.join(terminal.names(one['socket'])) or 'none'
+        except running.NotRunning as e:
+            nodes = 'not known: %s' % e
+        command = shlex.join(one['argv']).partition('\n')[0]
+        print('%s  pid %d  %s\n    nodes: %s' % (
+            one['name'], one['pid'], command[:70], nodes))
     return 0
+
+
+def _session(args, argv, interactive):
+    """As ssh has it: 255 is ours, everything else the command's."""
+    try:
+        return terminal.session(running.find(args.lab)['socket'], args.node,
+                                argv, interactive)
+    except running.NotRunning as e:
+        print('lab: %s' % e, file=sys.stderr)
+        return 255
+    except BrokenPipeError:
+        # Nobody wants our output any more, nor Python's last flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 128 + signal.SIGPIPE
 
 
 def _enter(args):
     if not sys.stdin.isatty():
         raise running.NotRunning('"enter" needs a terminal; there is "exec"')
-    return terminal.session(running.find(args.lab)['socket'],
-                            args.node, _command(args) or ['bash'], True)
+    return _session(args, _command(args) or ['bash'], True)
 
 
 def _exec(args):
-    return terminal.session(running.find(args.lab)['socket'],
-                            args.node, _command(args), False)
+    if not _command(args):
+        raise running.NotRunning('"exec" needs a command')
+    return _session(args, _command(args), False)
 
 
 def _down(args):
@@ -110,7 +132,7 @@ def _parser():
     shell = commands.add_parser(
         'shell', parents=[which],
         help='a shell in the machine, outside of all nodes')
-    shell.set_defaults(function=_enter, node='', argv=[])
+    shell.set_defaults(function=_enter, node=console.MACHINE, argv=[])
     execute = commands.add_parser(
         'exec', parents=[which], help='run a command in a node')
     execute.add_argument('node')
@@ -119,10 +141,11 @@ def _parser():
     execute.set_defaults(function=_exec)
     for name, function, text in (
             ('down', _down, 'end a running lab'),
-            ('list', _list, 'the running labs'),
+            ('list', _list, 'the running labs and their nodes'),
             ('kernel', _kernel, 'build the kernel, print its path')):
         one = commands.add_parser(
-            name, help=text, parents=[which] if name == 'down' else [])
+            name, help=text, parents=[which] if name == 'down' else [],
+            aliases=['ps'] if name == 'list' else [])
         one.set_defaults(function=function)
     return parser
 

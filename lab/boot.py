@@ -132,7 +132,7 @@ def _run_machine(path, directory, socket, memory, interactive, verbose):
         machine = subprocess.Popen(
             command, stdin=stdin, stdout=stdout,
             stderr=None if verbose else kernel_log, start_new_session=True,
-            pass_fds=consoles.fds,
+            pass_fds=consoles.fds, preexec_fn=syscalls.die_with_parent,
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
                  'TMPDIR': _memory_directory()})
         consoles.start()
@@ -224,12 +224,14 @@ def _tail(path, lines=15):
 def _run_on_host(directory):
     pid = os.fork()
     if pid == 0:
+        syscalls.die_with_parent()
         os.environ['LAB_ON_HOST'] = '1'
         syscalls.unshare(syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
                          syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET |
                          syscalls.CLONE_NEWPID)
         inner = os.fork()
         if inner == 0:
+            syscalls.die_with_parent()
             os.execv(sys.executable, [sys.executable, INIT, directory])
         _pid, status = os.waitpid(inner, 0)
         os._exit(os.waitstatus_to_exitcode(status) % 256)

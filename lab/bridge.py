@@ -14,6 +14,7 @@
 Runs on threads of the program that booted the machine.
 """
 
+import collections
 import contextlib
 import os
 import queue
@@ -26,6 +27,8 @@ from lab import frames
 CONSOLES = 12
 # The first two are the kernel's and the command's.
 FIRST = 2
+# Seconds that a client waits for the machine to come up, and for a console.
+BOOT, BUSY = 10, 5
 
 
 class Bridge:
@@ -36,11 +39,13 @@ class Bridge:
 
     def __init__(self, path):
         self._free = queue.SimpleQueue()
+        self._up = threading.Event()
+        self._ours = []
         self._theirs = []
         for _number in range(CONSOLES):
             ours, theirs = socket.socketpair()
+            self._ours.append(ours)
             self._theirs.append(theirs)
-            self._free.put((ours, frames.Reader(ours.fileno())))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(path)
         os.chmod(path, 0o600)
@@ -66,11 +71,32 @@ class Bridge:
         """Take clients from now on; the machine has been started."""
         for one in self._theirs:
             one.close()
-        threading.Thread(target=self._accept, daemon=True).start()
+        for function in (self._greet, self._accept):
+            threading.Thread(target=function, daemon=True).start()
 
     def close(self):
-        """Take no more clients."""
+        """Take no more clients; the machine has ended."""
+        # Closing alone would not wake the thread that waits for clients.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+
+    def _greet(self):
+        """Use a console when the machine has said that it can be used.
+
+        What is sent earlier would be changed and echoed by its terminal.
+        """
+        waiting = [_Console(ours) for ours in self._ours]
+        while waiting:
+            for console in select.select(waiting, [], [])[0]:
+                try:
+                    greeted = console.read()
+                except (EOFError, OSError):
+                    return  # the machine has ended
+                if greeted:
+                    waiting.remove(console)
+                    self._free.put(console)
+                    self._up.set()
 
     def _accept(self):
         with contextlib.suppress(OSError):
@@ -82,46 +108,112 @@ class Bridge:
     def _carry(self, client):
         with client:
             try:
-                console, reader = self._free.get(timeout=5)
+                if not self._up.wait(BOOT):
+                    raise queue.Empty
+                console = self._free.get(timeout=BUSY)
             except queue.Empty:
-                client.sendall(frames.pack(
-                    frames.FAILED, b'all consoles are in use'))
+                text = ('all %d consoles are in use' % CONSOLES
+                        if self._up.is_set() else 'it is not up yet')
+                with contextlib.suppress(OSError):
+                    client.sendall(frames.pack(frames.FAILED, text.encode()))
                 return
             with contextlib.suppress(OSError, EOFError):
-                _session(client, console, reader)
-                self._free.put((console, reader))
+                _Session(client, console).run()
+                self._free.put(console)
 
 
-def _session(client, console, reader):
-    """Until the machine has said that the session is over."""
-    there = True
-    while True:
-        ready, _w, _x = select.select([client, console] if there else
-                                      [console], [], [])
-        if client in ready and there:
-            data = _receive(client)
-            # The machine has to know, or the session would never end.
-            console.sendall(data or frames.pack(frames.HANGUP))
-            there = bool(data)
-        if console in ready:
-            for kind, content in reader.read():
-                if there:
-                    there = _forward(client, console, kind, content)
-                if kind in frames.LAST:
-                    return
+class _Console:
+    """Our end of a console.
+
+    :param ours: socket
+    """
+
+    def __init__(self, ours):
+        self._socket = ours
+        self._reader = frames.Reader(ours.fileno())
+        self._room = frames.ROOM
+        self._waiting = collections.deque()  # frames, or the rest of one
+
+    def fileno(self):
+        """For select."""
+        return self._socket.fileno()
+
+    def send(self, frame):
+        """Send a frame, as soon as there is room."""
+        self._waiting.append(frame)
+        self._push()
+
+    def forget(self):
+        """Drop what has not been sent, but for the rest of a frame."""
+        while len(self._waiting) > 1:
+            self._waiting.pop()
+
+    def _push(self):
+        while self._waiting and self._room:
+            frame = self._waiting[0]
+            sent = self._socket.send(frame[:self._room])
+            self._room -= sent
+            if sent == len(frame):
+                self._waiting.popleft()
+            else:
+                self._waiting[0] = frame[sent:]
+
+    def read(self):
+        """Read once: list of (kind, content).
+
+        :raises EOFError: when the machine has ended
+        """
+        found = []
+        for kind, content in self._reader.read():
+            if kind == frames.READ:
+                self._room += int(content)
+                self._push()
+            else:
+                found.append((kind, content))
+        return found
 
 
-def _receive(client):
-    try:
-        return client.recv(frames.CHUNK)
-    except OSError:
-        return b''
+class _Session:
+    """A client and its console."""
 
+    def __init__(self, client, console):
+        self._client = client
+        self._console = console
+        self._reader = frames.Reader(client.fileno())
+        self._there = True
 
-def _forward(client, console, kind, content):
-    try:
-        client.sendall(frames.pack(kind, content))
-        return True
-    except OSError:
-        console.sendall(frames.pack(frames.HANGUP))
-        return False
+    def run(self):
+        """Until the machine has said that the session is over."""
+        while True:
+            sources = [self._console]
+            if self._there:
+                sources.append(self._client)
+            ready, _w, _x = select.select(sources, [], [])
+            if self._client in ready:
+                self._listen()
+            if self._console in ready:
+                for kind, content in self._console.read():
+                    if self._there:
+                        self._forward(kind, content)
+                    if kind in frames.LAST:
+                        self._console.forget()
+                        return
+
+    def _listen(self):
+        try:
+            for kind, content in self._reader.read():
+                self._console.send(frames.pack(kind, content))
+        except (EOFError, OSError):
+            self._lost()
+
+    def _forward(self, kind, content):
+        try:
+            self._client.sendall(frames.pack(kind, content))
+        except OSError:
+            self._lost()
+
+    def _lost(self):
+        """The machine has to know, or the session would never end."""
+        self._there = False
+        self._console.forget()
+        self._console.send(frames.pack(frames.HANGUP))

@@ -13,7 +13,8 @@
 
 The machine has some consoles besides its own; each carries one session at a
 time (see :mod:`lab.frames`).  On the host's own kernel a socket in the job's
-directory takes their place.
+directory takes their place.  :mod:`lab.init` starts the process that serves
+them, so that every machine can be entered, whatever it runs.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ import json
 import os
 import pty
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -30,64 +32,96 @@ import threading
 import tty
 
 from lab import frames
-from lab import running
+from lab import node as nodes
 
 # Set by lab.boot: "tty:/dev/tty2,..." or "socket:PATH"
 VARIABLE = 'LAB_CONSOLES'
+# Name for the machine itself, with all the nodes in it.
+MACHINE = 'machine'
+# Seconds for programs to end after their client has gone.
+GRACE = 2
+# Bytes in a pipe at most, pipe(7).
+PIPE = 65536
 
 
-def serve(find):
-    """Serve sessions on threads until the program ends.
-
-    :param find: function that returns the Node of a name, or None
-    """
+def serve():
+    """Serve sessions; does not return."""
     kind, _colon, where = os.environ.get(VARIABLE, '').partition(':')
     if kind == 'tty':
         for path in where.split(','):
-            _start(_serve_tty, path, find)
+            _start(_serve_tty, path)
     elif kind == 'socket':
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(where)
         listener.listen()
-        _start(_serve_socket, listener, find)
-    if running.VARIABLE in os.environ:
-        with open(os.environ[running.VARIABLE], 'w', encoding='ascii'):
-            pass
+        _start(_serve_socket, listener)
+    while True:
+        signal.pause()
 
 
 def _start(function, *args):
     threading.Thread(target=function, args=args, daemon=True).start()
 
 
-def _serve_tty(path, find):
+def _serve_tty(path):
     fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     tty.setraw(fd)
+    # Only now do bytes pass as they are.
+    frames.send(fd, frames.pack(frames.HELLO))
     with contextlib.suppress(EOFError, OSError):
-        _sessions(fd, find)
+        _sessions(fd)
 
 
-def _serve_socket(listener, find):
+def _serve_socket(listener):
     while True:
         client, _address = listener.accept()
-        _start(_serve_client, client, find)
+        _start(_serve_client, client)
 
 
-def _serve_client(client, find):
+def _serve_client(client):
     with client, contextlib.suppress(EOFError, OSError):
-        _sessions(client.fileno(), find)
+        _sessions(client.fileno())
 
 
-def _sessions(fd, find):
-    reader = frames.Reader(fd)
+class _Reader(frames.Reader):
+    """Says what it has read, which makes room for more."""
+
+    def read(self):
+        found = super().read()
+        frames.send(self._fd, frames.pack(frames.READ, b'%d' % self.count))
+        return found
+
+
+def _sessions(fd):
+    reader = _Reader(fd)
     while True:
         # What belongs to an earlier session is passed over.
         for kind, content in reader.read():
             if kind == frames.REQUEST:
-                try:
-                    Session(fd, reader, json.loads(content), find).run()
-                except (OSError, ValueError, RuntimeError) as e:
-                    frames.send(fd, frames.pack(frames.FAILED,
-                                                str(e).encode()))
+                _answer(fd, reader, content)
+
+
+def _answer(fd, reader, content):
+    request = json.loads(content)
+    if request.get('list'):
+        names = ' '.join(nodes.registered())
+        frames.send(fd, frames.pack(frames.OUTPUT, names.encode()))
+        frames.send(fd, frames.pack(frames.EXIT, b'0'))
+        return
+    try:
+        session = Session(fd, reader, request)
+    except (FileNotFoundError, PermissionError) as e:
+        # What a shell says and does.
+        frames.send(fd, frames.pack(frames.ERRORS, (
+            'lab: %s: %s\n' % (request['argv'][0], e.strerror)).encode()))
+        frames.send(fd, frames.pack(frames.EXIT, (
+            b'127' if isinstance(e, FileNotFoundError) else b'126')))
+        return
+    except (OSError, ValueError, RuntimeError, subprocess.SubprocessError,
+            nodes.NodeError) as e:
+        frames.send(fd, frames.pack(frames.FAILED, str(e).encode()))
+        return
+    session.run()
 
 
 class Session:
@@ -95,42 +129,54 @@ class Session:
 
     :param fd: of the console
     :param reader: its frames.Reader
-    :param request: dict: "node" ('' for the machine itself), "argv",
-        "terminal" (None, or [rows, columns]), "term"
-    :param find: see :func:`serve`
+    :param request: dict: "node", "argv", "terminal" (None, or [rows,
+        columns]), "term"; or "list" alone, for the names of the nodes
     """
 
-    def __init__(self, fd, reader, request, find):
+    def __init__(self, fd, reader, request):
         self._fd = fd
         self._reader = reader
         self._outputs = {}
-        self._input = None
-        self._process = self._launch(request, self._popen(request, find))
-
-    def _popen(self, request, find):
-        if not request['node']:
-            return subprocess.Popen
-        node = find(request['node'])
-        if node is None:
-            raise ValueError('there is no node %s' % request['node'])
-        return node.popen
-
-    def _launch(self, request, popen):
+        self._terminal = bool(request['terminal'])
+        # Input that the program has not read, and whether that is all.
+        self._pending = b''
+        self._input_ended = False
         environ = dict(os.environ, TERM=request.get('term') or 'dumb')
-        argv = request['argv']
-        if request['terminal']:
-            leader, follower = pty.openpty()
-            self._input = leader
-            self._outputs[leader] = frames.OUTPUT
-            self._resize(request['terminal'])
+        environ.pop(VARIABLE, None)
+        launch = (self._launch_on_terminal if self._terminal else
+                  self._launch)
+        if request['node'] == MACHINE:
+            self._process = launch(subprocess.Popen, request, environ)
+        else:
+            with nodes.Node.found(request['node']) as node:
+                self._process = launch(node.popen, request, environ)
+        # Readable when the program has ended.
+        self._ended = os.pidfd_open(self._process.pid)
+        # A program that does not read must not hold us up.
+        for one in {self._input, *self._outputs}:
+            os.set_blocking(one, False)
+
+    def _launch_on_terminal(self, popen, request, environ):
+        leader, follower = pty.openpty()
+        _resize(leader, request['terminal'])
+        try:
             # A session with the terminal, so that job control works.
-            process = popen(['setsid', '--ctty', *argv], stdin=follower,
-                            stdout=follower, stderr=follower, env=environ)
+            process = popen(['setsid', '--ctty', *request['argv']],
+                            stdin=follower, stdout=follower,
+                            stderr=follower, env=environ)
+        except BaseException:
+            os.close(leader)
+            raise
+        finally:
             os.close(follower)
-            return process
-        process = popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE, env=environ, bufsize=0,
-                        start_new_session=True)
+        self._input = leader
+        self._outputs[leader] = frames.OUTPUT
+        return process
+
+    def _launch(self, popen, request, environ):
+        process = popen(request['argv'], stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                        env=environ, bufsize=0, start_new_session=True)
         self._input = os.dup(process.stdin.fileno())
         process.stdin.close()
         for stream, kind in ((process.stdout, frames.OUTPUT),
@@ -143,10 +189,18 @@ class Session:
         """Carry the session to its end."""
         frames.send(self._fd, frames.pack(frames.ACCEPTED))
         try:
-            # All output first: the exit status is the last frame.
-            while self._outputs:
+            while self._process.poll() is None:
                 self._round()
-            status = self._process.wait()
+            # What it left in the background may go on writing; only what
+            # a pipe holds is from itself.
+            for fd in list(self._outputs):
+                for _piece in range(PIPE // frames.CHUNK):
+                    if not self._give(fd):
+                        break
+            status = self._process.returncode
+        except (EOFError, OSError):  # of the way to the client
+            self._hang_up()
+            raise
         finally:
             self._close()
         if status < 0:
@@ -154,57 +208,98 @@ class Session:
         frames.send(self._fd, frames.pack(frames.EXIT, b'%d' % status))
 
     def _round(self):
-        ready, _w, _x = select.select([self._fd, *self._outputs], [], [])
+        ready, able, _x = select.select(
+            [self._fd, self._ended, *self._outputs],
+            [self._input] if self._pending else [], [])
         for fd in ready:
             if fd == self._fd:
                 for kind, content in self._reader.read():
                     self._take(kind, content)
             elif fd in self._outputs:
                 self._give(fd)
+        if able and self._input is not None:
+            self._feed()
 
     def _give(self, fd):
+        """Pass a piece of output on; False when there is none."""
         try:
             data = os.read(fd, frames.CHUNK)
+        except BlockingIOError:
+            return False
         except OSError:  # a terminal without programs
             data = b''
         if data:
             frames.send(self._fd, frames.pack(self._outputs[fd], data))
-        else:
-            del self._outputs[fd]
-            if fd != self._input:
-                os.close(fd)
+            return True
+        del self._outputs[fd]
+        if fd != self._input:
+            os.close(fd)
+        return False
 
     def _take(self, kind, content):
         if kind == frames.INPUT:
-            with contextlib.suppress(OSError):
-                if self._input is not None:
-                    frames.send(self._input, content)
-            frames.send(self._fd, frames.pack(frames.TAKEN))
+            if self._input is None:
+                self._taken(len(content))
+            self._pending += content if self._input is not None else b''
         elif kind == frames.WINDOW:
-            self._resize(json.loads(content))
+            _resize(self._input, json.loads(content))
         elif kind == frames.INPUT_END:
-            if self._input is not None and self._input not in self._outputs:
-                os.close(self._input)
-                self._input = None
+            self._input_ended = True
+            self._end_input()
         elif kind == frames.HANGUP:
-            self._end()
+            self._hang_up()
 
-    def _end(self):
+    def _feed(self):
+        try:
+            written = os.write(self._input, self._pending)
+        except BlockingIOError:
+            return
+        except OSError:  # nobody reads it any more
+            written = len(self._pending)
+            self._input_ended = True
+        self._pending = self._pending[written:]
+        self._taken(written)
+        self._end_input()
+
+    def _taken(self, count):
+        frames.send(self._fd, frames.pack(frames.TAKEN, b'%d' % count))
+
+    def _end_input(self):
+        """Pass the end of the input on, after the input."""
+        if (self._input_ended and not self._pending and
+                not self._terminal and self._input is not None):
+            os.close(self._input)
+            self._input = None
+
+    def _hang_up(self):
         """The client is gone: so are its programs and its output."""
+        self._close_streams()
+        if self._process.poll() is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, 9)
-        for fd in self._outputs:
-            if fd != self._input:
-                os.close(fd)
-        self._outputs.clear()
-
-    def _resize(self, window):
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._input, termios.TIOCSWINSZ, struct.pack(
-                'HHHH', window[0], window[1], 0, 0))
+            os.killpg(self._process.pid, signal.SIGHUP if self._terminal
+                      else signal.SIGTERM)
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
     def _close(self):
+        self._close_streams()
+        os.close(self._ended)
+
+    def _close_streams(self):
         for fd in {*self._outputs, self._input} - {None}:
             os.close(fd)
         self._outputs.clear()
         self._input = None
+        self._pending = b''
+
+
+def _resize(fd, window):
+    if fd is not None:
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack(
+                'HHHH', window[0], window[1], 0, 0))

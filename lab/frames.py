@@ -11,7 +11,7 @@
 # under the License.
 """What goes over a console of the machine: frames, both ways.
 
-A frame is one letter, its length in two bytes, and its content.  To the
+A frame is one letter, its length in four bytes, and its content.  To the
 machine go requests and input, from it come output and the exit status, so
 that one byte stream carries a whole session.
 """
@@ -25,18 +25,26 @@ INPUT = b'D'
 INPUT_END = b'E'
 WINDOW = b'W'  # JSON: [rows, columns]
 HANGUP = b'K'  # the client is gone
-ACCEPTED = b'A'  # from the machine
-TAKEN = b'C'  # the input has been read; now there may be more
+HELLO = b'H'  # from the machine, once: the console can be used
+ACCEPTED = b'A'
+READ = b'B'  # text: so many bytes were read from the console; for the bridge
+TAKEN = b'T'  # text: so many bytes of input were passed on, or dropped
 OUTPUT = b'O'
 ERRORS = b'S'
 EXIT = b'X'  # exit status as text; ends the session
 FAILED = b'F'  # text; ends the session
 
 LAST = (EXIT, FAILED)
-# The terminal of the machine buffers 4096 bytes, and when they are full does
-# not always notice that there is room again: one piece of input at a time.
 CHUNK = 2048
-_HEAD = struct.Struct('>cH')
+# Bytes on their way through a console that the machine has not read.  Its
+# terminal buffers 4096; when that is full, user-mode Linux stops listening
+# to the console and does not start again (Linux 6.12).
+ROOM = 2048
+# Bytes of input that a client may send before the machine has taken any.
+# Whoever carries frames can so always store them: a program that does not
+# read its input holds up neither its output nor its end.
+CREDIT = 32768
+_HEAD = struct.Struct('>cI')
 
 
 def pack(kind, content=b''):
@@ -65,6 +73,7 @@ class Reader:
     def __init__(self, fd):
         self._fd = fd
         self._buffer = b''
+        self.count = 0  # bytes of the last read
 
     def read(self):
         """Read once; blocks when nothing has arrived.
@@ -73,6 +82,7 @@ class Reader:
         :raises EOFError: at the end of the stream
         """
         data = os.read(self._fd, 65536)
+        self.count = len(data)
         if not data:
             raise EOFError
         self._buffer += data

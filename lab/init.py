@@ -49,6 +49,7 @@ def main(directory):
         _network()
         if machine:
             _console(job.get('interactive', False))
+        _serve_sessions(job)
         status = _run(job)
     except Exception:
         traceback.print_exc()
@@ -119,6 +120,7 @@ def _basic_mounts(root, on_host):
 
 
 def _network():
+    syscalls.sethostname('machine')
     os.spawnlp(os.P_WAIT, 'ip', 'ip', 'link', 'set', 'lo', 'up')
     for path, value in (('/proc/sys/kernel/printk', '1'),
                         ('/proc/sys/net/ipv4/ip_forward', '0')):
@@ -147,6 +149,33 @@ def _drain_console():
         return
 
 
+def _serve_sessions(job):
+    """Start the process that lets nodes be entered from outside."""
+    if os.fork():
+        return
+    try:
+        # Away from the terminal of the command, and from its Ctrl-C; but
+        # one that is pressed in a session has to arrive.
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        null = os.open('/dev/null', os.O_RDWR)
+        for target in (0, 1):
+            os.dup2(null, target)
+        _become(job)
+        from lab import console
+        console.serve()
+    except BaseException:
+        traceback.print_exc()
+    os._exit(1)
+
+
+def _become(job):
+    os.chdir(job['cwd'])
+    os.environ.clear()
+    os.environ.update(job['environ'])
+
+
 def _run(job):
     """Run the command and reap everything until it ends."""
     pid = os.fork()
@@ -162,9 +191,7 @@ def _run(job):
 
 def _exec(job):
     try:
-        os.chdir(job['cwd'])
-        os.environ.clear()
-        os.environ.update(job['environ'])
+        _become(job)
         os.execvp(job['argv'][0], job['argv'])
     except OSError as e:
         print('lab: cannot run %s: %s' % (job['argv'][0], e),

@@ -32,9 +32,36 @@ from lab import waiting
 NodeError = waiting.NodeError
 wait_until = waiting.wait_until
 DISKS = '/var/lab'
+# A file for every node that is on: its PID 1, and when that was started.  So
+# it is found by those who did not make it.
+REGISTRY = '/run/lab/nodes'
 _NAMESPACES = {'mnt': syscalls.CLONE_NEWNS, 'uts': syscalls.CLONE_NEWUTS,
                'ipc': syscalls.CLONE_NEWIPC, 'net': syscalls.CLONE_NEWNET,
                'pid': syscalls.CLONE_NEWPID}
+
+
+def registered():
+    """All nodes that are on, whoever made them: dict of name to PID."""
+    found = {}
+    names = os.listdir(REGISTRY) if os.path.isdir(REGISTRY) else ()
+    for name in sorted(names):
+        # Its maker may have died without a word, and the PID may be
+        # another's now.
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(os.path.join(REGISTRY, name),
+                      encoding='ascii') as opened:
+                entry = opened.read()
+            pid = int(entry.split()[0])
+            if entry == _entry(pid):
+                found[name] = pid
+    return found
+
+
+def _entry(pid):
+    with open('/proc/%d/stat' % pid, encoding='ascii',
+              errors='replace') as opened:
+        started = opened.read().rpartition(')')[2].split()[19]
+    return '%d %s\n' % (pid, started)
 
 
 class Node:
@@ -46,6 +73,12 @@ class Node:
     """
 
     def __init__(self, name):
+        self._reset(name)
+        # A new host; what an earlier one of that name left is not its own.
+        shutil.rmtree(os.path.join(DISKS, name), ignore_errors=True)
+        self.power_on()
+
+    def _reset(self, name):
         self.name = name
         self.pid = None
         self.services = {}
@@ -54,13 +87,37 @@ class Node:
         self._fds = {}
         self._starter = None
         self._looks = 0
-        # A new host; what an earlier one of that name left is not its own.
-        shutil.rmtree(os.path.join(DISKS, name), ignore_errors=True)
-        self.power_on()
+
+    @classmethod
+    @contextlib.contextmanager
+    def found(cls, name):
+        """A node that another process made, while the block runs.
+
+        It is for running programs: only its maker can end it.
+
+        :raises NodeError: when there is none of that name
+        """
+        pid = registered().get(name)
+        if pid is None:
+            raise NodeError('there is no node %s' % name)
+        one = cls.__new__(cls)
+        one._reset(name)
+        one._attach(pid)
+        try:
+            yield one
+        finally:
+            one._detach()
 
     def power_on(self):
         """Make its namespaces; only in the main thread."""
-        self.pid = birth.start(self.name, os.path.join(DISKS, self.name))
+        self._attach(birth.start(self.name, os.path.join(DISKS, self.name)))
+        os.makedirs(REGISTRY, exist_ok=True)
+        with open(os.path.join(REGISTRY, self.name), 'w',
+                  encoding='ascii') as opened:
+            opened.write(_entry(self.pid))
+
+    def _attach(self, pid):
+        self.pid = pid
         self._fds = {kind: os.open('/proc/%d/ns/%s' % (self.pid, kind),
                                    os.O_RDONLY | os.O_CLOEXEC)
                      for kind in _NAMESPACES}
@@ -266,6 +323,9 @@ class Node:
         self._children.clear()
         self.services.clear()
         self._looks = 0
+        self._detach()
+
+    def _detach(self):
         self._starter.shutdown()
         for fd in self._fds.values():
             os.close(fd)

@@ -15,9 +15,11 @@ import contextlib
 import json
 import os
 import signal
+import stat
 import time
 
-# Tells the program in the machine which file to make when it takes sessions.
+NAME = 'ovn-network-agent-lab'
+# Tells the program in the machine which file to make to offer its lab.
 VARIABLE = 'LAB_OPEN'
 
 
@@ -25,9 +27,36 @@ class NotRunning(Exception):
     """There is no such lab; the text says what there is."""
 
 
-def _directory():
-    base = os.environ.get('XDG_RUNTIME_DIR') or '/tmp'
-    return os.path.join(base, 'ovn-network-agent-lab')
+def _directories():
+    """Where labs may be announced, the best place first.
+
+    Fixed for root: whoever comes from another terminal may have another
+    environment.
+    """
+    bases = ['/run'] if os.geteuid() == 0 else []
+    bases += filter(None, [os.environ.get('XDG_RUNTIME_DIR')])
+    return [*(os.path.join(base, NAME) for base in bases),
+            '/tmp/%s-%d' % (NAME, os.geteuid())]
+
+
+def _ours(directory):
+    """Whether what is announced there is from us and can be believed."""
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return False
+    return (stat.S_ISDIR(found.st_mode) and
+            found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
+def _make_directory():
+    for directory in _directories():
+        with contextlib.suppress(OSError):
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+        if _ours(directory) and os.access(directory, os.W_OK):
+            return directory
+    raise NotRunning('none of %s is a directory of ours; remove what is in '
+                     'the way' % ', '.join(_directories()))
 
 
 @contextlib.contextmanager
@@ -37,10 +66,9 @@ def announced(name, socket, argv):
     :param name: of the lab
     :param socket: path of the socket for sessions
     :param argv: what runs in it
+    :raises NotRunning: when there is no place to say it
     """
-    directory = _directory()
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    path = os.path.join(directory, name + '.json')
+    path = os.path.join(_make_directory(), name + '.json')
     with open(path + '.new', 'w', encoding='utf-8') as opened:
         json.dump({'name': name, 'pid': os.getpid(), 'socket': socket,
                    'argv': list(argv), 'born': _born(os.getpid())}, opened)
@@ -53,7 +81,7 @@ def announced(name, socket, argv):
 
 
 def marker(socket):
-    """File beside a lab's socket that says that sessions are served."""
+    """File beside a lab's socket: there, it is offered to be entered."""
     return socket + '.open'
 
 
@@ -68,47 +96,59 @@ def _born(pid):
 
 def labs():
     """All running labs: list of dict; what has died is forgotten."""
-    found = []
-    directory = _directory()
-    for entry in sorted(os.listdir(directory)
-                        if os.path.isdir(directory) else ()):
-        path = os.path.join(directory, entry)
-        if not entry.endswith('.json'):
-            continue
-        try:
-            with open(path, encoding='utf-8') as opened:
-                one = json.load(opened)
-        except (OSError, ValueError):
-            continue
-        if _born(one['pid']) == one['born']:
-            found.append(one)
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-    return found
+    found = {}
+    for directory in filter(_ours, _directories()):
+        for entry in sorted(os.listdir(directory)):
+            if not entry.endswith('.json'):
+                continue
+            one = _load(os.path.join(directory, entry))
+            if one is not None:
+                found[one['name']] = one
+    return [found[name] for name in sorted(found)]
+
+
+def _load(path):
+    try:
+        with open(path, encoding='utf-8') as opened:
+            one = json.load(opened)
+    except (OSError, ValueError):
+        return None
+    if _born(one['pid']) == one['born']:
+        return {**one, 'path': path}
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return None
+
+
+def offer():
+    """Called in a machine: of several labs, this is the one to enter."""
+    with open(os.environ[VARIABLE], 'w', encoding='ascii'):
+        pass
 
 
 def find(name=None):
-    """The lab of that name, or the only one that can be entered.
+    """The lab of that name, or the only one, or the only one that is offered.
 
     :raises NotRunning:
     """
     running = labs()
-    chosen = [one for one in running if one['name'] == name or
-              name is None and os.path.exists(marker(one['socket']))]
+    chosen = [one for one in running if name in (None, one['name'])]
+    if len(chosen) > 1:
+        chosen = [one for one in running
+                  if os.path.exists(marker(one['socket']))] or chosen
     if len(chosen) == 1:
         return chosen[0]
     names = ', '.join(one['name'] for one in running) or 'none'
     raise NotRunning('%s (running: %s)' % (
         'which lab? name one with --lab' if chosen else
-        'there is no such lab, or not one that can be entered', names))
+        'there is no such lab', names))
 
 
 def end(one, timeout=30):
     """End a lab and wait until it is gone."""
     os.kill(one['pid'], signal.SIGTERM)
     deadline = time.monotonic() + timeout
-    while _born(one['pid']) == one['born']:
+    while _load(one['path']) is not None:
         if time.monotonic() > deadline:
             raise NotRunning('process %d does not end' % one['pid'])
         time.sleep(0.05)

@@ -308,7 +308,6 @@ def _keep(story):
     for name in story.cloud.gateways:
         story.cloud.agent(name).start()
         story.cloud.agent(name).wait_ready()
-    up.serve(story.cloud)
     print('The cloud stays, with the agents running.  From another '
           'terminal:\n'
           '  tools/lab enter gw1        a shell on a gateway\n'

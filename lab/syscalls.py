@@ -13,6 +13,7 @@
 
 import ctypes
 import os
+import signal
 
 # linux/sched.h
 CLONE_FS = 0x00000200
@@ -32,6 +33,7 @@ MNT_DETACH = 2
 POWER_OFF = 0x4321FEDC
 
 _PIVOT_ROOT = 155  # x86_64
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -49,6 +51,11 @@ def unshare(flags):
 def setns(fd, flag):
     """setns(2): enter the namespace behind an open file."""
     _call('setns', _libc.setns(fd, flag))
+
+
+def die_with_parent():
+    """Have us killed when the thread that started us ends, however."""
+    _call('prctl', _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
 
 
 def sethostname(name):

@@ -23,24 +23,21 @@ import tty
 from lab import frames
 from lab import running
 
-ANSWER = 10
+# Seconds; more than lab.bridge takes to say that there is no console.
+ANSWER = 20
 
 
 def session(path, node, argv, interactive):
     """Run a command in a node.
 
     :param path: socket of the lab
-    :param node: its name; '' for the machine that all nodes are in
+    :param node: its name; console.MACHINE for what all nodes are in
     :param argv: list of str
     :param interactive: with our terminal
     :returns: exit status of the command
     :raises running.NotRunning: when the lab does not answer or refuses
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as opened:
-        try:
-            opened.connect(path)
-        except OSError as e:
-            raise running.NotRunning('%s: %s' % (path, e.strerror)) from e
+    with _connect(path) as opened:
         opened.sendall(frames.pack_json(frames.REQUEST, {
             'node': node, 'argv': list(argv),
             'terminal': _window() if interactive else None,
@@ -48,7 +45,7 @@ def session(path, node, argv, interactive):
         with contextlib.ExitStack() as stack:
             if interactive:
                 _raw(stack, opened)
-            return _carry(opened, interactive)
+            return _Carrier(opened).run()
 
 
 def _window():
@@ -62,35 +59,103 @@ def _raw(stack, opened):
     tty.setraw(0)
 
     def resized(_number, _frame):
-        opened.sendall(frames.pack_json(frames.WINDOW, _window()))
+        _tell(opened, frames.pack_json(frames.WINDOW, _window()))
 
     previous = signal.signal(signal.SIGWINCH, resized)
     stack.callback(signal.signal, signal.SIGWINCH, previous)
 
 
-def _carry(opened, interactive):
-    reader = frames.Reader(opened.fileno())
-    sources = [opened]
-    answered = False
-    while True:
-        ready, _w, _x = select.select(sources, [], [],
-                                      None if answered else ANSWER)
-        if not ready and not answered:
-            raise running.NotRunning(
-                'the lab does not take sessions: it was not started to be '
-                'entered, or is not ready yet')
-        if 0 in ready:
-            sources.remove(0)
-            _feed(opened)
-        if opened in ready:
+def names(path):
+    """Names of the nodes of a lab, a list.
+
+    :param path: socket of the lab
+    :raises running.NotRunning: when the lab does not answer
+    """
+    with _connect(path) as opened:
+        opened.sendall(frames.pack_json(frames.REQUEST, {'list': True}))
+        reader = frames.Reader(opened.fileno())
+        text = b''
+        while True:
+            if not select.select([opened], [], [], ANSWER)[0]:
+                raise running.NotRunning('the lab does not answer')
             for kind, content in _read(reader):
-                if kind in (frames.ACCEPTED, frames.TAKEN):
-                    answered = True
-                    sources.append(0)
-                    continue
-                status = _show(kind, content)
-                if status is not None:
-                    return status
+                if kind == frames.FAILED:
+                    raise running.NotRunning(content.decode())
+                if kind == frames.EXIT:
+                    return text.decode().split()
+                if kind == frames.OUTPUT:
+                    text += content
+
+
+def _connect(path):
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        opened.connect(path)
+    except OSError as e:
+        opened.close()
+        raise running.NotRunning('%s: %s' % (path, e.strerror)) from e
+    return opened
+
+
+def _tell(opened, frame):
+    """Send what does not matter any more when the session has ended.
+
+    The exit status may be on its way to us, or there already.
+    """
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        opened.sendall(frame)
+
+
+class _Carrier:
+    """Carries a session that has been asked for to its end."""
+
+    def __init__(self, opened):
+        self._opened = opened
+        self._reader = frames.Reader(opened.fileno())
+        self._answered = False
+        self._input = True  # there may be more
+        self._credit = frames.CREDIT
+
+    def run(self):
+        """Returns the exit status."""
+        while True:
+            sources = [self._opened]
+            if self._answered and self._input and self._credit:
+                sources.append(0)
+            ready, _w, _x = select.select(
+                sources, [], [], None if self._answered else ANSWER)
+            if not ready:
+                raise running.NotRunning('the lab does not answer')
+            if 0 in ready:
+                self._feed()
+            if self._opened in ready:
+                for kind, content in _read(self._reader):
+                    status = self._show(kind, content)
+                    if status is not None:
+                        return status
+
+    def _feed(self):
+        data = os.read(0, min(frames.CHUNK, self._credit))
+        self._input = bool(data)
+        self._credit -= len(data)
+        _tell(self._opened, frames.pack(frames.INPUT, data) if data else
+              frames.pack(frames.INPUT_END))
+
+    def _show(self, kind, content):
+        """Do what a frame says; the exit status if it is the last."""
+        if kind == frames.ACCEPTED:
+            self._answered = True
+        elif kind == frames.TAKEN:
+            self._credit += int(content)
+        elif kind == frames.OUTPUT:
+            frames.send(1, content)
+        elif kind == frames.ERRORS:
+            frames.send(2, content)
+        elif kind == frames.EXIT:
+            return int(content)
+        elif kind == frames.FAILED:
+            raise running.NotRunning(content.decode())
+        return None
 
 
 def _read(reader):
@@ -98,23 +163,3 @@ def _read(reader):
         return reader.read()
     except (EOFError, ConnectionError):
         raise running.NotRunning('the lab has ended') from None
-
-
-def _feed(opened):
-    data = os.read(0, frames.CHUNK)
-    opened.sendall(frames.pack(frames.INPUT, data) if data else
-                   frames.pack(frames.INPUT_END))
-    return bool(data)
-
-
-def _show(kind, content):
-    """Do what a frame says; the exit status if it is the last."""
-    if kind == frames.OUTPUT:
-        frames.send(1, content)
-    elif kind == frames.ERRORS:
-        frames.send(2, content)
-    elif kind == frames.EXIT:
-        return int(content)
-    elif kind == frames.FAILED:
-        raise running.NotRunning(content.decode())
-    return None

@@ -18,23 +18,7 @@ import threading
 import time
 
 from lab import cloud as clouds
-from lab import console
-
-
-def serve(cloud):
-    """Let nodes and machines of a cloud be entered from outside.
-
-    Returns at once; see ``lab enter``.
-    """
-    def find(name):
-        if name in cloud.nodes:
-            return cloud.nodes[name]
-        for vm in cloud.vms:
-            if vm.node.name == name:
-                return vm.node
-        return None
-
-    console.serve(find)
+from lab import running
 
 
 def main(argv=None):
@@ -60,7 +44,6 @@ def main(argv=None):
             cloud.start_agents()
             cloud.wait_announced(fip.address, cloud.gateways[0])
             say('announced by %s' % cloud.gateways[0])
-        serve(cloud)
         names = [*cloud.nodes, *(one.node.name for one in cloud.vms)]
         say('ready; from another terminal: "tools/lab enter NODE" with one '
             'of %s; Ctrl-C or "tools/lab down" ends it' % ', '.join(names))
@@ -69,11 +52,12 @@ def main(argv=None):
 
 
 def stay():
-    """Wait for SIGTERM or SIGINT.
+    """Offer the lab to be entered and wait for SIGTERM or SIGINT.
 
     Handlers and not a mask: what is started meanwhile would inherit it, and
     a shell in a node has to be able to end its programs.
     """
+    running.offer()
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ended.set())

@@ -72,24 +72,25 @@ class LabTestCase(testtools.TestCase):
         cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
                                  scheduler=cls.SCHEDULER)
         cls.addClassCleanup(cls.cloud.close)
-        cls.build()
-        if cls.AGENTS:
-            try:
+        try:
+            cls.build()
+            if cls.AGENTS:
                 cls.cloud.start_agents(cls.configuration())
-            except nodes.NodeError as e:
-                raise nodes.NodeError('%s\n%s' % (
-                    e, cls._diagnostics())) from e
+        except nodes.NodeError as e:
+            raise nodes.NodeError('%s\n%s' % (
+                e, cls._diagnostics())) from e
 
     @classmethod
     def build(cls):
         """Routers, machines and floating IPs that the tests share."""
 
     @classmethod
-    def configuration(cls, **groups):
+    def configuration(cls, method=None):
         """Configuration of the agents."""
-        config = {group: dict(values) for group, values in
-                  {**cls.CONFIG, **groups}.items()}
-        config.setdefault('fip_route', {})['announce_method'] = cls.METHOD
+        config = {group: dict(values)
+                  for group, values in cls.CONFIG.items()}
+        config.setdefault('fip_route', {})['announce_method'] = (
+            method or cls.METHOD)
         return config
 
     def setUp(self):
@@ -314,20 +315,21 @@ class LabTestCase(testtools.TestCase):
 
     # -- state as a whole -------------------------------------------------
 
-    def state(self, name):
+    @classmethod
+    def state(cls, name):
         """Everything on a node that an agent could leave behind.
 
         Sysctls are excepted, and that the bridge is up: nobody knows
         whether that was wanted for another reason as well.
         """
-        found = dump.node(self.cloud[name])
+        found = dump.node(cls.cloud[name])
         found['ip -br link'] = sorted(
             line.split()[0] for line in found['ip -br link'])
         found['ip -4 route show table all'] = sorted(
             re.sub(r' nhid \d+', '', line).rstrip() for line in
-            self.cloud[name].out('ip', '-4', 'route', 'show', 'table',
+            cls.cloud[name].out('ip', '-4', 'route', 'show', 'table',
                                  'all').splitlines())
-        found['ip -6 rule'] = self.cloud[name].out(
+        found['ip -6 rule'] = cls.cloud[name].out(
             'ip', '-6', 'rule').splitlines()
         return found
 
@@ -345,7 +347,8 @@ class LabTestCase(testtools.TestCase):
     def _reports(cls):
         """(title, text) of everything; nothing of it may fail."""
         cloud = cls.cloud
-        commands = [('spine', ('vtysh', '-c', 'show bgp ipv4 unicast'))]
+        commands = [('spine', ('vtysh', '-c', 'show bgp ipv4 unicast')),
+                    ('central', ('ovn-sbctl', 'list', 'Port_Binding'))]
         for name in cloud.gateways:
             commands += [(name, argv) for argv in (
                 ('ip', 'rule'), ('ip', 'route'),
@@ -361,6 +364,12 @@ class LabTestCase(testtools.TestCase):
                        done.stdout + done.stderr)
             except Exception as e:
                 yield '%s: %s' % (name, ' '.join(argv)), str(e)
+        for name, node in cloud.nodes.items():
+            for service in node.services:
+                if service != 'agent':
+                    text = node.log(service)[-1500:]
+                    if text:
+                        yield '%s: %s' % (name, service), text
         for name, agent in cloud.agents.items():
             try:
                 lines = agent.log().splitlines()[-_TAIL:]

@@ -1,0 +1,238 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Floating IPs come and go: exactly that, and nothing else, changes."""
+
+import re
+import unittest
+
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent.tests.lab import base
+
+MANY = 20
+
+
+class Change:
+    """The tests.
+
+    Routers alpha and beta on gw1; beta must never notice.
+    """
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.beta = cls.cloud.add_router('beta', ['gw1', 'gw2'])
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+        cls.bare, _none = cls.machine(cls.alpha, fip=False)
+        _vm, cls.fip_beta = cls.machine(cls.beta)
+
+    # -- one --------------------------------------------------------------
+
+    def test_removed_is_withdrawn_everywhere(self):
+        """From spine, FRR, kernel and switch; the others are untouched."""
+        others = (self.fip.address, self.fip_beta.address)
+        fip = self.floating_ip(self.alpha, self.bare.port)
+        self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        self.reach(self.client, 'icmp', fip.address)
+        self.assert_served('gw1', fip.address)
+        with self.probing(self.fip.address) as near, \
+                self.probing(self.fip_beta.address) as far:
+            mark = self.mark('gw1')
+            flows = self.flows('gw1')
+            self.cloud.neutron.remove_fips(self.alpha, [fip])
+            self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+            self.wait_gone('gw1', fip.address)
+            self.assertEqual([], self.hops(fip.address))
+            self.assertTrue(probe.unreachable(self.client, 'icmp',
+                                              fip.address, 3))
+            self.lossless(near)
+            self.lossless(far)
+        self._only_about(fip.address, 'gw1', mark, 3)
+        self._as_old(flows, self.flows('gw1'), fip.address)
+        self.assert_served('gw1', *others)
+
+    def test_added_costs_the_others_nothing(self):
+        """While floating IPs are added, another one loses no packet."""
+        with self.probing(self.fip.address) as running:
+            flows = self.flows('gw1')
+            mark = self.mark('gw1')
+            for _round in range(3):
+                fip = self.floating_ip(self.alpha, self.bare.port)
+                self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+                self.reach(self.client, 'icmp', fip.address, 2)
+                self.cloud.neutron.remove_fips(self.alpha, [fip])
+                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+            base.note('%s: while others came and went: %s' % (
+                self.METHOD, self.lossless(running)))
+        self.assertEqual(18, len(self.changes('gw1', mark)))
+        self._as_old(flows, self.flows('gw1'), '')
+
+    def _only_about(self, address, name, mark, count):
+        """So many changes, all of them about one address."""
+        changes = self.changes(name, mark)
+        self.assertEqual(count, len(changes), changes)
+        for change in changes:
+            self.assertIn(address + '/32', change)
+
+    def _as_old(self, before, after, address):
+        """Flows were not written again; one address is excepted."""
+        for text, (_packets, age) in before.items():
+            if not address or 'nw_dst=%s ' % address not in text:
+                self.assertIn(text, after)
+                self.assertGreaterEqual(after[text][1], age, text)
+
+    # -- one router -------------------------------------------------------
+
+    def test_other_routers_are_left_alone(self):
+        """Neither computed nor applied anew, on no plane.
+
+        The kernel and the switch say themselves what is written to them.
+        """
+        # Whatever is still under way from before ends here.
+        self.cloud.wait_announced(self.fip_beta.address, 'gw1', base.SETTLE)
+        self.assert_served('gw1', self.fip_beta.address)
+        mark = self.mark('gw1')
+        log = '/tmp/monitor'
+        self.cloud['gw1'].spawn('monitor', [
+            'sh', '-c', 'exec ip -4 monitor route rule address link '
+            'neigh >%s' % log])
+        self.addCleanup(self.cloud['gw1'].stop, 'monitor')
+        self._wait_monitor(log, '198.18.0.1')
+        fip = self.floating_ip(self.alpha, self.bare.port)
+        self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        self.cloud.neutron.remove_fips(self.alpha, [fip])
+        self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+        self.wait_gone('gw1', fip.address)
+        self._wait_monitor(log, '198.18.0.2')
+        written = self.cloud['gw1'].read(log)
+        self.assertIn(fip.address, written)
+        for address in (self.fip_beta.address, self.beta.address):
+            self.assertNotIn(address + ' ', ''.join(
+                line + '\n' for line in written.splitlines()
+                if 'lladdr' not in line))
+        self.assertEqual([], [line for line in written.splitlines()
+                              if 'lookup' in line])
+        computed = re.findall(r'Computed (\d+) of (\d+) contributions: '
+                              r'(.*) _contribute', self.said('gw1', mark))
+        self.assertNotEqual([], computed)
+        for _count, _total, names in computed:
+            self.assertNotIn(self._uuid(self.beta), names)
+            self.assertNotIn('node', names)
+        self.assertIn(self._uuid(self.alpha),
+                      ' '.join(names for _c, _t, names in computed))
+
+    def _wait_monitor(self, log, address):
+        """Until the monitor has seen what happens now."""
+        def seen():
+            self.cloud['gw1'].batch(
+                'route add blackhole {0}/32\nroute del blackhole {0}/32\n'
+                .format(address))
+            return (self.cloud['gw1'].exists(log) and
+                    address in self.cloud['gw1'].read(log))
+
+        nodes.wait_until('the monitor works', seen, base.SETTLE)
+
+    def _uuid(self, router):
+        row = self.cloud.nb.find('Logical_Router', name=router.row_name)
+        return str(row.uuid)
+
+    # -- many -------------------------------------------------------------
+
+    def _launched_by(self, count):
+        """Processes and threads launched while adding floating IPs."""
+        before = self.cloud['gw1'].launched()
+        fips = self.floating_ips(self.alpha,
+                                 [(None, self.bare.port)] * count)
+        for fip in fips:
+            self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        mark = self.mark('gw1')
+        nodes.wait_until('the pass has ended', lambda: (
+            ' created ' not in self.said('gw1', mark)), base.SETTLE)
+        launched = self.cloud['gw1'].launched() - before
+        for fip in fips:
+            self.assertIn(fip.address, self.kernel_routes('gw1'))
+        self.cloud.neutron.remove_fips(self.alpha, fips)
+        for fip in fips:
+            self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+        return launched
+
+    def _measure(self):
+        # Once more, because the first has to start threads that stay.
+        self._launched_by(1)
+        one, many = self._launched_by(1), self._launched_by(MANY)
+        base.note('%s: launched for 1 floating IP %d, for %d %d' % (
+            self.METHOD, one, MANY, many))
+        return one, many
+
+
+class TestChangeStatic(Change, base.LabTestCase):
+    """With static routes of FRR."""
+
+    METHOD = 'static'
+
+    def test_processes(self):
+        """So many for a transaction, however many addresses are in it."""
+        one, many = self._measure()
+        self.assertLessEqual(many, one)
+        self.assertLessEqual(one, 8)
+
+
+class TestChangeKernel(Change, base.LabTestCase):
+    """With kernel routes that FRR redistributes."""
+
+    METHOD = 'kernel'
+
+    def test_processes(self):
+        """None at all."""
+        self.assertEqual((0, 0), self._measure())
+
+
+class TestReady(base.LabTestCase):
+    """READY is true."""
+
+    AGENTS = False
+
+    @classmethod
+    def build(cls):
+        cls.router = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.vm, cls.fip = cls.machine(cls.router)
+        cls.fips = cls.cloud.neutron.add_fips(cls.router, [
+            (cls.cloud.neutron.allocate(), cls.vm.port)
+            for _number in range(MANY)])
+
+    def test_ready_after_the_first_complete_pass(self):
+        """Everything is there when it says READY, on all planes."""
+        for method, table in (('kernel', str(plan.VRF_TABLE)),
+                              ('static', None)):
+            agent = self.cloud.agent('gw1', self.configuration(method))
+            agent.write_config()
+            wanted = {fip.address for fip in self.fips}
+            self.assertEqual(set(), wanted & self.kernel_routes('gw1'))
+            agent.start()
+            agent.wait_ready()
+            self.assertEqual(set(), wanted - self.kernel_routes('gw1'))
+            for address in wanted:
+                self.assertIsNotNone(self.hairpin('gw1', address))
+            if table:
+                self.assertEqual(set(), wanted - self.kernel_routes(
+                    'gw1', table))
+            else:
+                self.assertEqual(set(), {
+                    'ip route %s/32 169.254.0.1' % a for a in wanted} -
+                    self.statics('gw1'))
+            self.assertEqual('gw1', self.default_route(self.router)[0])
+            self.assertEqual(0, agent.stop())
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""An agent that is killed and started again; a dry run."""
+
+import re
+import unittest
+
+from lab import dump
+from lab import node as nodes
+from ovn_network_agent.tests.lab import base
+
+_SIGNS = {'+': 'created', '~': 'updated', '-': 'deleted'}
+_PLAN = re.compile(r'^([+~-]) (.*)$', re.MULTILINE)
+
+
+class Restart:
+    """The tests: router alpha on gw1, router beta on gw2."""
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.beta = cls.cloud.add_router('beta', ['gw2', 'gw1'])
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+        _vm, cls.fip_beta = cls.machine(cls.beta)
+
+    def test_kill_and_restart_lose_nothing(self):
+        """SIGKILL, and a start that adopts what is there."""
+        agent = self.cloud.agents['gw1']
+        before = self.state('gw1')
+        northbound = dump.northbound(self.cloud)
+        flows = self.flows('gw1')
+        with self.probing(self.fip.address) as running, \
+                self.probing(self.fip.address, 'tcp') as tcp:
+            for _round in range(2):
+                agent.kill()
+                self.assertEqual([self.cloud.route(self.fip.address)],
+                                 self.hops(self.fip.address))
+                mark = self.mark('gw1')
+                agent.start()
+                agent.wait_ready()
+                # What comes right after the first pass counts as well.
+                fip = self.floating_ip(self.alpha, self.vm.port)
+                self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+                self.cloud.neutron.remove_fips(self.alpha, [fip])
+                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+                self.wait_gone('gw1', fip.address)
+                self.assertEqual([], [
+                    change for change in self.changes('gw1', mark)
+                    if fip.address + '/32' not in change])
+            base.note('%s: killed and restarted twice: %s' % (
+                self.METHOD, self.lossless(running)))
+            self.lossless(tcp)
+        self.assertEqual([], dump.difference(before, self.state('gw1')))
+        self.assertEqual([], dump.difference(
+            northbound, dump.northbound(self.cloud)))
+        for text, (_packets, age) in flows.items():
+            self.assertGreater(self.flows('gw1')[text][1], age)
+
+    def test_what_changed_meanwhile(self):
+        """A restart takes in what happened while no agent ran."""
+        agent = self.cloud.agents['gw1']
+        old = self.floating_ip(self.alpha, self.vm.port)
+        self.cloud.wait_announced(old.address, 'gw1', base.SETTLE)
+        with self.probing(self.fip.address) as running:
+            agent.kill()
+            self.cloud.neutron.remove_fips(self.alpha, [old])
+            new = self.floating_ip(self.alpha, self.vm.port)
+            mark = self.mark('gw1')
+            agent.start()
+            agent.wait_ready()
+            self.cloud.wait_announced(new.address, 'gw1', base.SETTLE)
+            self.cloud.wait_withdrawn(old.address, base.SETTLE)
+            self.wait_gone('gw1', old.address)
+            self.lossless(running)
+        self.assertEqual({'created', 'deleted'}, {
+            change.split()[0] for change in self.changes('gw1', mark)})
+        for change in self.changes('gw1', mark):
+            self.assertIn(
+                (old if change.startswith('deleted') else new).address,
+                change)
+
+    # -- dry run ----------------------------------------------------------
+
+    def _everything(self):
+        """The node, its sysctls, and all tables of NB."""
+        node = self.cloud['gw1']
+        found = dump.node(node)
+        found['sysctl'] = sorted(
+            line for line in node.out(
+                'sysctl', '-a', '--pattern',
+                r'net\.ipv[46]\.(conf|neigh|ip_forward)').splitlines())
+        found['nb'] = self.cloud['central'].out(
+            'ovsdb-client', 'dump', 'unix:/run/ovn/ovnnb_db.sock',
+            'OVN_Northbound').splitlines()
+        return found
+
+    def _dry_run(self):
+        """The plan as 'created kind ...' lines; nothing was written."""
+        before = self._everything()
+        done = self.cloud['gw1'].run(
+            self.cloud.agents['gw1'].command('--dry-run'))
+        self.assertEqual([], dump.difference(before, self._everything()))
+        self.assertIn('nothing was changed', done.stdout)
+        return ['%s %s' % (_SIGNS[sign], text)
+                for sign, text in _PLAN.findall(done.stdout)]
+
+    def test_dry_run(self):
+        """It writes nothing, and the real start does what it said."""
+        agent = self.cloud.agents['gw1']
+        # Beside an agent that has done all, there is nothing to do.
+        self.assertEqual([], self._dry_run())
+        # After a kill and a change there is exactly this.
+        agent.kill()
+        fip = self.floating_ip(self.alpha, self.vm.port)
+        nodes.wait_until('NB has it', lambda: self.cloud.nb.find(
+            'NAT', external_ip=fip.address), base.SETTLE)
+        self._as_planned()
+        self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        # After a stop there is everything.
+        self.assertEqual(0, agent.stop())
+        steps = self._as_planned()
+        self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+        kinds = {step.split()[1] for step in steps}
+        self.assertLessEqual({'veth_pair', 'kernel_route', 'flow', 'rule',
+                              'default_route', 'mac_binding'}, kinds)
+        self.reach(self.client, 'icmp', self.fip.address)
+
+    def _as_planned(self):
+        """A dry run, then the real start; returns the plan."""
+        planned = self._dry_run()
+        self.assertNotEqual([], planned)
+        mark = self.mark('gw1')
+        agent = self.cloud.agents['gw1']
+        agent.start()
+        agent.wait_ready()
+        self.assertEqual(_known(planned),
+                         _known(self.changes('gw1', mark)))
+        return planned
+
+
+def _known(steps):
+    """Without the sysctls of devices that are made first.
+
+    What a new device inherits only the kernel knows.
+    """
+    return sorted(step for step in steps
+                  if 'sysctl path=net/ipv4/conf/veth-' not in step)
+
+
+class TestRestartStatic(Restart, base.LabTestCase):
+    """With static routes of FRR."""
+
+    METHOD = 'static'
+
+
+class TestRestartKernel(Restart, base.LabTestCase):
+    """With kernel routes that FRR redistributes."""
+
+    METHOD = 'kernel'
+
+
+if __name__ == '__main__':
+    unittest.main()

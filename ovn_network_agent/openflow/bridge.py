@@ -22,6 +22,10 @@ from ovn_network_agent import ownership
 # A request for the flows of one match makes Open vSwitch look at all flows
 # of the table; beyond this number one dump of the table is cheaper.
 _SINGLE_LOOKUPS = 8
+# Deleting with a full cookie mask, Open vSwitch looks at all flows with the
+# cookie instead of the one with the match: 0.2 ms each with 10,000 present,
+# 2 s for all of them, during which it does nothing else.
+_SINGLE_DELETES = 50
 
 
 def dump(connection):
@@ -48,13 +52,14 @@ def change(connection, steps):
     :raises OSError: when the connection broke; what was done is unknown
     """
     failed = _foreign(connection, steps)
+    mask = _delete_mask(connection, steps)
     messages = {}
     for step in steps:
         if step.ref in failed:
             continue
         xid = connection.next_xid()
         try:
-            messages[xid] = _flow_mod(xid, step), step.ref
+            messages[xid] = _flow_mod(xid, step, mask), step.ref
         except ValueError as error:
             failed[step.ref] = str(error)
     if messages:
@@ -67,16 +72,35 @@ def change(connection, steps):
     return failed
 
 
-def _flow_mod(xid, step):
+def _delete_mask(connection, steps):
+    """Mask of the cookie of flows to delete.
+
+    With many of them one bit less, when no flow differs from ours in that
+    bit alone.
+    """
+    deletes = sum(step.verb != specs.ADD for step in steps)
+    if deletes <= _SINGLE_DELETES:
+        return wire.ALL_BITS
+    requests = {}
+    for cookie in ownership.FLOW_COOKIES:
+        xid = connection.next_xid()
+        requests[xid] = wire.flow_request(
+            xid, cookie=cookie | wire.TOP_BIT, mask=wire.ALL_BITS)
+    if _read(connection, requests):
+        return wire.ALL_BITS
+    return wire.ALL_BITS & ~wire.TOP_BIT
+
+
+def _flow_mod(xid, step, mask):
     spec = step.spec
     if step.verb == specs.DELETE_STRAY:
         return wire.flow_mod(xid, wire.DELETE_STRICT, spec.cookie,
                              spec.table, spec.priority,
-                             codec.encode_stray(spec.match))
+                             codec.encode_stray(spec.match), mask=mask)
     match = codec.encode_match(spec)
     if step.verb == specs.DELETE:
         return wire.flow_mod(xid, wire.DELETE_STRICT, spec.cookie, 0,
-                             spec.priority, match)
+                             spec.priority, match, mask=mask)
     return wire.flow_mod(xid, wire.ADD, spec.cookie, 0, spec.priority,
                          match, codec.encode_actions(spec))
 

@@ -49,6 +49,7 @@ _PORT_ANY = 0xffffffff
 _GROUP_ANY = 0xffffffff
 TABLE_ALL = 0xff
 ALL_BITS = 0xffffffffffffffff
+TOP_BIT = 0x8000000000000000
 # A.3.5
 _MULTIPART = struct.Struct('!HH4x')
 _MULTIPART_FLOW = 1
@@ -80,16 +81,14 @@ def message(kind, xid, body=b''):
 
 
 def flow_mod(xid, command, cookie, table, priority, match,
-             instructions=b''):
+             instructions=b'', mask=0):
     """OFPT_FLOW_MOD.
-
-    A deletion is restricted to ``cookie``, so that it never hits a flow of
-    somebody else with the same match.
 
     :param command: ADD or DELETE_STRICT
     :param match: bytes of an ofp_match, padded
+    :param mask: bits of the cookie that a flow to delete must have, so that
+        it is never one of somebody else with the same match
     """
-    mask = ALL_BITS if command == DELETE_STRICT else 0
     return message(FLOW_MOD, xid, _FLOW_MOD.pack(
         cookie, mask, table, command, 0, 0, priority, _NO_BUFFER,
         _PORT_ANY, _GROUP_ANY, 0) + match + instructions)

@@ -135,7 +135,7 @@ class VrfTest(base.FrrTestCase):
         self.assertEqual(1, len(logs.output))
 
     def test_many(self):
-        routes = {route(n % 250, f'10.0.{n // 250}') for n in range(500)}
+        routes = {route(n % 250, f'11.0.{n // 250}') for n in range(500)}
         self.apply(self.static, create=tuple(routes))
         self.assertEqual(routes, self.read())
         self.apply(self.static, delete=tuple(routes))

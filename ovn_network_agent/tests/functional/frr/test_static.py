@@ -134,7 +134,7 @@ class TestStatic(StaticTestCase):
         self.assertEqual(before, self.frr.running())
 
     def test_many(self):
-        routes = [route(n % 250, f'10.0.{n // 250}') for n in range(5000)]
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(5000)]
         self.assertEqual({}, self.create(*routes))
         self.assertEqual(set(routes), self.read())
         self.assertEqual({}, self.delete(*routes))

@@ -181,6 +181,17 @@ class TestFlow(base.FlowTestCase):
             backends.Delta(delete=tuple(wanted))))
         self.assertEqual(set(), self.ovs.flows())
 
+    def test_many_deletes_beside_a_similar_cookie(self):
+        wanted = [base.hairpin(f'10.0.0.{n}/32') for n in range(200)]
+        self.backend.apply(backends.Delta(create=tuple(wanted)))
+        # Ours is gone, and somebody has put theirs in its place.
+        self.ovs.add('cookie=0x8000000000000998,priority=910,in_port=3,ip,'
+                     'nw_dst=10.0.0.7,actions=drop')
+        self.backend.apply(backends.Delta(delete=tuple(wanted)))
+        self.assertEqual({'cookie=0x8000000000000998, priority=910,ip,'
+                          'in_port=3,nw_dst=10.0.0.7 actions=drop'},
+                         self.ovs.flows())
+
     def test_after_a_restart_of_open_vswitch(self):
         wanted = base.hairpin(DST)
         self.backend.apply(backends.Delta(create=(wanted,)))

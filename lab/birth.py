@@ -28,8 +28,8 @@ KEPT = '/mnt/visible'
 VOLATILE = ('/run', '/tmp')
 # The node's disk: it survives a power failure.
 DISK = ('/var/log', '/var/lib/openvswitch', '/var/lib/ovn', '/var/lib/frr',
-        '/var/lib/ovn-network-agent', '/etc/frr', '/etc/openvswitch',
-        '/etc/ovn', '/etc/ovn-network-agent')
+        '/var/lib/ovn-network-agent', '/var/tmp', '/etc/frr',
+        '/etc/openvswitch', '/etc/ovn', '/etc/ovn-network-agent')
 _PDEATHSIG = 1
 _IFF_UP = 1
 _SIOCSIFFLAGS = 0x8914
@@ -100,10 +100,11 @@ def _mounts(disk):
         syscalls.mount('node', path, 'tmpfs', options='mode=0755')
     for path in visible:
         syscalls.mount(KEPT + path, path, flags=syscalls.MS_BIND)
-    os.chmod('/tmp', 0o1777)
     for path in DISK:
         os.makedirs(disk + path, exist_ok=True)
         syscalls.mount(disk + path, path, flags=syscalls.MS_BIND)
+    for path in ('/tmp', '/var/tmp'):
+        os.chmod(path, 0o1777)
     for path in ('/run/openvswitch', '/run/ovn', '/var/log/openvswitch',
                  '/var/log/ovn'):
         os.makedirs(path, exist_ok=True)

@@ -22,9 +22,10 @@ VSWITCHD_UPTIME = 10.2
 
 
 def start_database(node):
-    """Create and start the local database, with what describes the node."""
-    node.run(['ovsdb-tool', 'create', '/etc/openvswitch/conf.db',
-              '/usr/share/openvswitch/vswitch.ovsschema'])
+    """Start the local database; created when the node is new."""
+    if not node.exists('/etc/openvswitch/conf.db'):
+        node.run(['ovsdb-tool', 'create', '/etc/openvswitch/conf.db',
+                  '/usr/share/openvswitch/vswitch.ovsschema'])
     node.write('/etc/openvswitch/system-id.conf',
                plan.system_id(node.name) + '\n')
     node.spawn('ovsdb', [
@@ -51,10 +52,10 @@ def describe(node, gateway):
     command = ['ovs-vsctl', '--no-wait', 'init', '--', 'set', 'Open_vSwitch',
                '.']
     command += ['external_ids:%s="%s"' % item for item in ids.items()]
-    command += ['--', 'add-br', 'br-int', '--', 'set', 'Bridge', 'br-int',
-                'fail-mode=secure']
+    command += ['--', '--may-exist', 'add-br', 'br-int', '--', 'set',
+                'Bridge', 'br-int', 'fail-mode=secure']
     if gateway:
-        command += ['--', 'add-br', plan.BRIDGE]
+        command += ['--', '--may-exist', 'add-br', plan.BRIDGE]
     node.run(command)
 
 

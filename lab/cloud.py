@@ -141,6 +141,26 @@ class Cloud:
             node.path('/run/openvswitch/br-int.mgmt')))
         chassis.start_controller(node)
 
+    # -- power ------------------------------------------------------------
+
+    def power_off(self, name):
+        """Power failure of a gateway."""
+        self[name].kill()
+        wiring.unplug_gateway(self[name], self['spine'])
+
+    def power_on(self, name):
+        """Switch a gateway on again; it boots like any host.
+
+        Its disk is as it was: configuration and local database.  The agent
+        is not started.
+        """
+        self[name].power_on()
+        wiring.plug_gateway(self[name], self['spine'])
+        wiring.gateway(self[name])
+        frr.start(self[name], frr.gateway_config(name))
+        self._start_chassis(name)
+        self._wait()
+
     def _wait(self):
         wanted = {*self.gateways, *self.computes}
         nodes.wait_until('all chassis are registered', lambda: wanted <= {

@@ -11,7 +11,9 @@
 # under the License.
 """FRR on gateways and on the spine, configured as a deployment does."""
 
+import contextlib
 import os
+import signal
 
 from lab import node as nodes
 from lab import plan
@@ -136,8 +138,21 @@ def start(node, config):
     node.run(['vtysh', '-b'])
 
 
+def stop(node, number=signal.SIGTERM):
+    """End all daemons; SIGKILL leaves what zebra installed.
+
+    :func:`start` brings them back, as the operator configured them: what was
+    added at run time alone is gone.
+    """
+    for name in ('bgpd', 'staticd', 'zebra'):
+        node.stop(name, number)
+
+
 def start_daemon(node, name):
     """Start one FRR daemon in the foreground."""
+    # One that was killed left its socket behind.
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(node.path(_socket(name)))
     argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
             'file:/var/log/frr/%s.log' % name]
     node.spawn(name, argv)
@@ -146,4 +161,8 @@ def start_daemon(node, name):
 def wait_for(node, name):
     """Wait until a daemon takes commands."""
     nodes.wait_until('%s: %s takes commands' % (node.name, name), lambda:
-                     os.path.exists(node.path('/run/frr/%s.vty' % name)))
+                     os.path.exists(node.path(_socket(name))))
+
+
+def _socket(name):
+    return '/run/frr/%s.vty' % name

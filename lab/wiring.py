@@ -29,18 +29,47 @@ def machine(nodes, gateways):
     """
     lines = ['link add mgmt type bridge forward_delay 0', 'link set mgmt up']
     for name in sorted(nodes.keys() & plan.HOSTS.keys()):
-        lines += [
-            'link add m-%s type veth peer name eth0 netns %d' % (
-                name, nodes[name].pid),
-            'link set m-%s master mgmt up' % name]
+        lines += _management_cable(nodes[name])
     for name in gateways:
-        lines.append('link add eth1 netns %d type veth peer name to-%s '
-                     'netns %d' % (nodes[name].pid, name,
-                                   nodes['spine'].pid))
+        lines.append(_uplink_cable(nodes[name], nodes['spine']))
     lines.append('link add eth0 netns %d type veth peer name to-client '
                  'netns %d' % (nodes['client'].pid, nodes['spine'].pid))
     subprocess.run(['ip', '-batch', '-'], input='\n'.join(lines) + '\n',
                    text=True, check=True)
+
+
+def plug_gateway(node, spine):
+    """Cables of a gateway that was switched on again."""
+    lines = [*_management_cable(node), _uplink_cable(node, spine)]
+    subprocess.run(['ip', '-batch', '-'], input='\n'.join(lines) + '\n',
+                   text=True, check=True)
+    spine.batch('\n'.join(_spine_uplink(node.name)) + '\n')
+
+
+def unplug_gateway(node, spine):
+    """Take the cables of a gateway that was switched off.
+
+    The kernel would do it too, at its leisure.
+    """
+    subprocess.run(['ip', 'link', 'del', 'm-' + node.name], check=False,
+                   stderr=subprocess.DEVNULL)
+    spine.run(['ip', 'link', 'del', 'to-' + node.name], check=False)
+
+
+def _management_cable(node):
+    return ['link add m-%s type veth peer name eth0 netns %d' % (
+                node.name, node.pid),
+            'link set m-%s master mgmt up' % node.name]
+
+
+def _uplink_cable(node, spine):
+    return 'link add eth1 netns %d type veth peer name to-%s netns %d' % (
+        node.pid, node.name, spine.pid)
+
+
+def _spine_uplink(name):
+    return ['link set to-%s up' % name,
+            'addr add %s/30 dev to-%s' % (plan.UPLINKS[name][0], name)]
 
 
 def management(node):
@@ -83,9 +112,7 @@ def spine(node, gateways):
     lines = ['link set to-client up',
              'addr add %s/24 dev to-client' % plan.CLIENT_GATEWAY]
     for name in gateways:
-        lines += ['link set to-%s up' % name,
-                  'addr add %s/30 dev to-%s' % (plan.UPLINKS[name][0],
-                                                name)]
+        lines += _spine_uplink(name)
     node.sysctl(net__ipv4__ip_forward=1)
     node.batch('\n'.join(lines) + '\n')
 

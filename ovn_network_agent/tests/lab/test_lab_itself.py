@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The lab is what it claims to be, proved without the agent.
+
+A floating IP is made reachable by hand.  That it works only with all of it,
+and that the sink and the spine see what they should, is what every other lab
+test relies on.
+"""
+
+import re
+import signal
+import time
+
+from lab import frr
+from lab import neutron
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent.tests.lab import base
+
+# The virtual gateway of the provider network, as the agent would have it.
+GATEWAY = str(plan.PROVIDER[-2])
+_VTYSH = '''\
+configure terminal
+ip prefix-list ANNOUNCED-NETWORKS seq 10 permit {net} ge 32 le 32
+vrf {vrf}
+ip route {fip}/32 169.254.0.1
+exit-vrf
+end
+'''
+
+
+class LabWithoutAgents(base.LabTestCase):
+
+    AGENTS = False
+
+    @classmethod
+    def build(cls):
+        cls.router = cls.cloud.add_router('r1')
+        cls.vm, cls.fip = cls.machine(cls.router)
+        cls.address = cls.fip.address
+
+    def by_hand(self, name):
+        """All that a floating IP needs on a gateway and in NB."""
+        node = self.cloud[name]
+        node.run(['ip', 'link', 'set', plan.BRIDGE, 'up'])
+        mac = self.mac(name)
+        patch = re.search(r'(\d+)\(patch-', node.out(
+            'ovs-ofctl', 'show', plan.BRIDGE))[1]
+        node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE,
+                  'priority=900,ip,in_port=%s,actions=mod_dl_dst:%s,'
+                  'output:LOCAL' % (patch, mac)])
+        node.batch(
+            'addr add 169.254.169.254/32 dev {br}\n'
+            'link add veth-default type veth peer name veth-provider\n'
+            'link set veth-provider master {vrf}\n'
+            'link set veth-default up\nlink set veth-provider up\n'
+            'addr add 169.254.0.1/30 dev veth-default\n'
+            'addr add 169.254.0.2/30 dev veth-provider\n'
+            'route add {fip}/32 dev {br}\n'
+            'route add default via 169.254.0.2 dev veth-default table 200\n'
+            'rule add iif veth-default lookup main priority 1999\n'
+            'rule add from {net} lookup 200 priority 2000\n'
+            'route add {net} via 169.254.0.1 dev veth-provider table {table}'
+            '\n'.format(br=plan.BRIDGE, vrf=plan.VRF, net=plan.PROVIDER,
+                        table=plan.VRF_TABLE, fip=self.address))
+        node.sysctl(**{
+            'net__ipv4__conf__%s__proxy_arp' % plan.BRIDGE: 1,
+            'net__ipv4__conf__veth-provider__accept_local': 1})
+        self.cloud.nb.do(lambda txn, tables: self.default_route_by_hand(
+            txn, tables, mac))
+
+    def default_route_by_hand(self, txn, tables, mac):
+        router = next(row for row in tables['Logical_Router'].rows.values()
+                      if row.name == self.router.row_name)
+        route = neutron.insert(
+            txn, tables, 'Logical_Router_Static_Route', nexthop=GATEWAY,
+            ip_prefix='0.0.0.0/0', output_port=self.router.lrp)
+        router.addvalue('static_routes', route.uuid)
+        neutron.insert(txn, tables, 'Static_MAC_Binding', ip=GATEWAY,
+                       logical_port=self.router.lrp, mac=mac,
+                       override_dynamic_mac=True)
+
+
+class TestByHand(LabWithoutAgents):
+
+    def test_fip_through_bgp(self):
+        spine = self.cloud['spine']
+        own = {'%s/32' % plan.LOOPBACKS[name]
+               for name in self.cloud.gateways}
+        self.assertEqual(own | {str(plan.CLIENT_NET)},
+                         set(self.cloud.bgp_table()),
+                         'nothing else is announced')
+        self.assertTrue(probe.unreachable(self.client, 'icmp',
+                                          self.address))
+        self.by_hand('gw1')
+        self.assertIsNone(self.cloud.route(self.address))
+        self.cloud['gw1'].run(['vtysh'], input=_VTYSH.format(
+            net=plan.PROVIDER, vrf=plan.VRF, fip=self.address))
+        self.cloud.wait_announced(self.address, 'gw1')
+        for kind in probe.KINDS:
+            report = self.reach(self.client, kind, self.address)
+            # The machine sees the client itself.
+            self.assertEqual(set() if kind == 'icmp' else {plan.CLIENT},
+                             report.seen_sources)
+        self.assertIn(plan.UPLINKS['gw1'][1], spine.out(
+            'ip', 'route', 'get', self.address))
+
+        # FRR without its run-time configuration announces nothing.
+        frr.stop(self.cloud['gw1'], signal.SIGKILL)
+        self.cloud.wait_withdrawn(self.address)
+        frr.start(self.cloud['gw1'], frr.gateway_config('gw1'))
+        nodes.wait_until('BGP is up again', lambda: self.cloud.route(
+            plan.LOOPBACKS['gw1']))
+        self.assertIsNone(self.cloud.route(self.address))
+
+
+class TestSink(LabWithoutAgents):
+
+    def test_it_counts(self):
+        """What goes astray in the default VRF is seen."""
+        gateway = self.cloud['gw1']
+        gateway.run(['ip', 'addr', 'add', self.address + '/32', 'dev', 'lo'])
+        self.addCleanup(gateway.run, ['ip', 'addr', 'del', self.address +
+                                      '/32', 'dev', 'lo'])
+        before = self.cloud.sink.leaked()
+        gateway.run(['ping', '-c', '3', '-i', '0.1', '-W', '1', '-I',
+                     self.address, '192.0.2.200'], check=False)
+        self.assertEqual(before + 3, self.cloud.sink.leaked())
+        type(self).expected_leaks = before + 3
+
+
+class TestPower(LabWithoutAgents):
+
+    def test_off_and_on(self):
+        self.assertEqual('gw1', self.cloud.neutron.owner(self.router))
+        self.cloud['gw1'].write('/etc/ovn-network-agent/kept', 'on disk')
+        self.cloud['gw1'].write('/run/gone', 'in memory')
+        failed = time.monotonic()
+        self.cloud.power_off('gw1')
+        self.assertIsNone(self.cloud['gw1'].pid)
+        self.cloud.wait_owner(self.router, 'gw2')
+        base.note('gw2 took over %.1f s after the power failure' % (
+            time.monotonic() - failed))
+        self.cloud.wait_withdrawn(plan.LOOPBACKS['gw1'])
+        self.cloud.power_on('gw1')
+        self.assertEqual('on disk', self.cloud['gw1'].read(
+            '/etc/ovn-network-agent/kept'))
+        self.assertFalse(self.cloud['gw1'].exists('/run/gone'))
+        # It has the highest priority.
+        self.cloud.wait_owner(self.router, 'gw1')
+
+    def test_wedged_service(self):
+        node = self.cloud['gw2']
+        node.pause('bgpd')
+        self.addCleanup(node.resume, 'bgpd')
+        # The hold time is 9 s.
+        self.cloud.wait_withdrawn(plan.LOOPBACKS['gw2'])
+        node.resume('bgpd')
+        nodes.wait_until('BGP is up again', lambda: self.cloud.route(
+            plan.LOOPBACKS['gw2']))

@@ -246,6 +246,8 @@ class Session:
         elif kind == frames.INPUT_END:
             self._input_ended = True
             self._end_input()
+        elif kind == frames.SIGNAL:
+            self._signal(int(content))
         elif kind == frames.HANGUP:
             self._hang_up()
 
@@ -276,15 +278,16 @@ class Session:
         self._close_streams()
         if self._process.poll() is not None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGHUP if self._terminal
-                      else signal.SIGTERM)
+        self._signal(signal.SIGHUP if self._terminal else signal.SIGTERM)
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
             self._process.wait()
+
+    def _signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
     def _close(self):
         self._close_streams()

@@ -24,6 +24,7 @@ REQUEST = b'R'  # to the machine: JSON, see lab.console
 INPUT = b'D'
 INPUT_END = b'E'
 WINDOW = b'W'  # JSON: [rows, columns]
+SIGNAL = b'G'  # text: number, for the program
 HANGUP = b'K'  # the client is gone
 HELLO = b'H'  # from the machine, once: the console can be used
 ACCEPTED = b'A'

@@ -45,6 +45,8 @@ def session(path, node, argv, interactive):
         with contextlib.ExitStack() as stack:
             if interactive:
                 _raw(stack, opened)
+            else:
+                _pass_signals(stack, opened)
             return _Carrier(opened).run()
 
 
@@ -63,6 +65,19 @@ def _raw(stack, opened):
 
     previous = signal.signal(signal.SIGWINCH, resized)
     stack.callback(signal.signal, signal.SIGWINCH, previous)
+
+
+def _pass_signals(stack, opened):
+    """The first Ctrl-C is for the command, which may have more to say."""
+    previous = {}
+
+    def passed(number, _frame):
+        signal.signal(number, previous[number])
+        _tell(opened, frames.pack(frames.SIGNAL, b'%d' % number))
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        previous[number] = signal.signal(number, passed)
+        stack.callback(signal.signal, number, previous[number])
 
 
 def names(path):

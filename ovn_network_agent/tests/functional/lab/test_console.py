@@ -188,6 +188,17 @@ class TestSessions(ConsoleTestCase):
         return ('sleep ' + number).encode() in self.machine.exec(
             'one', 'ps', 'ax', '-o', 'args').stdout
 
+    def test_signals_are_for_the_program(self):
+        client = self.machine.start(
+            'one', 'sh', '-c', 'trap "echo caught; exit 3" INT; echo ready; '
+            'while :; do sleep 0.1; done', stdin=subprocess.DEVNULL)
+        self.addCleanup(client.kill)
+        self.assertEqual(b'ready\n', client.stdout.readline())
+        client.send_signal(signal.SIGINT)
+        self.assertEqual(b'caught\n', client.communicate(
+            timeout=PATIENCE)[0])
+        self.assertEqual(3, client.returncode)
+
     def test_many(self):
         # More than there are consoles: some of them wait for a free one.
         clients = [self.machine.start('one', 'echo', str(n),

@@ -19,6 +19,7 @@ the match of a wanted flow included (that flow is then reported).
 """
 
 import dataclasses
+import shutil
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.openflow import spec as specs
@@ -57,6 +58,12 @@ class FlowBackend(base.Backend):
 
     name = 'flow'
     kinds = (resources.Flow, StrayFlow)
+
+    def check(self):
+        wrapper = self.conf.ovs.ovs_wrapper.split()
+        if not wrapper or shutil.which(wrapper[0]):
+            return []
+        return [f'[ovs] ovs_wrapper: {wrapper[0]} is not found']
 
     def read(self, known):
         # The provider bridge also when nothing is wanted there: flows of

@@ -23,6 +23,7 @@ and is written again with the number it has.
 """
 
 import dataclasses
+import shutil
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.frr import output
@@ -52,6 +53,15 @@ class PrefixListBackend(base.Backend):
 
     name = 'frr_prefix_list'
     kinds = (resources.PrefixListEntry,)
+
+    def check(self):
+        program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
+        if not self.conf.frr.frr_prefix_list or shutil.which(program):
+            return []
+        return [f'{program} is not found: the prefix list of FRR is written '
+                'to through vtysh; install FRR, set [frr] vtysh_wrapper to '
+                'what reaches it in its container, or set [frr] '
+                'frr_prefix_list to nothing']
 
     def read(self, known):
         name = self.conf.frr.frr_prefix_list

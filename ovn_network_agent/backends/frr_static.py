@@ -25,6 +25,7 @@ or not; those that it has not are named in a warning.
 """
 
 import itertools
+import shutil
 
 from oslo_log import log as logging
 
@@ -57,6 +58,25 @@ class StaticBackend(base.Backend):
         self._taken = {}
         self._refresh_due = False
 
+    def check(self):
+        if self._kernel_announces or self._vtysh_found():
+            return []
+        return [f'{self._program} is not found: FRR is written to through '
+                'vtysh; install FRR, set [frr] vtysh_wrapper to what reaches '
+                'it in its container, or set [fip_route] announce_method to '
+                'kernel']
+
+    @property
+    def _kernel_announces(self):
+        return self.conf.fip_route.announce_method == 'kernel'
+
+    @property
+    def _program(self):
+        return (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
+
+    def _vtysh_found(self):
+        return shutil.which(self._program) is not None
+
     @property
     def _vrf(self):
         return self.conf.frr.vrf_name
@@ -69,6 +89,9 @@ class StaticBackend(base.Backend):
         return self.conf.bridge_dev
 
     def read(self, known):
+        if self._kernel_announces and not self._vtysh_found():
+            # Then nobody on this node has written a route there either.
+            return []
         configured, active = self._call(vtysh.read_static, self._vrf)
         ours = {prefix for prefix, rest in configured
                 if rest == self._nexthop and prefix.endswith('/32')}

@@ -53,6 +53,11 @@ class Connection:
             self._socket.connect(path)
             self._socket.setblocking(False)
             self._hello()
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            self._socket.close()
+            raise OSError(
+                error.errno, f'nobody listens on {path}: the bridge does '
+                'not exist or ovs-vswitchd is not running') from error
         except OSError:
             self._socket.close()
             raise

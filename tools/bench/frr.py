@@ -30,6 +30,7 @@ from oslo_config import cfg
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
+from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import privileged
@@ -59,7 +60,7 @@ def route(number, first=11):
 def configuration():
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('bridge_dev', default=base.BRIDGE))
-    for module in (options, veth_leak):
+    for module in (options, veth_leak, fip_route):
         conf.register_opts(module.OPTS, group=module.GROUP)
     conf([], default_config_files=[], default_config_dirs=[])
     conf.set_override('vrf_name', '', 'frr')
@@ -75,20 +76,20 @@ def apply(backend, **delta):
 def singles(frr, backend, repeat, what):
     """One route added and removed, and when the neighbour knows."""
     one = route(1, 198)
-    spent = {'add': [], 'add, until known': [], 'remove': [],
-             'remove, until known': []}
+    spent = {'add one': [], 'add one, until known': [],
+             'remove one': [], 'remove one, until known': []}
     for _n in range(repeat):
         for verb, delta, known in (('add', 'create', True),
                                    ('remove', 'delete', False)):
             started = time.perf_counter()
-            spent[verb].append(apply(backend, **{delta: (one,)}))
+            spent[f'{verb} one'].append(apply(backend, **{delta: (one,)}))
             base.wait_until(
                 lambda known=known: (one.prefix in frr.learned()) == known,
                 'at the neighbour', 60)
-            spent[f'{verb}, until known'].append(
+            spent[f'{verb} one, until known'].append(
                 (time.perf_counter() - started) * 1000)
     for verb, samples in spent.items():
-        report(f'{what}: {verb} one', samples)
+        report(f'{what}: {verb}', samples)
 
 
 def over_vty(frr, repeat, what):

@@ -30,6 +30,7 @@ import unittest
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import privileged
@@ -274,8 +275,8 @@ class FrrTestCase(unittest.TestCase):
         cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
         self.conf = cfg.ConfigOpts()
         self.conf.register_opt(cfg.StrOpt('bridge_dev', default=BRIDGE))
-        self.conf.register_opts(options.OPTS, group=options.GROUP)
-        self.conf.register_opts(veth_leak.OPTS, group=veth_leak.GROUP)
+        for module in (options, veth_leak, fip_route):
+            self.conf.register_opts(module.OPTS, group=module.GROUP)
         self.conf([], default_config_files=[], default_config_dirs=[])
         self.conf.set_override('vrf_name', self.vrf, 'frr')
         self.path(self.frr.bindir)

@@ -261,6 +261,16 @@ class TestNothingRuns(base.FrrTestCase):
                                     'FRR is not running'):
             backend.apply(backends.Delta(create=(route(1),)))
 
+    def test_check(self):
+        backend = frr_static.StaticBackend(self.conf)
+        self.assertEqual([], backend.check())
+        self.conf.set_override('vtysh_wrapper', '/nonexistent/x -i', 'frr')
+        problem, = backend.check()
+        self.assertIn('/nonexistent/x is not found', problem)
+        self.conf.set_override('announce_method', 'kernel', 'fip_route')
+        self.assertEqual([], backend.check())
+        self.assertEqual([], backend.read(frozenset()))
+
     def test_no_vtysh(self):
         self.root_side(vtysh_wrapper='/nonexistent/wrapper')
         with self.assertRaisesRegex(backends.BackendError, '/nonexistent'):

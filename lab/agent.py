@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 
 from lab import node as nodes
 from lab import plan
@@ -43,6 +44,7 @@ class Agent:
             self.config.setdefault(group, {}).update(values)
         self.process = None
         self._notify = None
+        self._said = []
         self.starts = 0
 
     def write_config(self):
@@ -69,14 +71,17 @@ class Agent:
             env={**os.environ, 'NOTIFY_SOCKET': NOTIFY})
 
     def _listen(self):
-        if self._notify is not None:
-            self._notify.close()
+        self.close()
         path = self.node.path(NOTIFY)
         if os.path.exists(path):
             os.unlink(path)
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._notify.setblocking(False)
         self._notify.bind(path)
+        # Read at once, as systemd does: a socket takes ten messages, then
+        # the agent would wait for us.
+        self._said = []
+        threading.Thread(target=_listen, args=(self._notify, self._said),
+                         daemon=True).start()
 
     def wait_ready(self, timeout=60):
         """Wait until it says READY=1.
@@ -89,21 +94,13 @@ class Agent:
                                       '%s' % (self.node.name,
                                               self.process.returncode,
                                               self.log()))
-            return 'READY=1' in self._said()
+            return 'READY=1' in self._said
 
         try:
             nodes.wait_until('%s: the agent is ready' % self.node.name,
                              ready, timeout)
         except nodes.NodeError as e:
             raise nodes.NodeError('%s\n%s' % (e, self.log())) from e
-
-    def _said(self):
-        words = []
-        while True:
-            try:
-                words += self._notify.recv(65536).decode().split('\n')
-            except BlockingIOError:
-                return words
 
     def stop(self, number=signal.SIGTERM, timeout=90):
         """Orderly stop.
@@ -134,5 +131,12 @@ class Agent:
     def close(self):
         """Give back the notify socket."""
         if self._notify is not None:
+            self._notify.shutdown(socket.SHUT_RDWR)
             self._notify.close()
             self._notify = None
+
+
+def _listen(opened, said):
+    """Collect what arrives, until the socket is shut down."""
+    while data := opened.recv(65536):
+        said += data.decode().split('\n')

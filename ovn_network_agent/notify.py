@@ -23,6 +23,9 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
+# Seconds for a supervisor that does not read; the loop must not wait for it.
+_LIMIT = 1.0
+
 
 def notify(**values):
     """Send state to the socket named by NOTIFY_SOCKET, if there is one.
@@ -38,6 +41,7 @@ def notify(**values):
     message = '\n'.join('%s=%s' % item for item in values.items())
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.settimeout(_LIMIT)
             sock.connect(address)
             sock.sendall(message.encode())
     except OSError as e:

@@ -63,6 +63,11 @@ def _entry(pid):
         started = opened.read().rpartition(')')[2].split()[19]
     return '%d %s\n' % (pid, started)
 
+# How a program ends by its own fault.
+_CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
+                                   signal.SIGBUS, signal.SIGILL,
+                                   signal.SIGFPE)}
+
 
 class Node:
     """One host.
@@ -70,6 +75,7 @@ class Node:
     :ivar name: its host name
     :ivar pid: of its PID 1, seen from outside; None while it is off
     :ivar services: name to subprocess.Popen of what :meth:`spawn` started
+    :ivar crashes: (name, exit status) of services that were restarted
     """
 
     def __init__(self, name):
@@ -82,6 +88,7 @@ class Node:
         self.name = name
         self.pid = None
         self.services = {}
+        self.crashes = []
         self._recipes = {}
         self._children = []
         self._fds = {}
@@ -207,19 +214,31 @@ class Node:
 
     # -- services ---------------------------------------------------------
 
-    def spawn(self, name, argv, **kwargs):
+    def spawn(self, name, argv, restart=False, **kwargs):
         """Start a service; its output is kept, see :meth:`log`.
 
         :param name: name for :meth:`stop` and so on
         :param argv: list of str, a program that stays in the foreground
+        :param restart: start it again when it crashes of itself, as the
+            service manager of a real host would; see :attr:`crashes`
         :returns: subprocess.Popen
         """
-        self._recipes[name] = (argv, kwargs)
+        self._recipes[name] = (argv, {'restart': restart, **kwargs})
         with open(self.path(_log(name)), 'ab') as log:
-            self.services[name] = self.popen(
+            process = self.services[name] = self.popen(
                 argv, stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, start_new_session=True, **kwargs)
-        return self.services[name]
+        if restart:
+            threading.Thread(target=self._watch, args=(name, process),
+                             daemon=True).start()
+        return process
+
+    def _watch(self, name, process):
+        if (process.wait() in _CRASHES and
+                self.services.get(name) is process):
+            self.crashes.append((name, process.returncode))
+            with contextlib.suppress(NodeError, OSError, RuntimeError):
+                self.start_again(name)
 
     def start_again(self, name):
         """Start again what was stopped or died."""

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Sessions in nodes: frames, and which lab is meant."""
+
+import contextlib
+import os
+import subprocess
+import threading
+from unittest import mock
+
+import fixtures
+from oslotest import base
+
+from lab import frames
+from lab import running
+
+
+class TestFrames(base.BaseTestCase):
+
+    def test_in_pieces(self):
+        read_end, write_end = os.pipe()
+        self.addCleanup(os.close, read_end)
+        reader = frames.Reader(read_end)
+        data = (frames.pack(frames.OUTPUT, b'x' * 3000) +
+                frames.pack(frames.EXIT, b'0'))
+        found = []
+        for start in range(0, len(data), 700):
+            frames.send(write_end, data[start:start + 700])
+            found += reader.read()
+        os.close(write_end)
+        self.assertEqual([(frames.OUTPUT, b'x' * 3000),
+                          (frames.EXIT, b'0')], found)
+        self.assertRaises(EOFError, reader.read)
+
+
+class TestRunning(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.MockPatchObject(
+            running, '_directories', lambda: [self.directory]))
+
+    def announce(self, name, enterable):
+        path = os.path.join(self.directory, name)
+        if enterable:
+            with open(running.marker(path), 'w', encoding='ascii'):
+                pass
+        return running.announced(name, path, ['true'])
+
+    def test_the_only_one_that_can_be_entered(self):
+        self.assertRaises(running.NotRunning, running.find)
+        with self.announce('a', False), self.announce('b', True):
+            self.assertEqual('b', running.find()['name'])
+            self.assertEqual('a', running.find('a')['name'])
+            with self.announce('c', True):
+                self.assertRaises(running.NotRunning, running.find)
+        self.assertEqual([], running.labs())
+
+    def test_dead_ones_are_forgotten(self):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.announce('a', True))
+            with mock.patch.object(running, '_born', return_value='1'):
+                stack.enter_context(self.announce('b', True))
+            self.assertEqual(['a'], [one['name'] for one in running.labs()])
+
+    def test_end(self):
+        child = subprocess.Popen(['sleep', '600'])
+        # Whoever started it reaps it.
+        threading.Thread(target=child.wait, daemon=True).start()
+        with mock.patch.object(os, 'getpid', return_value=child.pid):
+            announced = self.announce('a', True)
+            announced.__enter__()
+        running.end(running.find('a'))
+        self.assertEqual([], running.labs())
+        self.assertIsNotNone(child.wait(10))

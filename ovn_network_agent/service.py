@@ -154,8 +154,9 @@ class AgentService(service.Service):
         """Give back connections, threads and backends."""
         self._stop.set()
         self._watch.stop()
+        limit = 0.0 if self._hurry.is_set() else connection.CLOSE_TIMEOUT
         for database in self._databases.values():
-            database.stop()
+            database.stop(limit)
         for handler in self._handlers.values():
             handler.stop()
         self._reconciler.close()
@@ -379,14 +380,19 @@ class AgentService(service.Service):
         try:
             outcome = self._reconciler.run(self._last_view())
             if outcome.pending:
-                self._reconciler.wait_beside(
-                    max(0.0, deadline - time.monotonic()))
+                self._wait_beside(deadline)
                 outcome = self._reconciler.run(self._last_view())
         except Exception as e:
             LOG.exception('A pass of the clean-up failed')
             return ['%s: %s' % (type(e).__name__, e)]
         return outcome.degraded + ['%s still works' % name
                                    for name in outcome.pending]
+
+    def _wait_beside(self, deadline):
+        """Wait for work beside the loop; a second stop request ends it."""
+        while (not self._hurry.is_set() and time.monotonic() < deadline and
+               not self._reconciler.wait_beside(0.1)):
+            pass
 
     def _last_view(self):
         """OVN as it is now if possible, else as it was seen last.

@@ -207,8 +207,10 @@ class Database:
         finally:
             self._connection.lock.release()
 
-    def stop(self):
+    def stop(self, timeout=CLOSE_TIMEOUT):
         """Close the connection.
+
+        :param timeout: seconds to wait for its thread
 
         Not with Connection.stop(): that waits for room in the queue of
         transactions, which nobody empties any more when the server hangs.
@@ -217,4 +219,4 @@ class Database:
         if connection is not None:
             connection.is_running = False
             connection.txns.alert_notify()
-            connection.thread.join(CLOSE_TIMEOUT)
+            connection.thread.join(timeout)

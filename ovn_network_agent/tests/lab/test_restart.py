@@ -93,7 +93,7 @@ class Restart:
     def _everything(self):
         """The node, its sysctls, and all tables of NB."""
         node = self.cloud['gw1']
-        found = dump.node(node)
+        found = base.without_fabric(dump.node(node))
         found['sysctl'] = sorted(
             line for line in node.out(
                 'sysctl', '-a', '--pattern',

@@ -43,14 +43,15 @@ OPTS = [
              '"docker exec -i frr". It has to pass standard input on and '
              'runs with privileges. Empty (the default) means none.'),
     cfg.StrOpt(
-        'bgp_soft_refresh', default='always',
+        'bgp_soft_refresh', default='on-removal',
         choices=[
             ('always', 'after every change of what is announced'),
             ('on-removal', 'only after something was withdrawn'),
             ('never', 'never; FRR announces and withdraws by itself')],
         help='When to tell FRR to send its routes to all neighbours of the '
-             'VRF again ("clear bgp ... soft out"). Refreshing after '
-             'additions as well shortens the time until a gateway that took '
-             'over is reached; the price is one more vtysh process, and '
-             'work for bgpd in proportion to the number of its routes.'),
+             'VRF again ("clear bgp ... soft out"). Additions do not need '
+             'it: with FRR 8.4 they were announced as fast without. After '
+             'an addition it can do harm there: a route that was refreshed '
+             'in the first second of a BGP session and withdrawn right '
+             'after was never withdrawn from the neighbour.'),
 ]

@@ -104,7 +104,8 @@ class Reconciler:
 
     # -- the pass ---------------------------------------------------------
 
-    def run(self, snapshot, stale=(), full=False, prune=True):
+    def run(self, snapshot, stale=(), full=False, prune=True,
+            down_to=resources.Stage.LINK):
         """One pass.
 
         :param snapshot: :class:`model.Snapshot`
@@ -112,6 +113,8 @@ class Reconciler:
         :param full: recompute and read everything
         :param prune: delete what is no longer desired; False as long as
             the snapshot is not the whole truth
+        :param down_to: :class:`resources.Stage` where deletion ends; what
+            belongs to earlier stages stays for another pass
         :returns: :class:`Outcome`
         """
         self._failures = {}
@@ -123,7 +126,7 @@ class Reconciler:
         self._prepare(snapshot, stale, full)
         self._create()
         if prune:
-            self._delete()
+            self._delete(down_to)
         self._note_retries()
         return Outcome(self._changes, {**self._failures,
                                        **self._state.conflicts},
@@ -297,8 +300,10 @@ class Reconciler:
                                if self._may_create(new))
                 self._apply(backend, base.Delta(create, update))
 
-    def _delete(self):
+    def _delete(self, down_to):
         for stage in sorted(resources.Stage, reverse=True):
+            if stage < down_to:
+                return
             for backend in self._at(stage):
                 delta = self._delta(backend, stage)
                 self._apply(backend, base.Delta(delete=tuple(

@@ -74,11 +74,16 @@ class Change:
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             base.note('%s: while others came and went: %s' % (
                 self.METHOD, self.lossless(running)))
+        # The spine knows of the withdrawal before the agent is through.
+        nodes.wait_until('the agent has removed all of it', lambda: len(
+            self.changes('gw1', mark)) >= 18, base.SETTLE)
         self.assertEqual(18, len(self.changes('gw1', mark)))
         self._as_old(flows, self.flows('gw1'), '')
 
     def _only_about(self, address, name, mark, count):
         """So many changes, all of them about one address."""
+        nodes.wait_until('the agent is through', lambda: len(
+            self.changes(name, mark)) >= count, base.SETTLE)
         changes = self.changes(name, mark)
         self.assertEqual(count, len(changes), changes)
         for change in changes:

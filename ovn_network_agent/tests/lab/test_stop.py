@@ -174,7 +174,8 @@ class Stop:
         self.assertEqual(3, status)
         self.assertLess(took, 5)
         self.assertIn('Clean-up is not complete', self.said('gw1', mark))
-        self.assertEqual('gw1', self.default_route(self.alpha)[0])
+        # Whether the row is still there is open: NB may carry out what was
+        # sent to it before.
         agent.start()
         agent.wait_ready()
         self.reach(self.client, 'icmp', self.fip.address)

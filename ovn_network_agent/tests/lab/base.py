@@ -136,9 +136,11 @@ class LabTestCase(testtools.TestCase):
 
     def _remove(self, router, fips):
         self.cloud.neutron.remove_fips(router, fips)
-        for fip in fips:
-            if self.running(self.cloud.neutron.owner(router)):
+        owner = self.cloud.neutron.owner(router)
+        if self.running(owner):
+            for fip in fips:
                 self.cloud.wait_withdrawn(fip.address, SETTLE)
+            self.wait_gone(owner, *(fip.address for fip in fips))
 
     def running(self, name):
         """Whether the agent of a node runs."""
@@ -201,11 +203,8 @@ class LabTestCase(testtools.TestCase):
 
     def hairpin(self, name, address):
         """(packets, seconds old) of the hairpin flow, or None."""
-        for text, values in self.flows(
-                name, ownership.COOKIE_HAIRPIN).items():
-            if 'nw_dst=%s ' % address in text:
-                return values
-        return None
+        return _of_address(self.flows(name, ownership.COOKIE_HAIRPIN),
+                           address)
 
     def kernel_routes(self, name, table='main'):
         """Destinations of the routes of our protocol, a set."""
@@ -220,41 +219,35 @@ class LabTestCase(testtools.TestCase):
         return {line.strip() for line in out.splitlines()
                 if line.strip().startswith('ip route ')}
 
-    def traces(self, name, address):
-        """Every place on a gateway where an address is ours.
+    def traces(self, name, *addresses):
+        """Every place on a gateway where addresses are ours.
 
-        :returns: set of 'route', 'flow', 'announced'
+        :returns: dict of address to set of 'route', 'flow', 'announced'
         """
-        found = set()
-        if address in self.kernel_routes(name):
-            found.add('route')
-        if self.hairpin(name, address):
-            found.add('flow')
-        if (address in self.kernel_routes(name, _VRF) or
-                'ip route %s/32 169.254.0.1' % address in
-                self.statics(name)):
-            found.add('announced')
-        return found
+        routes = self.kernel_routes(name)
+        flows = self.flows(name, ownership.COOKIE_HAIRPIN)
+        announced = self.kernel_routes(name, _VRF)
+        statics = self.statics(name)
+        return {address: {place for place, there in (
+            ('route', address in routes),
+            ('flow', _of_address(flows, address)),
+            ('announced', address in announced or
+             'ip route %s/32 169.254.0.1' % address in statics))
+            if there} for address in addresses}
 
     def assert_served(self, name, *addresses):
         """All of our objects for the addresses are there, at once."""
-        for address in addresses:
-            self.assertEqual({'route', 'flow', 'announced'},
-                             self.traces(name, address),
-                             '%s on %s' % (address, name))
+        self.assertEqual(
+            {a: {'route', 'flow', 'announced'} for a in addresses},
+            self.traces(name, *addresses), name)
 
     def wait_gone(self, name, *addresses):
         """Wait until nothing for the addresses is on a gateway."""
-        left = {}
-
-        def gone():
-            left.clear()
-            left.update({a: found for a in addresses
-                         if (found := self.traces(name, a))})
-            return not left
-
-        nodes.wait_until(lambda: '%s has nothing of them any more: %s' % (
-            name, left), gone, SETTLE)
+        nodes.wait_until(
+            lambda: '%s has nothing of them any more: %s' % (
+                name, self.traces(name, *addresses)),
+            lambda: not any(self.traces(name, *addresses).values()),
+            SETTLE)
 
     def hops(self, address):
         """Next hops that the spine's BGP has for an address."""
@@ -381,6 +374,14 @@ class LabTestCase(testtools.TestCase):
             except OSError as e:
                 lines = [str(e)]
             yield 'agent of %s' % name, '\n'.join(lines)
+
+
+def _of_address(flows, address):
+    """The values of the flow to an address, or None."""
+    for text, values in flows.items():
+        if 'nw_dst=%s ' % address in text:
+            return values
+    return None
 
 
 def without_fabric(state):

@@ -12,6 +12,8 @@
 
 """Configuration of Sphinx."""
 
+import pathlib
+
 project = 'ovn-network-agent'
 copyright = 'ovn-network-agent developers'
 
@@ -26,5 +28,25 @@ openstackdocs_bug_tag = ''
 
 html_theme = 'openstackdocs'
 master_doc = 'index'
-exclude_patterns = []
+# They are parts of another page.
+exclude_patterns = ['reference/behaviour/*']
 pygments_style = 'native'
+
+BEHAVIOUR = 'reference/behaviour'
+
+
+def include_behaviour(app, page, source):
+    """Have the page of the behaviour include all its parts."""
+    if page != BEHAVIOUR:
+        return
+    parts = sorted(pathlib.Path(app.srcdir, BEHAVIOUR).glob('*.rst'))
+    source[0] = source[0].replace('.. behaviour\n', '\n'.join(
+        '{0}\n{1}\n\n.. include:: behaviour/{2}\n'.format(
+            title, '=' * len(title), part.name)
+        for part in parts
+        for title in [part.stem.replace('_', ' ').capitalize()]))
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect('source-read', include_behaviour)

@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The table of the behaviour is complete, and names tests that exist."""
+
+import collections
+import importlib
+import inspect
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = ROOT / 'doc' / 'source' / 'reference' / 'behaviour.rst'
+PARTS = PAGE.with_suffix('')
+# Set when the table is; until then missing rows are printed.
+COMPLETE = False
+
+HEADER = '''\
+.. list-table::
+   :header-rows: 1
+   :widths: 10 50 40
+
+   * - Row
+     - Behaviour
+     - Tests
+'''
+TEST = re.compile(r'``((?:unit|functional|lab)(?:\.\w+)+\.test_\w+)``')
+
+# Prefix, first and last number.
+ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 14), ('EVT', 1, 9),
+        ('ST', 1, 14), ('FIP', 1, 24), ('NB', 1, 17), ('OVS', 1, 12),
+        ('VETH', 1, 17), ('CLN', 1, 5), ('DRY', 1, 3), ('LOOP', 1, 4))
+TRAPS = ((1, 7), (19, 19), (22, 25), (30, 34), (40, 50), (54, 60), (64, 65),
+         (67, 67), (73, 73))
+
+Row = collections.namedtuple('Row', 'name behaviour tests where')
+
+
+def everything():
+    """All rows that the table can have."""
+    names = {'%s-%02d' % (prefix, number) for prefix, first, last in ROWS
+             for number in range(first, last + 1)}
+    names |= {'T%d' % number for first, last in TRAPS
+              for number in range(first, last + 1)}
+    return names | {'T44b'}
+
+
+def cells(text):
+    """The rows of a list-table, each a list of its cells' text."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith('   * - '):
+            rows.append([line[7:]])
+        elif line.startswith('     - '):
+            rows[-1].append(line[7:])
+        elif line.startswith('       ') and rows:
+            rows[-1][-1] += '\n' + line[7:]
+    return rows
+
+
+def table():
+    """All rows of all parts.
+
+    :raises ValueError: for a part that is not in the agreed form
+    """
+    for part in sorted(PARTS.glob('*.rst')):
+        text = part.read_text()
+        if not text.startswith(HEADER):
+            raise ValueError('%s: begins otherwise' % part.name)
+        for row in cells(text)[1:]:
+            if len(row) != 3:
+                raise ValueError('%s: %s: not three cells' % (
+                    part.name, row[0]))
+            yield Row(row[0], row[1], row[2].split(), part.name)
+
+
+def later():
+    """Rows that the page itself says belong to later stages."""
+    found = set()
+    for names, why in cells(PAGE.read_text())[1:]:
+        if not why.strip():
+            raise ValueError('%s: why?' % names)
+        for name in names.split(', '):
+            first, _to, last = name.partition(' to ')
+            prefix, _dash, number = first.rpartition('-')
+            if not last:
+                found.add(name)
+                continue
+            found |= {'%s-%02d' % (prefix, n) for n in range(
+                int(number), int(last.rpartition('-')[2]) + 1)}
+    return found
+
+
+def resolve(name):
+    """The class and the name of the method of a test.
+
+    :param name: below ``ovn_network_agent.tests``
+    :raises LookupError: when the runner would not find it
+    """
+    path, cls, method = name.rsplit('.', 2)
+    try:
+        module = importlib.import_module('ovn_network_agent.tests.' + path)
+        found = getattr(module, cls)
+    except (ImportError, AttributeError) as e:
+        raise LookupError('%s: %s' % (name, e)) from e
+    if not issubclass(found, unittest.TestCase):
+        raise LookupError('%s: %s is no test case by itself' % (name, cls))
+    if not callable(getattr(found, method, None)):
+        raise LookupError('%s: has no such test' % name)
+    return found, method
+
+
+def about(cls, method):
+    """What the source says of a test: its own text, or its class's."""
+    yield inspect.getcomments(getattr(cls, method)) or ''
+    yield inspect.getsource(getattr(cls, method))
+    for owner in cls.__mro__:
+        if owner.__module__.startswith('ovn_network_agent.'):
+            yield owner.__doc__ or ''
+            yield inspect.getcomments(owner) or ''
+
+
+class BehaviourTest(unittest.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        # The lab is beside the package, and is not installed.
+        if str(ROOT) not in sys.path:
+            sys.path.insert(0, str(ROOT))
+            self.addCleanup(sys.path.remove, str(ROOT))
+        self.table = list(table())
+
+    def test_no_row_is_there_twice_or_unknown(self):
+        names = [row.name for row in self.table]
+        self.assertEqual([], sorted(
+            name for name, times in collections.Counter(names).items()
+            if times > 1))
+        self.assertEqual([], sorted(set(names) - everything()))
+        self.assertEqual([], sorted(later() - everything()))
+        self.assertEqual([], sorted(later() & set(names)))
+
+    def test_no_row_is_missing(self):
+        missing = sorted(everything() - later() -
+                         {row.name for row in self.table})
+        if COMPLETE:
+            self.assertEqual([], missing)
+        elif missing:
+            print('Not in the table of the behaviour yet: %s' %
+                  ' '.join(missing), file=sys.stderr)
+
+    def test_each_row_says_something_and_names_a_test(self):
+        for row in self.table:
+            self.assertGreater(len(row.behaviour.split()), 3, row)
+            self.assertTrue(row.tests, row)
+            for test in row.tests:
+                self.assertRegex(test, '^%s$' % TEST.pattern, row)
+
+    def test_the_tests_exist(self):
+        missing = []
+        for row in self.table:
+            for name in TEST.findall(' '.join(row.tests)):
+                try:
+                    resolve(name)
+                except LookupError as e:
+                    missing.append('%s, %s: %s' % (row.where, row.name, e))
+        self.assertEqual([], missing)
+
+    def test_the_test_of_a_trap_names_it(self):
+        for row in self.table:
+            if not row.name.startswith('T'):
+                continue
+            for name in TEST.findall(' '.join(row.tests)):
+                text = '\n'.join(about(*resolve(name)))
+                self.assertRegex(text, r'\b%s\b' % row.name,
+                                 '%s: %s' % (row.where, name))
+
+    def test_what_does_not_exist_is_noticed(self):
+        here = 'unit.test_behaviour.BehaviourTest.'
+        resolve(here + 'test_the_tests_exist')
+        for name in (here + 'test_of_nothing',
+                     'unit.test_behaviour.NoTest.test_the_tests_exist',
+                     'unit.test_nothing.NoTest.test_x',
+                     'lab.test_change.Change.'
+                     'test_removed_is_withdrawn_everywhere'):
+            with self.assertRaises(LookupError, msg=name):
+                resolve(name)

@@ -14,7 +14,7 @@
 
 import collections
 
-from ovn_network_agent import reconciler
+from ovn_network_agent import outcome as outcomes
 
 SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
 
@@ -23,11 +23,11 @@ def render(steps, outcome):
     """Lines of the plan.
 
     :param steps: list of (verb, resource), see Reconciler.plan
-    :param outcome: :class:`reconciler.Outcome`
+    :param outcome: :class:`outcome.Outcome`
     :returns: list of str
     """
     lines = ['%s %s %s' % (SIGNS[verb], resource.kind,
-                           reconciler.describe(resource))
+                           outcomes.describe(resource))
              for verb, resource in steps]
     lines += ['! %s' % reason for reason in outcome.degraded]
     counts = collections.Counter(verb for verb, _resource in steps)

@@ -383,6 +383,25 @@ class Announcement(Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Problem(Resource):
+    """Not an object but a statement: something is left out, and why.
+
+    A driver yields it instead of leaving out silently.  It appears in the
+    log once, in the plan, and in the state of the agent as long as it lasts.
+
+    :ivar text: for the operator: what is left out, why, and the remedy
+    """
+
+    text: str
+
+    kind = 'problem'
+
+    @property
+    def key(self):
+        return (self.text,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Keep(Resource):
     """Not an object but a statement: whatever is at ``of`` stays as found.
 

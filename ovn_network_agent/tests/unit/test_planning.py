@@ -15,7 +15,7 @@
 from oslotest import base
 
 from ovn_network_agent import planning
-from ovn_network_agent import reconciler
+from ovn_network_agent import outcome
 from ovn_network_agent import resources
 
 ROUTE = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
@@ -28,7 +28,7 @@ class RenderTest(base.BaseTestCase):
         lines = planning.render(
             [('create', ROUTE), ('update', resources.Sysctl('net/a', '1')),
              ('delete', ANNOUNCEMENT), ('delete', ROUTE)],
-            reconciler.Outcome(unreadable={'frr_static': 'vtysh failed'},
+            outcome.Outcome(unreadable={'frr_static': 'vtysh failed'},
                                failures={ROUTE.ref: 'a conflict'}))
         self.assertEqual([
             '+ kernel_route table=254 dst=198.51.100.10/32 dev=br-ex',
@@ -43,4 +43,4 @@ class RenderTest(base.BaseTestCase):
     def test_nothing_to_do(self):
         self.assertEqual(['Plan: 0 to create, 0 to update, 0 to delete; '
                           'nothing was changed.'],
-                         planning.render([], reconciler.Outcome()))
+                         planning.render([], outcome.Outcome()))

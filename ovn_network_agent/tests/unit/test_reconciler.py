@@ -15,6 +15,7 @@
 import dataclasses
 import threading
 
+import fixtures
 import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies
@@ -205,6 +206,7 @@ class HoldBackTest(ReconcilerTestCase):
                       outcome.failures[ANNOUNCEMENT])
         self.assertFalse(outcome.settled)
         # The failure was one of a moment.
+        gateway.clock += 60
         outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
         self.assertTrue(outcome.settled)
         self.assertIn(DST, gateway.addresses())
@@ -227,6 +229,7 @@ class HoldBackTest(ReconcilerTestCase):
         self.assertIn(HAIRPIN, gateway.world.objects)
         self.assertEqual('vtysh is stuck', outcome.failures[ANNOUNCEMENT])
         gateway.world.refuses.clear()
+        gateway.clock += 60
         self.assertTrue(gateway.run(worlds.router()).settled)
         self.assertNotIn(ROUTE, gateway.world.objects)
 
@@ -292,6 +295,37 @@ class IsolationTest(ReconcilerTestCase):
         outcome = gateway.run(worlds.router(fips=[FIP]))
         self.assertEqual({bad: 'read-only file system'}, outcome.failures)
         self.assertIn(DST, gateway.addresses())
+
+    def test_what_was_refused_is_not_tried_at_every_event(self):
+        gateway = self.gateway()
+        gateway.world.refuses[ROUTE] = 'no memory'
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.refuses.clear()
+        # Another event, before the time: still failed, nothing tried.
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertEqual('no memory', outcome.failures[ROUTE])
+        self.assertNotIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertIsNotNone(gateway.reconciler.next_retry())
+        gateway.clock += 60
+        self.assertTrue(gateway.run(
+            worlds.router(fips=[FIP, '198.51.100.11'])).settled)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_what_was_refused_is_tried_when_its_plane_is_in_doubt(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no such device'
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP]),
+                                    stale=['route']).settled)
+
+    def test_a_last_pass_does_not_wait_for_the_time(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.refuses_once[ANNOUNCEMENT] = 'vtysh is stuck'
+        gateway.run(phase=model.Phase.STOPPED)
+        gateway.run(phase=model.Phase.STOPPED)
+        self.assertNotIn(ANNOUNCEMENT, gateway.world.objects)
 
     def test_a_plane_that_is_down_costs_only_itself(self):
         gateway = self.gateway()
@@ -469,6 +503,47 @@ class DriverTest(ReconcilerTestCase):
         self.assertTrue(gateway.run(two).settled)
         self.assertEqual('fa:16:3e:00:00:02',
                          gateway.world.objects[HAIRPIN].set_dst)
+
+
+class Reporting(drivers.Driver):
+    """Leaves routers out, and says so."""
+
+    def for_router(self, router, node):
+        if not router.nats:
+            yield resources.Problem('router %s has no NAT' % router.name)
+
+
+class ProblemTest(ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+        self.made.drivers.append(Reporting('reporting', worlds.conf()))
+        self.made.start()
+        self.log = self.useFixture(fixtures.FakeLogger())
+
+    def test_it_lasts_as_long_as_its_reason(self):
+        text = 'router %s has no NAT' % worlds.router().name
+        for _event in range(2):
+            outcome = self.made.run(worlds.router())
+            self.assertEqual((text,), outcome.problems)
+            self.assertIn(text, outcome.degraded)
+            # It is nothing that a retry would change.
+            self.assertTrue(outcome.settled)
+            self.assertIsNone(self.made.reconciler.next_retry())
+        self.assertEqual(1, self.log.output.count('Left out: ' + text))
+        outcome = self.made.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertIn('No longer left out: ' + text, self.log.output)
+
+    def test_it_goes_with_its_router(self):
+        self.made.run(worlds.router())
+        self.assertEqual((), self.made.run().problems)
+
+    def test_it_is_in_the_plan(self):
+        _steps, outcome = self.made.reconciler.plan(
+            worlds.snapshot(worlds.router()))
+        self.assertEqual(1, len(outcome.problems))
 
 
 class PhaseTest(ReconcilerTestCase):

@@ -1,0 +1,226 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The work of one pass: what may be done, in which order, what came of it.
+
+Creation runs up the stages, so that what BGP makes visible comes last, and
+deletion runs down.  A resource whose prerequisite is not in place is held
+back; so is the removal of what an announcement still rests on.
+"""
+
+import collections
+
+from oslo_log import log as logging
+
+from ovn_network_agent import outcome
+from ovn_network_agent import planes
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+
+LOG = logging.getLogger(__name__)
+
+
+class Application:
+    """Applies differences and remembers what failed.
+
+    What a backend refused is not tried again at every event, but when the
+    back-off of its plane is over, when something about it changed, or when
+    somebody doubts the plane (:meth:`forgive`).  Until then it goes on
+    counting as failed.
+
+    :param state: :class:`planes.Planes`
+    :param tracker: :class:`delta.Tracker`
+    :param retries: :class:`backoff.Retries`, by name of backend
+    :param beside: :class:`executor.Beside`
+    """
+
+    def __init__(self, state, tracker, retries, beside):
+        self._planes = state
+        self._tracker = tracker
+        self._retries = retries
+        self._beside = beside
+        self._refused = {}
+        self.begin()
+
+    def begin(self):
+        """Start the count of a new pass."""
+        self.failures = {}
+        self.changes = 0
+        self._failed_about = collections.defaultdict(set)
+
+    def forgive(self, names=None):
+        """Try again what these backends refused (None: all of them)."""
+        for ref in [ref for ref, (owner, *_why) in self._refused.items()
+                    if names is None or owner in names]:
+            del self._refused[ref]
+
+    def troubled(self):
+        """Names of the backends that something failed in, a set."""
+        names = {self._planes.owner(ref.kind) for ref in self.failures}
+        return names | set(self._planes.unreadable)
+
+    # -- the order --------------------------------------------------------
+
+    def create(self):
+        """Create and update, stage by stage."""
+        for stage in sorted(resources.Stage):
+            for backend in self._planes.at(stage):
+                delta = self._planes.delta(backend, stage)
+                self._apply(backend, base.Delta(
+                    tuple(r for r in delta.create if self._may_create(r)),
+                    tuple((old, new) for old, new in delta.update
+                          if self._may_create(new))))
+
+    def delete(self, down_to):
+        """Delete, from the last stage down to ``down_to``."""
+        for stage in sorted(resources.Stage, reverse=True):
+            if stage < down_to:
+                return
+            for backend in self._planes.at(stage):
+                delta = self._planes.delta(backend, stage)
+                self._apply(backend, base.Delta(delete=tuple(
+                    r for r in delta.delete if self._may_delete(r))))
+
+    def _may_create(self, resource):
+        """False when a prerequisite is not in place."""
+        missing = [ref for ref in resource.requires
+                   if not self._tracker.in_sync(ref)]
+        waits_for = missing or self._failed_beside(resource)
+        if waits_for:
+            self._fail(resource.ref, 'waits for %s %s' % (
+                waits_for[0].kind, outcome.brief(waits_for[0].key)))
+        return not waits_for and not self._still_refused(resource.ref)
+
+    def _may_delete(self, resource):
+        """False while something that rests on it could not be removed."""
+        held = self._failed_beside(resource) or (
+            resource.subject is not None and
+            resource.stage is not resources.Stage.ANNOUNCE and
+            self._blind_to_announcements())
+        if held:
+            self._fail(resource.ref,
+                       'stays while what announces %s could not be '
+                       'withdrawn' % resource.subject)
+        return not held and not self._still_refused(resource.ref)
+
+    def _blind_to_announcements(self):
+        """Whether there may be announcements that nobody has seen yet.
+
+        A former run may have left them; taking away what is under them
+        would attract traffic and drop it.
+        """
+        return any(self._planes.unread(b.name)
+                   for b in self._planes.at(resources.Stage.ANNOUNCE))
+
+    def _failed_beside(self, resource):
+        """Refs that failed in this pass with the resource's subject."""
+        if resource.subject is None:
+            return []
+        return [ref for ref in self._failed_about[resource.subject]
+                if ref != resource.ref]
+
+    # -- one difference ---------------------------------------------------
+
+    def _apply(self, backend, delta):
+        if not delta:
+            return
+        name = backend.name
+        if self._planes.unread(name) or self._planes.hopeless(name):
+            # Without knowing what is there nothing can be told apart.
+            for ref in _refs(delta):
+                self._fail(ref, self._planes.unreadable.get(
+                    name, 'not read yet'))
+            return
+        if backend.concurrent:
+            self._beside.submit(backend, delta)
+            return
+        try:
+            failures = backend.apply(delta)
+        except Exception as e:
+            self._failed_whole(name, delta, planes.expected(name, e))
+            return
+        self._take(backend, delta, failures)
+
+    def collect(self):
+        """Take in what has ended beside the loop."""
+        for backend, delta, failures, error in self._beside.done():
+            if error is not None:
+                self._failed_whole(backend.name, delta, planes.expected(
+                    backend.name, error))
+            else:
+                self._take(backend, delta, failures)
+
+    def _failed_whole(self, name, delta, error):
+        self._planes.failed(name, error)
+        for ref in _refs(delta):
+            self._fail(ref, str(error))
+
+    def _take(self, backend, delta, failures):
+        """Note what was really reached."""
+        for ref, reason in failures.items():
+            LOG.warning('%s %s: %s', ref.kind, outcome.brief(ref.key),
+                        reason)
+            self._refuse(backend.name, ref, reason)
+        for verb, resource in _steps(delta):
+            if resource.ref in failures:
+                continue
+            LOG.info('%s %s %s', verb, resource.kind,
+                     outcome.describe(resource))
+            self.changes += 1
+            self._refused.pop(resource.ref, None)
+            if verb == 'deleted':
+                self._tracker.gone(resource.ref)
+            else:
+                self._tracker.found(resource)
+        self._planes.reached(backend.name)
+        if failures:
+            self._planes.doubt([backend.name])
+        if self._planes.invalidated_by(backend):
+            # What hangs on a changed link may have gone with it.
+            self.forgive(backend.invalidates)
+            self._planes.refresh(self._beside.running())
+
+    # -- failures ---------------------------------------------------------
+
+    def _fail(self, ref, reason):
+        self.failures[ref] = reason
+        self._failed_about[self._subject(ref)].add(ref)
+
+    def _refuse(self, name, ref, reason):
+        self._fail(ref, reason)
+        self._refused[ref] = (name, self._tracker.desired(ref), reason)
+
+    def _still_refused(self, ref):
+        """Whether it failed a moment ago and is the same as then."""
+        owner, wanted, reason = self._refused.get(ref, (None, None, None))
+        if owner is None:
+            return False
+        if (not self._retries.waiting(owner) or
+                wanted != self._tracker.desired(ref)):
+            del self._refused[ref]
+            return False
+        self._fail(ref, reason)
+        return True
+
+    def _subject(self, ref):
+        resource = self._tracker.desired(ref) or self._tracker.existing(ref)
+        return resource.subject if resource else None
+
+
+def _refs(delta):
+    return [resource.ref for _verb, resource in _steps(delta)]
+
+
+def _steps(delta):
+    return ([('created', r) for r in delta.create] +
+            [('updated', new) for _old, new in delta.update] +
+            [('deleted', r) for r in delta.delete])

@@ -18,7 +18,6 @@ later and later, and costs the others nothing meanwhile.
 
 from oslo_log import log as logging
 
-from ovn_network_agent import backoff
 from ovn_network_agent.backends import base
 
 LOG = logging.getLogger(__name__)

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The end: the ordinary pass with nothing desired, until all is gone."""
+
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import view
+from ovn_network_agent import resources
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between the withdrawal and the removal of what forwards.  A
+# withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
+# ovn-controller about as long (two gateways, in the lab).
+SETTLE = 0.5
+
+# Seconds between two passes when something could not be removed.
+AGAIN = 0.2
+
+
+class Ending:
+    """Withdraws, waits a moment, and removes what is ours.
+
+    :param conf: the oslo.config ConfigOpts
+    :param state: :class:`ovn.view.View`
+    :param reconciler: :class:`reconciler.Reconciler`
+    :param trigger: :class:`trigger.Trigger`
+    :param hurry: threading.Event, set by a second stop request
+    :param bare_node: function(phase) that returns a :class:`model.Node`
+        for the time before anything is known of OVN
+    """
+
+    def __init__(self, conf, state, reconciler, trigger, hurry, bare_node):
+        self._conf = conf
+        self._view = state
+        self._reconciler = reconciler
+        self._trigger = trigger
+        self._hurry = hurry
+        self._bare_node = bare_node
+
+    def run(self):
+        """Remove everything, unless it is to stay.
+
+        :returns: True when nothing is left that should have gone
+        """
+        if not self._conf.cleanup_on_shutdown:
+            LOG.info('Stopping; everything stays as it is '
+                     '(cleanup_on_shutdown is off)')
+            return True
+        deadline = time.monotonic() + self._conf.shutdown_timeout
+        self._withdraw(deadline)
+        reasons = ['not begun']
+        while reasons and not self._hurry.is_set():
+            reasons = self._clean_up_once(deadline)
+            if time.monotonic() >= deadline:
+                break
+            if reasons:
+                self._trigger.wait(AGAIN)
+        if reasons:
+            LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
+        else:
+            LOG.info('Clean-up complete')
+        return not reasons
+
+    def _withdraw(self, deadline):
+        """First what the fabric and OVN see; then give them time to act.
+
+        Packets go on coming for a moment, from both sides.  They are still
+        forwarded then, and none takes the main table's default route
+        because a rule has gone before the traffic it was for.
+        """
+        before = len(self._reconciler.tracker.actual())
+        self._clean_up_once(deadline, resources.Stage.NORTHBOUND)
+        if len(self._reconciler.tracker.actual()) < before:
+            self._hurry.wait(max(0.0, min(
+                SETTLE, deadline - time.monotonic())))
+
+    def _clean_up_once(self, deadline, down_to=resources.Stage.LINK):
+        try:
+            outcome = self._reconciler.run(self._last_view(),
+                                           down_to=down_to)
+            if outcome.pending:
+                self._wait_beside(deadline)
+                outcome = self._reconciler.run(self._last_view(),
+                                               down_to=down_to)
+        except Exception as e:
+            LOG.exception('A pass of the clean-up failed')
+            return ['%s: %s' % (type(e).__name__, e)]
+        return outcome.degraded + ['%s still works' % name
+                                   for name in outcome.pending]
+
+    def _wait_beside(self, deadline):
+        """Wait for work beside the loop; a second stop request ends it."""
+        while (not self._hurry.is_set() and time.monotonic() < deadline and
+               not self._reconciler.wait_beside(0.1)):
+            pass
+
+    def _last_view(self):
+        """OVN as it is now if possible, else as it was seen last.
+
+        As it is now, because a router may have moved meanwhile, and its
+        new owner needs what we wrote for it.
+        """
+        try:
+            return self._view.snapshot(model.Phase.STOPPED)
+        except view.NotReady:
+            pass
+        try:
+            return self._view.restate(model.Phase.STOPPED)
+        except view.NotReady:
+            return model.Snapshot(self._bare_node(model.Phase.STOPPED))

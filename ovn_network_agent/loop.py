@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The loop: waits, makes a pass, and goes on whatever happens in it."""
+
+import socket
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import backoff
+from ovn_network_agent import model
+from ovn_network_agent.ovn import view
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent import trouble
+
+LOG = logging.getLogger(__name__)
+
+# Longest sleep of the loop, seconds; only an upper bound, every event wakes.
+LONGEST_WAIT = 3600.0
+
+
+class Loop:
+    """Passes, one after the other, on the thread that calls :meth:`run`.
+
+    :param conf: the oslo.config ConfigOpts
+    :param state: :class:`ovn.view.View`
+    :param reconciler: :class:`reconciler.Reconciler`
+    :param trigger: :class:`trigger.Trigger`
+    :param status: :class:`status.Status`
+    :param stopping: threading.Event
+    """
+
+    def __init__(self, conf, state, reconciler, trigger, status, stopping):
+        self._conf = conf
+        self._view = state
+        self._reconciler = reconciler
+        self._trigger = trigger
+        self._status = status
+        self._stopping = stopping
+        self._phase = model.Phase.RESTORING
+        self._next_full = 0.0
+        self._known_troubles = frozenset()
+        self._pass_retries = backoff.Retries()
+
+    def run(self):
+        """Make passes until the stop is requested."""
+        self._run_without_ovn()
+        while not self._stopping.is_set():
+            wake = self._trigger.wait(self._timeout())
+            if not self._stopping.is_set():
+                self._guarded_pass(wake or triggers.Wake(('interval',)))
+
+    def next_is_full(self):
+        """Have the next pass compare everything (from any thread)."""
+        self._next_full = 0.0
+
+    def bare_node(self, phase):
+        """What is known of the node without OVN.
+
+        :returns: :class:`model.Node`
+        """
+        return model.Node('', socket.gethostname(), phase,
+                          view.relevant_devices(self._conf, ()))
+
+    def _timeout(self):
+        times = [self._next_full - time.monotonic(), LONGEST_WAIT]
+        retry = self._reconciler.next_retry()
+        # What is due stays due as long as no pass gets that far.
+        if retry is not None and self._pass_retries.due_in() is None:
+            times.append(retry)
+        return max(0.0, min(times))
+
+    def _run_without_ovn(self, wake=None, waiting_for=()):
+        """A pass while there is no view of OVN (yet, or for a moment).
+
+        It sets up what needs no OVN, repairs what is gone, and tries again
+        what failed.  Nothing is removed: what a former run left may be in
+        use.
+        """
+        snapshot = self._view.last or model.Snapshot(
+            self.bare_node(self._phase))
+        try:
+            outcome = self._reconciler.run(
+                snapshot, wake.stale if wake else (), prune=False)
+        except Exception:
+            LOG.exception('Setting up the node failed; it will be repeated')
+            return
+        self._status.report((*waiting_for, *outcome.degraded))
+
+    def _guarded_pass(self, wake):
+        """One pass; whatever goes wrong in it must not end the loop."""
+        try:
+            self._pass(wake)
+        except view.NotReady as e:
+            self._run_without_ovn(wake, ('waiting for OVN: %s' % e,))
+            self._next_full = time.monotonic() + backoff.FIRST
+        except Exception as e:
+            self._pass_failed(e)
+
+    def _pass_failed(self, error):
+        """Say it once in full, then wait longer and longer."""
+        reason = 'a pass failed: %s: %s' % (type(error).__name__, error)
+        if (reason,) == self._status.reasons:
+            LOG.error('Again, %s', reason)
+        else:
+            LOG.exception('A pass failed; the last good state stays')
+        self._status.report((reason,))
+        self._pass_retries.take_due()
+        self._pass_retries.note({'pass'}, {'pass'})
+        self._next_full = time.monotonic() + self._pass_retries.due_in()
+
+    def _pass(self, wake):
+        started = time.monotonic()
+        full = started >= self._next_full
+        # Before anything can fail: what was said must not be forgotten.
+        self._reconciler.doubt(wake.stale)
+        snapshot = self._view.snapshot(model.Phase.RUNNING, full)
+        self._phase = model.Phase.RUNNING
+        outcome = self._reconciler.run(snapshot, full=full)
+        self._pass_retries.note(set(), {'pass'})
+        if full:
+            self._next_full = started + self._conf.reconcile_interval
+        LOG.debug('Pass for %s: %d changes in %.1f ms%s',
+                  ', '.join(wake.reasons), outcome.changes,
+                  (time.monotonic() - started) * 1000,
+                  ' (full)' if full else '')
+        self._status.report((*outcome.degraded, *self._troubles(snapshot)))
+        if not outcome.pending:
+            self._status.ready(
+                sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _troubles(self, snapshot):
+        """What the snapshot contains and nobody can handle; logged once."""
+        troubles = trouble.of(snapshot, self._conf.bridge_dev)
+        for reason in troubles:
+            if reason not in self._known_troubles:
+                LOG.warning('%s', reason)
+        self._known_troubles = frozenset(troubles)
+        return troubles

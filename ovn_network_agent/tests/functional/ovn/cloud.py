@@ -37,6 +37,11 @@ class Cloud:
 
     def fill(self):
         """Two chassis, a provider network, and this node's wiring."""
+        self.fill_sb()
+        self.fill_ovs()
+
+    def fill_sb(self):
+        """Two chassis and a provider network."""
         encaps = [ovsdb.insert(
             'Encap', 'encap%d' % n, type='geneve', ip='192.0.2.%d' % n,
             chassis_name=name) for n, name in ((1, CHASSIS), (2, OTHER))]
@@ -49,6 +54,9 @@ class Cloud:
         self.network = self._add_datapath()
         self._add_binding(self.network, 'provnet-1', 'localnet',
                           options=ovsdb.ovsdb_map(network_name='physnet1'))
+
+    def fill_ovs(self):
+        """This node's wiring."""
         self.ovs.transact(
             ovsdb.insert('Interface', 'iface', name='patch-provnet-1',
                          type='patch', ofport=3),

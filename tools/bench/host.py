@@ -1,0 +1,245 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A gateway node on the bare kernel, for measuring: real programs, no lab.
+
+Databases, user-space Open vSwitch and FRR run with their ordinary paths in
+namespaces of their own, which take everything with them when they end.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from lab import syscalls
+from ovn_network_agent.tests.functional.ovn import cloud as clouds
+from ovn_network_agent.tests.functional.ovn import ovsdb
+
+BRIDGE = 'br-ex'
+NETWORK = '198.18.0.1/16'
+CONFIG = '/etc/ovn-network-agent/bench.conf'
+_INSIDE = 'OVNA_BENCH_INSIDE'
+_VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
+             '/var/log/openvswitch', '/etc/ovn-network-agent')
+_FRR = '''\
+frr defaults traditional
+router bgp 65001
+ bgp router-id 10.0.0.1
+ no bgp ebgp-requires-policy
+ neighbor 10.0.0.2 remote-as 65002
+ address-family ipv4 unicast
+  redistribute static
+  redistribute kernel
+  neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
+'''
+_AGENT = '''\
+[DEFAULT]
+drivers = fip_route
+bridge_dev = {bridge}
+debug = {debug}
+[ovn]
+ovn_nb_remote = {nb}
+ovn_sb_remote = {sb}
+[fip_route]
+announce_method = {method}
+[frr]
+vrf_name =
+[veth_leak]
+veth_leak_enabled = false
+'''
+
+
+def enter():
+    """Start this program again in namespaces of its own, as their PID 1."""
+    if os.environ.get(_INSIDE) is None:
+        os.environ[_INSIDE] = '1'
+        os.execvp('unshare', [  # noqa: S606 S607
+            'unshare', '--net', '--mount', '--ipc', '--pid', '--fork',
+            '--kill-child', '--mount-proc', '--propagation', 'private',
+            sys.executable, *sys.orig_argv[1:]])
+    for path in _VOLATILE:
+        syscalls.mount('bench', path, 'tmpfs', options='mode=0755')
+    for path in ('/run/openvswitch', '/run/frr'):
+        os.makedirs(path)
+    for path in ('/run/frr', '/etc/frr', '/var/log/frr'):
+        shutil.chown(path, 'frr', 'frr')
+    _run('ip', 'link', 'set', 'lo', 'up')
+
+
+def launched():
+    """How many tasks were launched here so far.
+
+    The last field of /proc/loadavg is the PID given out last in the PID
+    namespace of the reader.  Threads get one, too.
+    """
+    with open('/proc/loadavg') as opened:
+        return int(opened.read().split()[-1])
+
+
+class Host:
+    """All that the agent needs on a node and in OVN.
+
+    :ivar cloud: writes rows as Neutron, northd and ovn-controller do
+    """
+
+    def __init__(self):
+        self._started = []
+        self._start_switch()
+        self.nb = ovsdb.Server('nb').start()
+        self.sb = ovsdb.Server('sb').start()
+        self.cloud = clouds.Cloud(self.nb, self.sb, None)
+        self.cloud.fill_sb()
+        _vsctl('set', 'Open_vSwitch', '.',
+               'external_ids:system-id=' + clouds.CHASSIS,
+               'external_ids:hostname=gw1',
+               'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
+        self._start_frr()
+
+    def close(self):
+        """Take away the files; the programs end with the namespace."""
+        for server in (self.nb, self.sb):
+            server.close()
+
+    def routers(self, count):
+        """Routers r0 and so on, bound here, without NAT."""
+        for number in range(count):
+            self.cloud.add_router(
+                'r%d' % number, ['198.18.255.%d/16' % (number + 1)],
+                clouds.CHASSIS, mac='fa:16:3e:00:01:%02x' % number)
+
+    def add_fips(self, addresses, router):
+        """Floating IPs in one transaction.
+
+        :returns: monotonic time before it was sent
+        """
+        operations = [ovsdb.insert(
+            'NAT', 'nat%d' % n, type='dnat_and_snat', external_ip=address,
+            logical_ip='10.0.0.5', external_ids=ovsdb.ovsdb_dict(
+                {'neutron:fip_id': 'fip-%s' % address}))
+            for n, address in enumerate(addresses)]
+        return self._router_nats(router, 'insert', ovsdb.ovsdb_set(
+            ['named-uuid', 'nat%d' % n] for n in range(len(addresses))),
+            operations)
+
+    def remove_fips(self, addresses, router):
+        """The reverse of :meth:`add_fips`."""
+        rows = [row for row in self.nb.rows('NAT', '_uuid', 'external_ip')
+                if row['external_ip'] in set(addresses)]
+        return self._router_nats(router, 'delete', ovsdb.ovsdb_set(
+            row['_uuid'] for row in rows))
+
+    def _router_nats(self, router, mutator, uuids, operations=()):
+        started = time.monotonic()
+        self.nb.transact(*operations, ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-' + router}, 'nat', mutator,
+            uuids))
+        return started
+
+    # -- the agent --------------------------------------------------------
+
+    def start_agent(self, method, debug=False):
+        """Start the real program.
+
+        :returns: (monotonic time before, subprocess.Popen)
+        """
+        with open(CONFIG, 'w') as opened:
+            opened.write(_AGENT.format(
+                bridge=BRIDGE, debug=debug, method=method,
+                nb=self.nb.remote, sb=self.sb.remote))
+        script = os.path.join(os.path.dirname(sys.executable),
+                              'ovn-network-agent')
+        started = time.monotonic()
+        return started, self._spawn([script, '--config-file', CONFIG],
+                                    'agent')
+
+    def stop_agent(self, agent):
+        """End it in good order, with its clean-up."""
+        agent.send_signal(signal.SIGTERM)
+        status = agent.wait(60)
+        if status:
+            raise RuntimeError('the agent ended with status %d:\n%s' % (
+                status, self.log('agent')[-2000:]))
+
+    def log(self, name):
+        """What a program said."""
+        with open('/run/%s.log' % name) as opened:
+            return opened.read()
+
+    # -- programs ---------------------------------------------------------
+
+    def _spawn(self, argv, name):
+        with open('/run/%s.log' % name, 'ab') as log:
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log)
+        self._started.append(process)
+        return process
+
+    def _start_switch(self):
+        database = '/etc/openvswitch/conf.db'
+        _run('ovsdb-tool', 'create', database, ovsdb.SCHEMA_FILES['ovs'])
+        self._spawn(['ovsdb-server', database,
+                     '--remote=punix:/run/openvswitch/db.sock',
+                     '--pidfile'], 'ovsdb-server')
+        _wait_for('/run/openvswitch/db.sock')
+        _vsctl('--no-wait', 'init')
+        self._spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
+                    'ovs-vswitchd')
+        for bridge in (BRIDGE, 'br-int'):
+            _vsctl('add-br', bridge, '--', 'set', 'bridge', bridge,
+                   'datapath_type=netdev')
+        # As ovn-controller makes them.
+        ends = ('patch-provnet-1-to-br-int', 'patch-br-int-to-provnet-1')
+        for bridge, name, peer in ((BRIDGE, *ends), ('br-int', *ends[::-1])):
+            _vsctl('add-port', bridge, name, '--', 'set', 'interface', name,
+                   'type=patch', 'options:peer=' + peer, '--', 'set', 'port',
+                   name, 'external_ids:ovn-localnet-port=provnet-1')
+        _run('ip', 'link', 'set', BRIDGE, 'up')
+
+    def _start_frr(self):
+        for name, text in (('frr.conf', _FRR), ('vtysh.conf', '')):
+            with open('/etc/frr/' + name, 'w') as opened:
+                opened.write(text)
+            shutil.chown('/etc/frr/' + name, 'frr', 'frr')
+        for name in ('zebra', 'staticd', 'bgpd'):
+            self._spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
+            _wait_for('/run/frr/%s.vty' % name)
+        _run('vtysh', '-b')
+
+
+@contextlib.contextmanager
+def running():
+    """A Host while the block runs."""
+    host = Host()
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+def _run(*argv):
+    subprocess.run(argv, check=True, capture_output=True)
+
+
+def _vsctl(*args):
+    _run('ovs-vsctl', *args)
+
+
+def _wait_for(path):
+    deadline = time.monotonic() + 10
+    while not os.path.exists(path):
+        if time.monotonic() > deadline:
+            raise RuntimeError('%s does not appear' % path)
+        time.sleep(0.01)

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Sees when routes, flows and zebra's RIB change; shares no code with us.
+
+Routes are told by the kernel, flows by the switch, each at once.  zebra is
+asked over its command socket, every millisecond for one address and every
+ten for many.
+"""
+
+import json
+import os
+import re
+import selectors
+import socket
+import struct
+import subprocess
+import time
+
+# linux/rtnetlink.h
+_RTMGRP_IPV4_ROUTE = 0x40
+_RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
+_RTA_DST = 1
+_EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
+ROUTE, FLOW, RIB = 'kernel route', 'flow', "zebra's RIB"
+PLACES = (ROUTE, FLOW, RIB)
+
+
+class Observer:
+    """Where each address is, and since when.
+
+    :param bridge: name of the bridge
+    """
+
+    def __init__(self, bridge):
+        self._where = {ROUTE: set(), FLOW: set()}
+        self._selector = selectors.DefaultSelector()
+        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        self._netlink.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)
+        self._netlink.bind((0, _RTMGRP_IPV4_ROUTE))
+        self._selector.register(self._netlink, selectors.EVENT_READ,
+                                self._read_routes)
+        self._monitor = subprocess.Popen(
+            ['ovs-ofctl', 'monitor', bridge, 'watch:'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        os.set_blocking(self._monitor.stderr.fileno(), False)
+        self._rest = b''
+        self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
+                                self._read_flows)
+        self._zebra = _Vty('/run/frr/zebra.vty')
+
+    def close(self):
+        """Give back what it holds."""
+        self._monitor.kill()
+        self._monitor.wait()
+        self._monitor.stderr.close()
+        self._netlink.close()
+        self._selector.close()
+        self._zebra.close()
+
+    def wait(self, addresses, present, others, timeout=60):
+        """Wait until all addresses are in all places, or in none.
+
+        :param addresses: list of IPv4 addresses
+        :param present: which of both
+        :param others: :meth:`in_rib` without these addresses
+        :param timeout: seconds
+        :returns: dict of place to the monotonic time when it was so
+        """
+        wanted = set(addresses)
+        pause = 0.001 if len(wanted) == 1 else 0.01
+        found = {}
+        deadline = time.monotonic() + timeout
+        asked = 0
+        while len(found) < len(PLACES):
+            if time.monotonic() > deadline:
+                raise RuntimeError('not within %s s: only %s' % (
+                    timeout, sorted(found)))
+            for key, _events in self._selector.select(pause):
+                key.data()
+            now = time.monotonic()
+            for place, there in self._where.items():
+                if self._all(wanted, there, present):
+                    found.setdefault(place, now)
+            if RIB not in found and now - asked >= pause:
+                if self._in_rib(wanted, present, others):
+                    found[RIB] = time.monotonic()
+                asked = time.monotonic()
+        return found
+
+    def _all(self, wanted, there, present):
+        return wanted <= there if present else not wanted & there
+
+    def _in_rib(self, wanted, present, others):
+        if len(wanted) > 1:
+            # All routes would be too much to ask for again and again.
+            return self.in_rib() == others + len(wanted) * present
+        address, = wanted
+        shown = self._zebra.ask('show ip route %s/32 json' % address)
+        routes = json.loads(shown or '{}').get(address + '/32', ())
+        return present == any(route.get('selected') and
+                              route.get('installed') for route in routes)
+
+    def in_rib(self):
+        """How many kernel and static routes zebra has selected."""
+        shown = json.loads(self._zebra.ask('show ip route summary json'))
+        return sum(route['fib'] for route in shown['routes']
+                   if route['type'] in ('kernel', 'static'))
+
+    def _read_routes(self):
+        data = self._netlink.recv(1 << 20)
+        while data:
+            length, kind = struct.unpack_from('=IH', data)
+            if kind in (_RTM_NEWROUTE, _RTM_DELROUTE):
+                address = _destination(data[16:length])
+                if kind == _RTM_NEWROUTE:
+                    self._where[ROUTE].add(address)
+                else:
+                    self._where[ROUTE].discard(address)
+            data = data[(length + 3) & ~3:]
+
+    def _read_flows(self):
+        *lines, self._rest = (self._rest + self._monitor.stderr.read()
+                              ).split(b'\n')
+        for line in lines:
+            if found := _EVENT.search(line.decode()):
+                event, address = found.groups()
+                if event == 'DELETED':
+                    self._where[FLOW].discard(address)
+                else:
+                    self._where[FLOW].add(address)
+
+
+class _Vty:
+    """The command socket of a daemon of FRR."""
+
+    def __init__(self, path):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(path)
+
+    def ask(self, command):
+        self._socket.sendall(command.encode() + b'\0')
+        answer = b''
+        # Text, three zero bytes and a status byte.
+        while answer[-4:-1] != b'\0\0\0':
+            answer += self._socket.recv(1 << 20)
+        return answer[:-4].decode()
+
+    def close(self):
+        self._socket.close()
+
+
+def _destination(route):
+    """The destination of a host route, '' for other routes."""
+    if route[1] != 32:
+        return ''
+    at = 12
+    while at + 4 <= len(route):
+        length, kind = struct.unpack_from('=HH', route, at)
+        if kind == _RTA_DST:
+            return socket.inet_ntoa(route[at + 4:at + 8])
+        at += (length + 3) & ~3
+    return ''

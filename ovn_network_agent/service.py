@@ -189,9 +189,13 @@ class AgentService(service.Service):
             databases[name] = connection.Database(
                 name, _text(remote), self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
-                self._conf.ovn.ovsdb_probe_interval)
+                self._conf.ovn.ovsdb_probe_interval, self._database_changed)
         self._subscribe(databases)
         return databases
+
+    def _database_changed(self, database):
+        """A connection was lost or is there again (on its thread)."""
+        self.trigger.fire('%s connection' % database.name, urgent=True)
 
     def _subscribe(self, databases):
         for owner, wanted in self._watches():

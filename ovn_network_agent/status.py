@@ -15,7 +15,6 @@
 from oslo_log import log as logging
 
 from ovn_network_agent import notify
-from ovn_network_agent.ovn import connection
 
 LOG = logging.getLogger(__name__)
 
@@ -67,6 +66,6 @@ class Status:
         notify.notify(READY=1)
 
     def _disconnected(self):
-        return tuple('%s is not connected' % connection.SCHEMAS[name]
-                     for name, database in self._databases.items()
-                     if database.started and not database.connected)
+        return tuple(database.trouble for database
+                     in self._databases.values()
+                     if database.started and database.trouble)

@@ -37,7 +37,7 @@ from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
-from ovn_network_agent.ovn import connection  # noqa: E402
+from ovn_network_agent.ovn import streams  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
 
@@ -118,7 +118,7 @@ def _run(conf):
     # Forked before there are threads; afterwards this process has no
     # capabilities any more.
     privileges.start(conf, dry_run=conf.dry_run)
-    connection.configure_tls(conf)
+    streams.configure(conf)
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     agent = service.AgentService(conf, drivers, backends)

@@ -33,17 +33,30 @@ OPTS = [
              'A relay will do.'),
     cfg.StrOpt(
         'ovn_ssl_ca', default='',
-        help='PEM file with the certificates of the authorities that signed '
-             'the servers\' certificates. Needed for "ssl:" remotes.'),
+        help='PEM file with the certificates of the authorities that may '
+             'vouch for the servers of "ssl:" remotes. Without it that is '
+             'every authority that this system trusts, and there is a '
+             'warning.'),
     cfg.StrOpt(
         'ovn_ssl_cert', default='',
-        help='PEM file with the certificate of this client. It goes '
-             'together with ovn_ssl_key.'),
+        help='PEM file with the certificate of this client, and those '
+             'between it and its authority. It goes together with '
+             'ovn_ssl_key. Files are read anew for each connection, so a '
+             'renewed certificate needs no restart.'),
     cfg.StrOpt(
         'ovn_ssl_key', default='',
-        help='PEM file with the private key of this client. The user of the '
-             'agent must be able to read it, its group and all others must '
-             'not.'),
+        help='PEM file with the private key of this client, without a '
+             'password. The user of the agent must be able to read it, its '
+             'group and all others must not. An agent that was started as '
+             'root has no privileges over files of other users: the file '
+             'has to belong to root then.'),
+    cfg.BoolOpt(
+        'ovn_ssl_check_name', default=True,
+        help='Whether the certificate of a server must be for the host name '
+             'or address in the remote (as a subject alternative name). '
+             'Set it to false for certificates without one, like those of '
+             'ovs-pki: then any server with a certificate of the '
+             'authorities in ovn_ssl_ca is accepted.'),
     cfg.Opt(
         'ovsdb_connection_timeout', type=types.Integer(1, 3600), default=180,
         help='Seconds within which a new connection to a database has to '

@@ -26,6 +26,20 @@ OPTS = [
              'the bridge mappings and the patch ports are read. Kolla '
              'listens on tcp:127.0.0.1:6640.'),
     cfg.StrOpt(
+        'ovs_ssl_ca', default='',
+        help='Like [ovn] ovn_ssl_ca, for an "ssl:" remote in '
+             'ovsdb_connection. When ovs_ssl_ca, ovs_ssl_cert and '
+             'ovs_ssl_key are all empty, the files of [ovn] are used.'),
+    cfg.StrOpt(
+        'ovs_ssl_cert', default='',
+        help='Like [ovn] ovn_ssl_cert, for the local database.'),
+    cfg.StrOpt(
+        'ovs_ssl_key', default='',
+        help='Like [ovn] ovn_ssl_key, for the local database.'),
+    cfg.BoolOpt(
+        'ovs_ssl_check_name', default=True,
+        help='Like [ovn] ovn_ssl_check_name, for the local database.'),
+    cfg.StrOpt(
         'ovs_rundir', default='/run/openvswitch',
         help='Directory with the management sockets of the bridges '
              '("<bridge>.mgmt") through which flows are read and written.'),

@@ -21,11 +21,11 @@ import difflib
 import ipaddress
 import os
 import re
-import stat
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import veth_leak
 
 _OSLO_ERROR = re.compile(
@@ -65,7 +65,8 @@ def problems(conf):
     if messages:
         # The checks below need values that can be read.
         return messages
-    for rule in (_drivers, _remotes, _tls, _tables, _priorities, _pair):
+    for rule in (_drivers, _remotes, tls.problems, _tables, _priorities,
+                 _pair):
         messages.extend(rule(conf))
     return messages
 
@@ -118,42 +119,6 @@ def _remotes(conf):
                        'the encryption; use one of them for all')
 
 
-def _tls(conf):
-    values = {name: conf.ovn[name]
-              for name in ('ovn_ssl_ca', 'ovn_ssl_cert', 'ovn_ssl_key')}
-    if bool(values['ovn_ssl_cert']) != bool(values['ovn_ssl_key']):
-        yield ('[ovn] ovn_ssl_cert = %s, ovn_ssl_key = %s: one is of no use '
-               'without the other; set both or none' %
-               (values['ovn_ssl_cert'], values['ovn_ssl_key']))
-    elif 'ssl' in _schemes(conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote):
-        # python-ovs opens no TLS connection with less.
-        for name, value in values.items():
-            if not value:
-                yield ('[ovn] %s is not set, and a remote is reached by '
-                       'ssl; name a PEM file' % name)
-    for name, value in values.items():
-        if value:
-            yield from _file('[ovn] ' + name, value,
-                             private=name == 'ovn_ssl_key')
-
-
-def _file(option, path, private):
-    try:
-        with open(path, 'rb') as opened:
-            mode = os.fstat(opened.fileno()).st_mode
-    except OSError as error:
-        yield _say(option, path, 'cannot be read (%s); name a PEM file that '
-                                 'the user of the agent may read' %
-                   error.strerror)
-        return
-    if not stat.S_ISREG(mode):
-        yield _say(option, path, 'is not a file; name a PEM file')
-    elif private and mode & 0o077:
-        yield _say(option, path,
-                   'others than its owner have access to the private key '
-                   '(mode %o); "chmod 600" it' % stat.S_IMODE(mode))
-
-
 def _tables(conf):
     table = conf.veth_leak.veth_leak_table_id
     if veth_leak.enabled(conf) and conf.fip_route.route_table_id == table:
@@ -201,18 +166,7 @@ def warnings(conf):
     :param conf: a ConfigOpts without :func:`problems`
     :returns: list of str
     """
-    return [*_odd_tls(conf), *_odd_leak(conf), *unknown_keys(conf)]
-
-
-def _odd_tls(conf):
-    nb, sb = (_schemes(conf.ovn[name])
-              for name in ('ovn_nb_remote', 'ovn_sb_remote'))
-    if conf.ovn.ovn_ssl_ca and 'ssl' not in nb | sb:
-        yield _say('[ovn] ovn_ssl_ca', conf.ovn.ovn_ssl_ca,
-                   'has no effect, because no remote is reached by ssl')
-    if ('ssl' in nb) != ('ssl' in sb) and 'tcp' in nb | sb:
-        yield ('[ovn] ovn_nb_remote, ovn_sb_remote: only one of the '
-               'databases is reached by ssl')
+    return [*tls.warnings(conf), *_odd_leak(conf), *unknown_keys(conf)]
 
 
 def _odd_leak(conf):

@@ -17,7 +17,6 @@ memory, cut off) may cost an attempt, but never a thread or a lock.
 """
 
 import errno
-import os
 import time
 
 from ovs.db import idl as ovs_idl
@@ -26,6 +25,8 @@ from ovs import poller
 from ovs import stream
 from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp.backend.ovs_idl import transaction
+
+from ovn_network_agent.ovn import streams
 
 
 class NoSchema(Exception):
@@ -58,7 +59,7 @@ def _ask(remote, database, deadline):
     error, opened = stream.Stream.open_block(
         stream.Stream.open(remote), _milliseconds(deadline))
     if error:
-        raise NoSchema(os.strerror(error))
+        raise NoSchema(streams.reason(remote, error))
     rpc = jsonrpc.Connection(opened)
     try:
         request = jsonrpc.Message.create_request('get_schema', [database])
@@ -70,7 +71,7 @@ def _ask(remote, database, deadline):
         rpc.close()
     if error:
         raise NoSchema('connection closed' if error == jsonrpc.EOF
-                       else os.strerror(error))
+                       else streams.reason(remote, error))
     if reply.error:
         raise NoSchema('it has no database %s' % database)
     return reply.result

@@ -24,11 +24,13 @@ import threading
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
-from ovs import stream
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
+from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp import exceptions
 
 from ovn_network_agent.ovn import bounded
+from ovn_network_agent.ovn import replica
+from ovn_network_agent.ovn import streams
 
 LOG = logging.getLogger(__name__)
 
@@ -43,55 +45,35 @@ class Unavailable(Exception):
     """A database cannot be used at the moment; the reason is the text."""
 
 
-def configure_tls(conf):
-    """Set keys and certificates for ``ssl:`` remotes.
-
-    They are state of the whole process in python-ovs: one set serves all
-    databases.
-    """
-    if conf.ovn.ovn_ssl_key:
-        stream.Stream.ssl_set_private_key_file(conf.ovn.ovn_ssl_key)
-        stream.Stream.ssl_set_certificate_file(conf.ovn.ovn_ssl_cert)
-    if conf.ovn.ovn_ssl_ca:
-        stream.Stream.ssl_set_ca_cert_file(conf.ovn.ovn_ssl_ca)
-
-
 class DirtyRows:
     """Which rows changed since they were last asked for; thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._rows = collections.defaultdict(set)
+        self._all = False
 
     def mark(self, table, uuid):
         """Remember a changed row (called on the IDL thread)."""
         with self._lock:
             self._rows[table].add(uuid)
 
+    def mark_all(self):
+        """Any row may have changed (called on the IDL thread)."""
+        with self._lock:
+            self._all = True
+
+    def take_all(self):
+        """Whether any row may have changed; forgets that."""
+        with self._lock:
+            marked, self._all = self._all, False
+        return marked
+
     def take(self):
         """dict of table name to set of UUIDs; forgets them."""
         with self._lock:
             rows, self._rows = self._rows, collections.defaultdict(set)
         return dict(rows)
-
-
-class Idl(ovsdbapp_connection.OvsdbIdl):
-    """Replica that remembers changed rows and feeds the event handler."""
-
-    def __init__(self, remote, helper, handler, dirty, **kwargs):
-        super().__init__(remote, helper, **kwargs)
-        self.handler = handler
-        self.dirty = dirty
-
-    def notify(self, event, row, updates=None):
-        self.dirty.mark(row._table.name, row.uuid)
-        self.handler.notify(event, row, updates)
-
-    def cooperative_yield(self):
-        """Do not sleep per row: the loop thread waits for the dump anyhow.
-
-        The library's version costs about a second for 14,000 rows.
-        """
 
 
 class Database:
@@ -102,15 +84,20 @@ class Database:
     :param handler: ovsdbapp RowEventHandler with the events to watch
     :param timeout: seconds for one attempt to connect and load
     :param probe_interval: milliseconds
+    :param changed: function(Database) called when the connection is lost
+        or there again, on a thread of its own
     """
 
-    def __init__(self, name, remotes, handler, timeout, probe_interval):
+    def __init__(self, name, remotes, handler, timeout, probe_interval,
+                 changed=lambda database: None):
         self.name = name
         self.dirty = DirtyRows()
         self._remotes = remotes
         self._handler = handler
         self._timeout = timeout
         self._probe_interval = probe_interval
+        self._changed = changed
+        self._failure = ''
         self._columns = collections.defaultdict(set)
         self._conditions = {}
         self._connection = None
@@ -133,23 +120,44 @@ class Database:
             may be called again
         """
         try:
-            helper = self._schema_helper()
-            idl = Idl(self._remotes, helper, self._handler, self.dirty,
-                      leader_only=False, probe_interval=self._probe_interval)
+            connection = self._load()
+        except exceptions.TimeoutException as e:
+            self._failure = 'no complete answer within %s s' % self._timeout
+            raise Unavailable(self._failure) from e
+        except (OSError, RuntimeError, ValueError, bounded.NoSchema) as e:
+            self._failure = str(e)
+            raise Unavailable(self._failure) from e
+        self._failure = ''
+        self._connection = connection
+        LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
+
+    def _load(self):
+        """A started ovsdbapp Connection; leaves nothing when it fails."""
+        helper = self._schema_helper()
+        idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
+                          self._sync_changed, self._probe_interval,
+                          leader_only=False)
+        try:
             for table, clauses in self._conditions.items():
                 if table in idl.tables:
                     idl.cond_change(table, clauses)
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
-        except (OSError, RuntimeError, ValueError, bounded.NoSchema) as e:
-            raise Unavailable(str(e)) from e
-        try:
             connection.start()
-        except exceptions.TimeoutException as e:
+        except BaseException:
             idl.close()
-            raise Unavailable('no complete answer within %s s'
-                              % self._timeout) from e
-        self._connection = connection
-        LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
+            raise
+        return connection
+
+    def _sync_changed(self):
+        """On the IDL thread, after every loss and every complete load."""
+        if self._connection is None:
+            return
+        if self.connected:
+            LOG.info('%s: connected again', SCHEMAS[self.name])
+        else:
+            LOG.warning('%s; what was seen last stays in force',
+                        self.trouble)
+        self._changed(self)
 
     def _schema_helper(self):
         schema = bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
@@ -172,10 +180,21 @@ class Database:
 
     @property
     def connected(self):
-        """True while the server answers."""
-        if self._connection is None:
-            return False
-        return self._connection.idl._session.is_connected()
+        """True while the server answers and the replica follows it."""
+        return self._connection is not None and self._connection.idl.in_sync
+
+    @property
+    def trouble(self):
+        """Why it cannot be used at the moment, '' when it can."""
+        if self.connected:
+            return ''
+        text = '%s is not %s' % (SCHEMAS[self.name], (
+            'connected' if self.started else 'loaded yet'))
+        why = self._failure or streams.last_reasons(
+            idlutils.parse_connection(self._remotes))
+        if self._connection is not None and self._connection.idl.doubt:
+            why = self._connection.idl.doubt
+        return '%s (%s)' % (text, why) if why else text
 
     @property
     def connection(self):
@@ -184,8 +203,22 @@ class Database:
         :raises Unavailable: when not connected
         """
         if not self.connected:
-            raise Unavailable('%s is not connected' % SCHEMAS[self.name])
+            raise Unavailable(self.trouble)
         return self._connection
+
+    def ask(self, operations, answered):
+        """Ask the server itself, inside of :meth:`rows`.
+
+        Never waits.  See :meth:`replica.Idl.ask`.
+        """
+        self._connection.idl.ask(operations, answered)
+
+    def distrust(self, reason):
+        """Load everything anew, and let nobody read until then.
+
+        :param reason: text
+        """
+        self._connection.idl.distrust(reason)
 
     @contextlib.contextmanager
     def rows(self, timeout=1.0):
@@ -198,10 +231,12 @@ class Database:
             busy for longer
         """
         if self._connection is None:
-            raise Unavailable('%s is not loaded yet' % SCHEMAS[self.name])
+            raise Unavailable(self.trouble)
         if not self._connection.lock.acquire(timeout=timeout):
             raise Unavailable('%s is busy' % SCHEMAS[self.name])
         try:
+            if self._connection.idl.doubt:
+                raise Unavailable(self.trouble)
             yield {name: table.rows for name, table
                    in self._connection.idl.tables.items()}
         finally:

@@ -66,16 +66,19 @@ class Server:
     :param change_schema: function that changes the schema in place, to
         have that of another version
     :param tcp: listen on an ephemeral port of 127.0.0.1, too
-    :ivar remote: where it listens
+    :param ssl: (authority, certificate, key): likewise, but by TLS
+    :ivar remote: where it listens, likewise remote_tcp and remote_ssl
     """
 
-    def __init__(self, name, change_schema=None, tcp=False):
+    def __init__(self, name, change_schema=None, tcp=False, ssl=None):
         self.name = name
         self.database = DATABASES[name]
         self.directory = tempfile.mkdtemp(prefix='ovsdb-')
         self.file = self._path('db')
         self.remote = 'unix:' + self._path('sock')
-        self._tcp = '0' if tcp else None
+        self.ssl = ssl
+        self._scheme = 'ssl' if ssl else 'tcp' if tcp else ''
+        self._port = '0'
         self._process = None
         self._client = None
         self.create(change_schema)
@@ -100,8 +103,13 @@ class Server:
         argv = ['ovsdb-server', self.file, '--no-chdir',
                 '--unixctl=' + self._path('ctl'),
                 '--remote=p' + self.remote]
-        if self._tcp:
-            argv.append('--remote=ptcp:%s:127.0.0.1' % self._tcp)
+        if self._scheme:
+            argv.append('--remote=p%s:%s:127.0.0.1' % (self._scheme,
+                                                       self._port))
+        if self.ssl:
+            argv += ['--ca-cert=' + self.ssl[0],
+                     '--certificate=' + self.ssl[1],
+                     '--private-key=' + self.ssl[2]]
         log = self._path('log')
         with open(log, 'wb') as stderr:
             self._process = subprocess.Popen(
@@ -109,10 +117,11 @@ class Server:
                 stdout=stderr, stderr=stderr,
                 env={**os.environ, 'OVS_RUNDIR': self.directory})
         eventually(self._answers, 'ovsdb-server listens')
-        if self._tcp:
+        if self._scheme:
             # The same port again after a restart.
-            self._tcp = eventually(self._listening_port, 'a TCP port')
-            self.remote_tcp = 'tcp:127.0.0.1:' + self._tcp
+            self._port = eventually(self._listening_port, 'a port')
+            setattr(self, 'remote_' + self._scheme,
+                    '%s:127.0.0.1:%s' % (self._scheme, self._port))
         self.transact({'op': 'comment', 'comment': 'hello'})
         return self
 
@@ -123,11 +132,11 @@ class Server:
 
     def _listening_port(self):
         with open(self._path('log')) as log:
-            found = re.search(r'127\.0\.0\.1: listening on port (\d+)|'
-                              r'listening on port (\d+)', log.read())
-        if not found and self._tcp != '0':
-            return self._tcp
-        return found and (found.group(1) or found.group(2))
+            found = re.search(r'127\.0\.0\.1: listening on port (\d+)',
+                              log.read())
+        if not found and self._port != '0':
+            return self._port
+        return found and found.group(1)
 
     def kill(self):
         """End it as a crash would."""

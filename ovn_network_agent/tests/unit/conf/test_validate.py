@@ -12,7 +12,6 @@
 
 """What prevents a start, what is only warned about, and in which words."""
 
-import os
 
 import fixtures
 
@@ -91,12 +90,6 @@ class ProblemsTest(base.ConfTestCase):
         self.one('[DEFAULT]\ndrivers = fip_route,veth_leak,fip_route\n',
                  'drivers', 'fip_route more than once')
 
-    def test_a_list_must_not_mix_tcp_and_ssl(self):
-        text = ('[ovn]\novn_nb_remote = ssl:a:1,tcp:b:1\n'
-                'ovn_sb_remote = tcp:a:2\n')
-        found = self.problems(text, remotes=False)
-        self.assertIn('mixes tcp and ssl', found[0])
-
     def test_tables_must_differ(self):
         self.one('[fip_route]\nroute_table_id = 200\n',
                  'veth_leak_table_id = 200', 'route_table_id')
@@ -157,54 +150,6 @@ class PairTest(base.ConfTestCase):
             '[veth_leak]\nveth_provider_ip = 169.254.0.1\n')))
 
 
-class TlsTest(base.ConfTestCase):
-
-    def problems(self, scheme='ssl', **options):
-        lines = ['ovn_nb_remote = %s:192.0.2.1:6641' % scheme,
-                 'ovn_sb_remote = %s:192.0.2.1:6642' % scheme]
-        lines += ['%s = %s' % item for item in options.items()]
-        return validate.problems(self.load(
-            '[ovn]\n' + '\n'.join(lines) + '\n', remotes=False))
-
-    def setUp(self):
-        super().setUp()
-        self.files = {name: self.file('pem', name + '.pem')
-                      for name in ('ovn_ssl_ca', 'ovn_ssl_cert',
-                                   'ovn_ssl_key')}
-
-    def test_complete(self):
-        self.assertEqual([], self.problems(**self.files))
-
-    def test_ssl_needs_all_three(self):
-        found = self.problems()
-        self.assertEqual(3, len(found))
-        self.assertIn('[ovn] ovn_ssl_ca is not set', found[0])
-
-    def test_certificate_and_key_only_together(self):
-        del self.files['ovn_ssl_key']
-        found = self.problems(scheme='tcp', **self.files)
-        self.assertEqual(1, len(found), found)
-        self.assertIn('set both or none', found[0])
-
-    def test_key_open_to_others(self):
-        for mode in (0o640, 0o604, 0o610):
-            os.chmod(self.files['ovn_ssl_key'], mode)
-            found = self.problems(**self.files)
-            self.assertEqual(1, len(found), found)
-            self.assertIn(self.files['ovn_ssl_key'], found[0])
-            self.assertIn('chmod 600', found[0])
-
-    def test_files_have_to_be_there(self):
-        self.files['ovn_ssl_ca'] = '/nonexistent/ca.pem'
-        found = self.problems(**self.files)
-        self.assertEqual(1, len(found), found)
-        self.assertIn('ovn_ssl_ca = /nonexistent/ca.pem', found[0])
-
-    def test_a_directory_is_no_file(self):
-        self.files['ovn_ssl_ca'] = os.path.dirname(self.files['ovn_ssl_ca'])
-        self.assertEqual(1, len(self.problems(**self.files)))
-
-
 class WarningsTest(base.ConfTestCase):
 
     def warnings(self, text='', **kwargs):
@@ -229,14 +174,6 @@ class WarningsTest(base.ConfTestCase):
         found = self.warnings('[vethleak]\na = b\n')
         self.assertIn('unknown section [vethleak]; did you mean veth_leak?',
                       found[0])
-
-    def test_ca_without_ssl(self):
-        found = self.warnings('[ovn]\novn_ssl_ca = %s\n' % self.file(''))
-        self.assertIn('no effect', found[0])
-
-    def test_one_database_by_ssl(self):
-        found = self.warnings('', env={'OS_OVN__OVN_SB_REMOTE': 'ssl:a:1'})
-        self.assertIn('only one of the databases', found[0])
 
     def test_vrf_without_veth_leak(self):
         found = self.warnings('[DEFAULT]\ndrivers = fip_route\n')

@@ -1,0 +1,262 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""TLS to OVSDB servers: which files are for which remote, and their checks.
+
+The options are the same for NB and SB, in [ovn], and for the local Open
+vSwitch, in [ovs].  What is checked here with OpenSSL is what a connection
+will do with the same files later.
+"""
+
+import dataclasses
+import datetime
+import os
+import ssl
+import stat
+
+_NO_NAME = ('then whoever has a certificate of any authority that this '
+            'system trusts could answer; name the file of your own '
+            'authority in [%s] %s')
+
+
+class BadFile(Exception):
+    """A file cannot be used; the text names option, path and remedy."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Files:
+    """What a connection by TLS is made with.
+
+    :ivar group: section of the options: 'ovn' or 'ovs'
+    :ivar ca: path of the file with trusted authorities, '' for those of
+        the system
+    :ivar cert: path of the client's certificate, '' for none
+    :ivar key: path of its private key, '' for none
+    :ivar check_name: whether the server's certificate must be for the host
+        that the remote names
+    """
+
+    group: str
+    ca: str
+    cert: str
+    key: str
+    check_name: bool
+
+    def option(self, what):
+        """Name of one of the options, like 'ovn_ssl_ca'."""
+        return '%s_ssl_%s' % (self.group, what)
+
+    def context(self):
+        """A new ssl.SSLContext; reads the files.
+
+        Read anew for each connection, so that a renewed certificate is
+        taken without a restart.
+
+        :raises BadFile: when one of the files cannot be used
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        # D16; PROTOCOL_TLS_CLIENT alone leaves it to the system.
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = self.check_name
+        context.verify_mode = ssl.CERT_REQUIRED
+        if self.ca:
+            self._load_certificates(context, 'ca')
+        else:
+            context.load_default_certs()
+        if self.cert:
+            self._load_pair(context)
+        return context
+
+    def _load_pair(self, context):
+        self._load_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+                                'cert')
+        self._look_at('key', private=True)
+        certificate = '%s = %s' % (self.option('cert'), self.cert)
+        try:
+            context.load_cert_chain(self.cert, self.key, _no_password)
+        except _Encrypted:
+            self._refuse('key', 'is encrypted, and there is nobody to ask '
+                                'for its password; store it without one')
+        except ssl.SSLError as error:
+            if error.reason == 'KEY_VALUES_MISMATCH':
+                self._refuse('key', 'does not belong to %s; name the two '
+                                    'files that were made together' %
+                             certificate)
+            self._refuse('key', 'does not go with %s (%s); name the file '
+                                'that begins with "-----BEGIN PRIVATE '
+                                'KEY-----"' % (certificate,
+                                               error.reason or error))
+
+    def _load_certificates(self, context, what):
+        self._look_at(what)
+        try:
+            context.load_verify_locations(getattr(self, what))
+        except ssl.SSLError as error:
+            self._refuse(what, 'holds no certificate in PEM (%s); name a '
+                               'file that begins with "-----BEGIN '
+                               'CERTIFICATE-----"' % (error.reason or error))
+
+    def _look_at(self, what, private=False):
+        """Look at a file as far as its content does not matter."""
+        try:
+            with open(getattr(self, what), 'rb') as opened:
+                mode = os.fstat(opened.fileno()).st_mode
+        except OSError as error:
+            self._refuse(what, 'cannot be read (%s); name a PEM file that '
+                               'the user of the agent may read' %
+                         error.strerror)
+        if not stat.S_ISREG(mode):
+            self._refuse(what, 'is not a file; name a PEM file')
+        if private and mode & 0o077:
+            self._refuse(what, 'others than its owner have access to the '
+                               'private key (mode %o); "chmod 600" it' %
+                         stat.S_IMODE(mode))
+
+    def _refuse(self, what, reason):
+        raise BadFile(_say(self, what, reason)) from None
+
+
+class _Encrypted(Exception):
+    """OpenSSL asked for the password of a key."""
+
+
+def _no_password():
+    raise _Encrypted
+
+
+def _of(conf, group):
+    return Files(group, *(conf[group]['%s_ssl_%s' % (group, what)]
+                          for what in ('ca', 'cert', 'key', 'check_name')))
+
+
+def _groups(conf):
+    """(Files, remotes) for the sections [ovn] and [ovs]."""
+    ovn, ovs = _of(conf, 'ovn'), _of(conf, 'ovs')
+    if not (ovs.ca or ovs.cert or ovs.key):
+        # One set of files for all is the ordinary case.
+        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)
+    return ((ovn, conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote),
+            (ovs, [conf.ovs.ovsdb_connection]))
+
+
+def _ssl(remotes):
+    return [remote for remote in remotes if remote.startswith('ssl:')]
+
+
+def by_remote(conf):
+    """What each "ssl:" remote is reached with.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: dict of remote to :class:`Files`
+    """
+    return {remote: files for files, remotes in _groups(conf)
+            for remote in _ssl(remotes)}
+
+
+def problems(conf):
+    """What makes a start impossible.
+
+    :returns: iterable of str, each "option = value: what is wrong; remedy"
+    """
+    for group in ('ovn', 'ovs'):
+        files = _of(conf, group)
+        yield from _half_a_pair(files)
+        yield from _unusable(files)
+    for group, (files, remotes) in zip(('ovn', 'ovs'), _groups(conf),
+                                       strict=True):
+        yield from _anybody(files, remotes, group)
+    yield from _two_minds(conf)
+
+
+def _say(files, what, text):
+    return '[%s] %s = %s: %s' % (files.group, files.option(what),
+                                 getattr(files, what), text)
+
+
+def _half_a_pair(files):
+    if bool(files.cert) != bool(files.key):
+        yield ('[%s] %s = %s, %s = %s: one is of no use without the other; '
+               'set both or none' % (
+                   files.group, files.option('cert'), files.cert,
+                   files.option('key'), files.key))
+
+
+def _anybody(files, remotes, group):
+    if _ssl(remotes) and not files.ca and not files.check_name:
+        yield '[%s] %s_ssl_check_name = False: %s' % (
+            group, group, _NO_NAME % (files.group, files.option('ca')))
+
+
+def _unusable(files):
+    whole = files.cert and files.key
+    pair = files if whole else dataclasses.replace(files, cert='', key='')
+    try:
+        pair.context()
+    except BadFile as error:
+        yield str(error)
+
+
+def _two_minds(conf):
+    """One server that is to be reached in two ways."""
+    (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
+    for remote in _ssl(ovs_remotes):
+        if remote in ovn_remotes and ovn != ovs:
+            yield ('[ovs] ovsdb_connection = %s: is in [ovn] too, with '
+                   'other files there; use the same, or set none in [ovs]' %
+                   remote)
+
+
+def warnings(conf):
+    """What looks unintended but does not prevent a start (D17).
+
+    :returns: iterable of str
+    """
+    for files, remotes in _groups(conf):
+        if _ssl(remotes) and not files.ca:
+            yield ('[%s] %s is not set: every authority that this system '
+                   'trusts may vouch for the servers; name the file of your '
+                   'own authority' % (files.group, files.option('ca')))
+    yield from _without_effect(conf)
+    nb, sb = (bool(_ssl(conf.ovn[name]))
+              for name in ('ovn_nb_remote', 'ovn_sb_remote'))
+    if nb != sb:
+        yield ('[ovn] ovn_nb_remote, ovn_sb_remote: only one of the '
+               'databases is reached by ssl')
+    for files in dict.fromkeys(by_remote(conf).values()):
+        if files.cert:
+            yield from _dates(files)
+
+
+def _without_effect(conf):
+    used = {files.group for files in by_remote(conf).values()}
+    for group in ('ovn', 'ovs'):
+        files = _of(conf, group)
+        for what in ('ca', 'cert', 'key') if group not in used else ():
+            if getattr(files, what):
+                yield _say(files, what, 'has no effect, because no remote '
+                                        'that it is for is reached by ssl')
+
+
+def _dates(files):
+    # 50 ms to import, and only needed with a client certificate.
+    from cryptography import x509
+    with open(files.cert, 'rb') as opened:
+        certificate = x509.load_pem_x509_certificate(opened.read())
+    now = datetime.datetime.now(datetime.UTC)
+    if now > certificate.not_valid_after_utc:
+        yield _say(files, 'cert', 'has expired at %s; servers will refuse '
+                                  'it, renew it' %
+                   certificate.not_valid_after_utc)
+    elif now < certificate.not_valid_before_utc:
+        yield _say(files, 'cert', 'is not valid before %s; servers will '
+                                  'refuse it, check the clock' %
+                   certificate.not_valid_before_utc)

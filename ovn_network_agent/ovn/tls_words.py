@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What OpenSSL's errors mean, and what to do about them, in words."""
+
+import ssl
+
+# X509_V_ERR_*, openssl/x509_vfy.h.
+_NOT_YET_VALID = 9
+_EXPIRED = 10
+_UNKNOWN_ISSUERS = frozenset((18, 19, 20, 21))
+_WRONG_NAMES = frozenset((62, 64))
+
+# What a server's alerts say of us, by OpenSSL's name of them.
+_ALERTS = {
+    'CERTIFICATE_REQUIRED': 'it wants a certificate of the client; set '
+                            '{cert} and {key}',
+    'HANDSHAKE_FAILURE': 'it found nothing to agree upon; does it want a '
+                         'certificate of the client ({cert}, {key})?',
+    'UNKNOWN_CA': 'it does not know the authority of our certificate; have '
+                  '{cert} signed by one that the server trusts',
+    'CERTIFICATE_EXPIRED': 'our certificate has expired; renew {cert}',
+    'BAD_CERTIFICATE': 'it does not accept our certificate; check {cert}',
+    'UNSUPPORTED_CERTIFICATE': 'it does not accept our kind of certificate; '
+                               'check that {cert} is for TLS clients',
+    'CERTIFICATE_REVOKED': 'our certificate was revoked; renew {cert}',
+    'DECRYPT_ERROR': 'it could not verify our certificate; have {cert} '
+                     'signed by an authority that the server trusts',
+    'PROTOCOL_VERSION': 'it does not speak TLS 1.2 or newer; upgrade it or '
+                        'check its --ssl-protocols',
+}
+
+
+def of(error, files):
+    """An error of a TLS connection in words.
+
+    :param error: ssl.SSLError
+    :param files: :class:`conf.tls.Files` of the connection
+    :returns: text with the remedy where one is known
+    """
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _of_server(error, files)
+    name = error.reason or ''
+    for alert, text in _ALERTS.items():
+        if 'ALERT' in name and name.endswith(alert):
+            return 'the server ended the handshake (%s): %s' % (
+                name, text.format(cert=_named(files, 'cert'),
+                                  key=_named(files, 'key')))
+    if name == 'UNSUPPORTED_PROTOCOL':
+        return ('the server does not speak TLS 1.2 or newer; upgrade it or '
+                'check its --ssl-protocols')
+    if name in ('WRONG_VERSION_NUMBER', 'RECORD_LAYER_FAILURE'):
+        return ('the server does not speak TLS at this port; check the '
+                'remote, or reach it by tcp')
+    return 'TLS: %s' % (name or error)
+
+
+def _of_server(error, files):
+    code = error.verify_code
+    said = 'the certificate of the server is not accepted (%s): ' % (
+        error.verify_message.rstrip('.'))
+    if code == _EXPIRED:
+        return said + 'renew it on the server'
+    if code == _NOT_YET_VALID:
+        return said + 'check the clocks of both'
+    if code in _UNKNOWN_ISSUERS:
+        return said + ('its authority is not in %s; put it there, or check '
+                       'that this is the right server' %
+                       _named(files, 'ca'))
+    if code in _WRONG_NAMES:
+        return said + ('name the server in the remote as its certificate '
+                       'does, renew the certificate with that name as a '
+                       'subject alternative name, or set %s' %
+                       _named(files, 'check_name', 'false'))
+    return said + 'check it and %s' % _named(files, 'ca')
+
+
+def _named(files, what, value=None):
+    """'[ovn] ovn_ssl_ca = /path'."""
+    return '[%s] %s = %s' % (files.group, files.option(what),
+                             value or getattr(files, what) or '(not set)')

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Authorities and certificates for the tests, made in a moment."""
+
+import datetime
+import ipaddress
+import os
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+DAY = datetime.timedelta(days=1)
+
+
+class Authority:
+    """Signs certificates; its own is in :attr:`path`.
+
+    :param directory: where its files are written
+    :param name: for the subject and the file names
+    """
+
+    def __init__(self, directory, name='authority'):
+        self._directory = directory
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._subject = _name(name)
+        self.path = self._write(name + '.pem', _pem(self._sign(
+            self._subject, self._key, ca=True)))
+
+    def issue(self, name, *hosts, expired=False, password=None):
+        """A certificate and its key.
+
+        :param hosts: addresses and names it is for
+        :returns: paths of certificate and key; the key has mode 600
+        """
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = self._sign(_name(name), key, hosts, expired=expired)
+        encryption = serialization.NoEncryption()
+        if password:
+            encryption = serialization.BestAvailableEncryption(
+                password.encode())
+        return (self._write(name + '.crt', _pem(certificate)),
+                self._write(name + '.key', key.private_bytes(
+                    serialization.Encoding.PEM,
+                    serialization.PrivateFormat.PKCS8, encryption)))
+
+    def _sign(self, subject, key, hosts=(), ca=False, expired=False):
+        now = datetime.datetime.now(datetime.UTC)
+        ends = now - DAY if expired else now + DAY
+        builder = x509.CertificateBuilder(
+            self._subject, subject, key.public_key(),
+            x509.random_serial_number(), ends - 2 * DAY, ends)
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca, None), critical=True)
+        if hosts:
+            builder = builder.add_extension(x509.SubjectAlternativeName(
+                [_alternative(host) for host in hosts]), critical=False)
+        return builder.sign(self._key, hashes.SHA256())
+
+    def _write(self, name, content):
+        path = os.path.join(self._directory, name)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+                             0o600)
+        with os.fdopen(descriptor, 'wb') as opened:
+            opened.write(content)
+        return path
+
+
+def _name(text):
+    return x509.Name([x509.NameAttribute(
+        x509.oid.NameOID.COMMON_NAME, text)])
+
+
+def _alternative(host):
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _pem(certificate):
+    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -37,7 +37,7 @@ SETTLE = 20
 # Lines of an agent's log in the diagnostics.
 _TAIL = 60
 _CHANGE = re.compile(
-    r' INFO ovn_network_agent\.reconciler \[-\] '
+    r' INFO ovn_network_agent\.application \[-\] '
     r'((created|updated|deleted) .*)')
 _FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
 _VRF = str(plan.VRF_TABLE)

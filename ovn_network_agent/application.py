@@ -24,6 +24,7 @@ from oslo_log import log as logging
 from ovn_network_agent import outcome
 from ovn_network_agent import planes
 from ovn_network_agent import resources
+from ovn_network_agent import succession
 from ovn_network_agent.backends import base
 
 LOG = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Application:
         self._retries = retries
         self._beside = beside
         self._refused = {}
+        self._successors = succession.Successors(state, tracker)
         self.begin()
 
     def begin(self):
@@ -87,6 +89,7 @@ class Application:
                 return
             for backend in self._planes.at(stage):
                 delta = self._planes.delta(backend, stage)
+                self._successors.find(delta.delete)
                 self._apply(backend, base.Delta(delete=tuple(
                     r for r in delta.delete if self._may_delete(r))))
 
@@ -102,24 +105,25 @@ class Application:
 
     def _may_delete(self, resource):
         """False while something that rests on it could not be removed."""
-        held = self._failed_beside(resource) or (
-            resource.subject is not None and
-            resource.stage is not resources.Stage.ANNOUNCE and
-            self._blind_to_announcements())
+        held = self._successors.keep(resource)
+        if not held and (self._failed_beside(resource) or
+                         self.blind_under(resource)):
+            held = ('stays while what announces %s could not be withdrawn'
+                    % resource.subject)
         if held:
-            self._fail(resource.ref,
-                       'stays while what announces %s could not be '
-                       'withdrawn' % resource.subject)
+            self._fail(resource.ref, held)
         return not held and not self._still_refused(resource.ref)
 
-    def _blind_to_announcements(self):
-        """Whether there may be announcements that nobody has seen yet.
+    def blind_under(self, resource):
+        """Whether it may be under an announcement that nobody has seen.
 
-        A former run may have left them; taking away what is under them
-        would attract traffic and drop it.
+        A former run may have left that; taking away what it rests on would
+        attract traffic and drop it.
         """
-        return any(self._planes.unread(b.name)
-                   for b in self._planes.at(resources.Stage.ANNOUNCE))
+        return (resource.subject is not None and
+                resource.stage is not resources.Stage.ANNOUNCE and
+                any(self._planes.unread(b.name)
+                    for b in self._planes.at(resources.Stage.ANNOUNCE)))
 
     def _failed_beside(self, resource):
         """Refs that failed in this pass with the resource's subject."""

@@ -13,12 +13,16 @@
 """The loop: waits, makes a pass, and goes on whatever happens in it."""
 
 import socket
+import threading
 import time
 
 from oslo_log import log as logging
 
 from ovn_network_agent import backoff
+from ovn_network_agent.conf import reload
+from ovn_network_agent.conf import validate
 from ovn_network_agent import model
+from ovn_network_agent import notify
 from ovn_network_agent.ovn import view
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent import trouble
@@ -49,6 +53,7 @@ class Loop:
         self._stopping = stopping
         self._phase = model.Phase.RESTORING
         self._next_full = 0.0
+        self._reload_wanted = threading.Event()
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
 
@@ -58,11 +63,19 @@ class Loop:
         while not self._stopping.is_set():
             wake = self._trigger.wait(self._timeout())
             if not self._stopping.is_set():
+                self._take_in_configuration()
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
+        # What was asked for before the stop counts for the stop.
+        self._take_in_configuration()
 
-    def next_is_full(self):
-        """Have the next pass compare everything (from any thread)."""
-        self._next_full = 0.0
+    def reload(self):
+        """Have the configuration read before the next pass (any thread).
+
+        Between passes, so that none sees half of the old and half of the
+        new values.
+        """
+        self._reload_wanted.set()
+        self._trigger.fire('configuration', urgent=True)
 
     def bare_node(self, phase):
         """What is known of the node without OVN.
@@ -79,6 +92,21 @@ class Loop:
         if retry is not None and self._pass_retries.due_in() is None:
             times.append(retry)
         return max(0.0, min(times))
+
+    def _take_in_configuration(self):
+        """Reload if that was wanted; what was good or bad is logged."""
+        if not self._reload_wanted.is_set():
+            return
+        self._reload_wanted.clear()
+        notify.notify(RELOADING=1, MONOTONIC_USEC=int(
+            time.monotonic() * 1000000))
+        try:
+            reload.reload(self._conf)
+        except validate.ConfigError as e:
+            LOG.error('The configuration stays as it was: %s', e)
+        # Drivers are asked again: their options may have changed.
+        self._next_full = 0.0
+        notify.notify(READY=1)
 
     def _run_without_ovn(self, wake=None, waiting_for=()):
         """A pass while there is no view of OVN (yet, or for a moment).

@@ -16,7 +16,7 @@ import collections
 
 from ovn_network_agent import outcome as outcomes
 
-SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
+SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
 
 
 def render(steps, outcome):
@@ -31,7 +31,9 @@ def render(steps, outcome):
              for verb, resource in steps]
     lines += ['! %s' % reason for reason in outcome.degraded]
     counts = collections.Counter(verb for verb, _resource in steps)
-    lines.append('Plan: %d to create, %d to update, %d to delete; nothing '
+    unknown = (', %d that could not be looked at' % counts['unknown']
+               if counts['unknown'] else '')
+    lines.append('Plan: %d to create, %d to update, %d to delete%s; nothing '
                  'was changed.' % (counts['create'], counts['update'],
-                                   counts['delete']))
+                                   counts['delete'], unknown))
     return lines

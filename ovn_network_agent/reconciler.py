@@ -79,16 +79,26 @@ class Reconciler:
     def plan(self, snapshot):
         """What a pass would do, without doing it.
 
+        Of a plane that cannot be read nobody knows what is there; what is
+        wanted in it has the verb 'unknown', and so has a deletion that
+        would wait for it.
+
         :returns: (list of (verb, resource), :class:`outcome.Outcome`), in
-            the order of the work
+            the order of the work; verbs are 'create', 'update', 'delete'
+            and 'unknown'
         """
         self._prepare(snapshot, (), True)
         steps = []
-        for delta in self._deltas(sorted(resources.Stage)):
-            steps += [('create', r) for r in delta.create]
-            steps += [('update', new) for _old, new in delta.update]
-        for delta in self._deltas(sorted(resources.Stage, reverse=True)):
-            steps += [('delete', r) for r in delta.delete]
+        for name, delta in self._deltas(sorted(resources.Stage)):
+            create, update = (('unknown', 'unknown')
+                              if self._planes.unread(name)
+                              else ('create', 'update'))
+            steps += [(create, r) for r in delta.create]
+            steps += [(update, new) for _old, new in delta.update]
+        for _name, delta in self._deltas(
+                sorted(resources.Stage, reverse=True)):
+            steps += [('unknown' if self._work.blind_under(r) else 'delete',
+                       r) for r in delta.delete]
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._planes.unreadable,
             dict(self._wanted.broken), (), self._wanted.problems)
@@ -96,7 +106,7 @@ class Reconciler:
     def _deltas(self, stages):
         for stage in stages:
             for backend in self._planes.at(stage):
-                yield self._planes.delta(backend, stage)
+                yield backend.name, self._planes.delta(backend, stage)
 
     def doubt(self, names):
         """Have these backends read again at the next pass."""

@@ -31,8 +31,6 @@ from ovn_network_agent import trigger as triggers
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.conf import reload
-from ovn_network_agent.conf import validate
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
@@ -118,15 +116,7 @@ class AgentService(service.Service):
 
     def reset(self):
         """Take in changed configuration (SIGHUP)."""
-        notify.notify(RELOADING=1, MONOTONIC_USEC=int(
-            time.monotonic() * 1000000))
-        try:
-            reload.reload(self._conf)
-        except validate.ConfigError as e:
-            LOG.error('The configuration stays as it was: %s', e)
-        self._loop.next_is_full()
-        self.trigger.fire('configuration', urgent=True)
-        notify.notify(READY=1)
+        self._loop.reload()
 
     def plan(self, timeout):
         """What a pass would do; for the dry run.

@@ -127,5 +127,18 @@ class Backend(abc.ABC):
         :raises BackendError: when nothing could be applied
         """
 
+    def in_effect(self, announced):
+        """Which announcements are known to what has to make them known.
+
+        Asked when they take the place of announcements of another kind (the
+        announce method was changed): those go only then, so that the fabric
+        sees no withdrawal in between.
+
+        :param announced: list of resources that were applied
+        :returns: set of their :class:`resources.Ref`
+        :raises BackendError: when that cannot be found out
+        """
+        return {resource.ref for resource in announced}
+
     def close(self):
         """Give back connections; called once at the end."""

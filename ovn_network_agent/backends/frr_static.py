@@ -148,6 +148,11 @@ class StaticBackend(base.Backend):
                                  if r.ref not in failures})
         return failures
 
+    def in_effect(self, announced):
+        # Beside a kernel route that is to go they cannot be selected yet.
+        known = self._call(vtysh.read_known, self._vrf, 'static')
+        return {r.ref for r in announced if r.prefix in known}
+
     def _change(self, adds, deletes, attempts):
         """Write routes, in halves when FRR does not take all.
 

@@ -21,7 +21,9 @@ from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
 from ovn_network_agent import ownership
+from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 
 
@@ -59,6 +61,15 @@ class RouteBackend(base.Backend):
                 [[r.table, r.dst, r.dev, r.via or ''] for r in wanted]),
             **kernel.refused(netlink.delete_routes, delta.delete,
                              [list(r.key) for r in delta.delete])}
+
+    def in_effect(self, announced):
+        # Asked only when static routes of FRR are to go, so it is there.
+        try:
+            known = vtysh.read_known(self.conf.frr.vrf_name, 'kernel')
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'kernel routes that FRR knows: {error}') from error
+        return {r.ref for r in announced if r.dst in known}
 
 
 def _kind(route, announce_table, known):

@@ -66,7 +66,7 @@ def main(argv=None):
     :param argv: list of str, default sys.argv[1:]
     :returns: exit status: 0 stopped in good order, 1 the node cannot run
         the agent, 2 the configuration cannot be used, 3 stopped but not all
-        could be cleaned up
+        could be cleaned up, or a plan that is not complete
     """
     conf = cfg.CONF
     try:
@@ -174,7 +174,7 @@ def _dry_run(agent, conf):
     steps, outcome = agent.plan(conf.ovn.ovsdb_connection_timeout)
     for line in planning.render(steps, outcome):
         print(line)
-    return EXIT_OK
+    return EXIT_INCOMPLETE if outcome.unreadable else EXIT_OK
 
 
 if __name__ == '__main__':

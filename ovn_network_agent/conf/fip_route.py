@@ -20,7 +20,7 @@ GROUP = 'fip_route'
 
 OPTS = [
     cfg.StrOpt(
-        'announce_method', default='static',
+        'announce_method', default='static', mutable=True,
         choices=[
             ('static', 'FRR static routes; needs "redistribute static" in '
                        'the BGP instance'),
@@ -30,7 +30,10 @@ OPTS = [
              'through vtysh, which suits up to some hundred addresses: '
              'the time that FRR takes for each change grows with the number '
              'of routes present. "kernel" stays fast with many thousands, '
-             'and its routes survive a restart of FRR.'),
+             'and its routes survive a restart of FRR. To change it on a '
+             'node that is in use, first have both "redistribute static" '
+             'and "redistribute kernel" in the BGP instance: each address '
+             'is announced in the new way before the old way ends.'),
     cfg.Opt(
         'route_table_id', type=types.Integer(0, 252), default=0,
         help='Routing table for the host routes to bridge_dev. 0 (the '

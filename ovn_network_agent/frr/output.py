@@ -116,6 +116,17 @@ def active_routes(text):
     return active
 
 
+def known_routes(text):
+    """Prefixes that zebra has a route for, selected or not.
+
+    :param text: output of 'show ip route ... json'
+    :returns: set of str
+    :raises Unreadable: when it is anything else
+    """
+    return {prefix for document in json_documents(text)
+            for prefix in document}
+
+
 def prefix_lists(text, name):
     """One prefix list as each daemon has it.
 

@@ -63,6 +63,29 @@ def read_static(vrf):
         raise _unreadable(error, result) from error
 
 
+# What routes can come from, as 'show ip route' calls it.
+_ORIGINS = ('static', 'kernel')
+
+
+@privileged.frr.entrypoint
+def read_known(vrf, origin):
+    """Read which routes of an origin zebra knows, selected or not.
+
+    :param vrf: name, '' for the default VRF
+    :param origin: 'static' or 'kernel'
+    :returns: sorted list of prefixes
+    :raises OSError: when they cannot be read
+    """
+    if origin not in _ORIGINS:
+        raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
+    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
+    result = _show(f'show ip route {of_vrf}{origin} json')
+    try:
+        return sorted(output.known_routes(result.stdout))
+    except output.Unreadable as error:
+        raise _unreadable(error, result) from error
+
+
 @privileged.frr.entrypoint
 def read_prefix_list(name):
     """Read a prefix list as each daemon has it.

@@ -18,7 +18,6 @@ said last, routes, rules and flows of the gateways, what the spine knows.
 import os
 import re
 import time
-import unittest
 
 import testtools
 from testtools import content
@@ -31,6 +30,7 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import needs
 
 # Seconds in which OVN, the agent and BGP have to agree again.
 SETTLE = 20
@@ -40,11 +40,11 @@ _CHANGE = re.compile(
     r' INFO ovn_network_agent\.application \[-\] '
     r'((created|updated|deleted) .*)')
 _FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
-_VRF = str(plan.VRF_TABLE)
+VRF_TABLE = str(plan.VRF_TABLE)
 
 
-@unittest.skipUnless(os.environ.get('LAB_MACHINE'),
-                     'makes hosts: needs the lab machine')
+@needs.needs(os.environ.get('LAB_MACHINE'),
+             'makes hosts, and so needs the machine of the lab')
 class LabTestCase(testtools.TestCase):
     """A class of tests that share a cloud.
 
@@ -226,7 +226,7 @@ class LabTestCase(testtools.TestCase):
         """
         routes = self.kernel_routes(name)
         flows = self.flows(name, ownership.COOKIE_HAIRPIN)
-        announced = self.kernel_routes(name, _VRF)
+        announced = self.kernel_routes(name, VRF_TABLE)
         statics = self.statics(name)
         return {address: {place for place, there in (
             ('route', address in routes),
@@ -350,7 +350,7 @@ class LabTestCase(testtools.TestCase):
         for name in cloud.gateways:
             commands += [(name, argv) for argv in (
                 ('ip', 'rule'), ('ip', 'route'),
-                ('ip', 'route', 'show', 'table', _VRF),
+                ('ip', 'route', 'show', 'table', VRF_TABLE),
                 ('ip', '-br', 'addr'),
                 ('vtysh', '-c', 'show running-config'),
                 ('vtysh', '-c', 'show bgp vrf %s ipv4 unicast' % plan.VRF),

@@ -12,6 +12,8 @@
 """An agent that is killed and started again; a dry run."""
 
 import re
+import signal
+import tempfile
 import unittest
 
 from lab import dump
@@ -88,6 +90,74 @@ class Restart:
                 (old if change.startswith('deleted') else new).address,
                 change)
 
+    # -- the other announce method ----------------------------------------
+
+    def test_other_method_and_back(self):
+        """Over SIGKILL, over a stop without clean-up, and by SIGHUP.
+
+        Nothing is lost and the fabric sees no withdrawal.
+        """
+        agent = self.cloud.agents['gw1']
+        other = {'static': 'kernel', 'kernel': 'static'}[self.METHOD]
+        before = self.state('gw1')
+        self.addCleanup(self._set, announce_method=self.METHOD)
+        # It is there when the agent starts, and may be torn down by it.
+        with self.probing(self.fip.address) as running, \
+                self.probing(self.fip.address, 'tcp') as tcp, \
+                Withdrawals(self.cloud) as withdrawals:
+            with self.subTest('SIGKILL'):
+                agent.kill()
+                self._set(announce_method=other)
+                agent.start()
+                agent.wait_ready()
+                self._only(other)
+            with self.subTest('SIGHUP'):
+                self._set(announce_method=self.METHOD)
+                agent.process.send_signal(signal.SIGHUP)
+                self._only(self.METHOD)
+            with self.subTest('stop without clean-up'):
+                self._set(cleanup_on_shutdown=False)
+                agent.process.send_signal(signal.SIGHUP)
+                self.assertEqual(0, agent.stop())
+                self._set(announce_method=other, cleanup_on_shutdown=True)
+                agent.start()
+                agent.wait_ready()
+                self._only(other)
+            self._set(announce_method=self.METHOD)
+            agent.process.send_signal(signal.SIGHUP)
+            self._only(self.METHOD)
+            base.note('%s, other method and back twice: %s' % (
+                self.METHOD, self.lossless(running)))
+            self.lossless(tcp)
+            self.assertEqual([], withdrawals.seen())
+        self.assertEqual([], dump.difference(before, self.state('gw1')))
+
+    def _set(self, **values):
+        """Other values in the file, for the next start or SIGHUP."""
+        config = self.cloud.agents['gw1'].config
+        for name, value in values.items():
+            group = ('fip_route' if name == 'announce_method'
+                     else 'DEFAULT')
+            config[group][name] = value
+        self.cloud.agents['gw1'].write_config()
+
+    def _only(self, method):
+        """Wait until all is announced by one method and not the other."""
+        mine = (self.fip.address, self.alpha.address)
+
+        def announced():
+            statics, kernel = (self.statics('gw1'),
+                               self.kernel_routes('gw1', base.VRF_TABLE))
+            return {
+                'static': {a for a in mine if 'ip route %s/32 169.254.0.1'
+                           % a in statics},
+                'kernel': {a for a in mine if a in kernel}}
+
+        wanted = {'static': set(), 'kernel': set(), method: set(mine)}
+        nodes.wait_until(
+            lambda: 'announced by %s alone: %s' % (method, announced()),
+            lambda: announced() == wanted, base.SETTLE)
+
     # -- dry run ----------------------------------------------------------
 
     def _everything(self):
@@ -154,6 +224,51 @@ def _known(steps):
     """
     return sorted(step for step in steps
                   if 'sysctl path=net/ipv4/conf/veth-' not in step)
+
+
+class Withdrawals:
+    """What the spine removes from its table, as it happens.
+
+    :param cloud: the Cloud
+    """
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+
+    def __enter__(self):
+        self._output = tempfile.TemporaryFile('w+')
+        self._monitor = self._cloud['spine'].popen(
+            ['ip', '-ts', '-4', 'monitor', 'route'], stdout=self._output)
+        # A route of our own shows that it listens, and later that it has
+        # seen everything before it.
+        self._mark('203.0.113.201')
+        return self
+
+    def __exit__(self, *_exc):
+        self._monitor.kill()
+        self._monitor.wait()
+        self._output.close()
+
+    def _mark(self, address):
+        def marked():
+            self._cloud['spine'].batch(
+                'route replace blackhole %s/32\n'
+                'route del blackhole %s/32\n' % (address, address))
+            return any(address in line for line in self._lines())
+
+        nodes.wait_until('the monitor of the spine sees routes', marked)
+
+    def _lines(self):
+        self._output.flush()
+        with open('/proc/self/fd/%d' % self._output.fileno(),
+                  encoding='ascii') as opened:
+            return opened.read().splitlines()
+
+    def seen(self):
+        """Lines of all withdrawals up to now."""
+        self._mark('203.0.113.202')
+        return [line for line in self._lines()
+                if 'Deleted' in line and '203.0.113.20' not in line]
 
 
 class TestRestartStatic(Restart, base.LabTestCase):

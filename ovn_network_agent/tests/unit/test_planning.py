@@ -40,6 +40,16 @@ class RenderTest(base.BaseTestCase):
             'Plan: 1 to create, 1 to update, 2 to delete; nothing was '
             'changed.'], lines)
 
+    def test_what_is_not_known_is_not_promised(self):
+        lines = planning.render(
+            [('create', ROUTE), ('unknown', ANNOUNCEMENT)],
+            outcome.Outcome(unreadable={'frr_static': 'vtysh failed'}))
+        self.assertEqual('? announcement vrf= prefix=198.51.100.10/32 '
+                         'nexthop=br-ex', lines[1])
+        self.assertEqual('Plan: 1 to create, 0 to update, 0 to delete, 1 '
+                         'that could not be looked at; nothing was '
+                         'changed.', lines[-1])
+
     def test_nothing_to_do(self):
         self.assertEqual(['Plan: 0 to create, 0 to update, 0 to delete; '
                           'nothing was changed.'],

@@ -46,7 +46,10 @@ BACKENDS = {
 
 
 class World:
-    """Objects by ref, and a journal of every change, in order."""
+    """Objects by ref, and a journal of every change, in order.
+
+    :ivar unknown: refs of announcements that FRR does not know yet
+    """
 
     def __init__(self):
         self.objects = {}
@@ -54,6 +57,7 @@ class World:
         self.refuses = {}
         self.refuses_once = {}
         self.down = set()
+        self.unknown = set()
         self.raises = {}
         self.reads = []
 
@@ -120,6 +124,10 @@ class WorldBackend(base.Backend):
         for resource in delta.delete:
             self._change('delete', resource, failures)
         return failures
+
+    def in_effect(self, announced):
+        self._reach()
+        return {r.ref for r in announced} - self.world.unknown
 
     def _reach(self):
         if self.name in self.world.raises:

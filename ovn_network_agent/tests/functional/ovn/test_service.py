@@ -12,9 +12,17 @@
 
 """The whole service: real databases and northbound, the rest a world."""
 
+import logging
+import os
+import threading
 import time
 
+import fixtures
+from oslo_config import cfg
+
 from ovn_network_agent.backends import northbound
+from ovn_network_agent.conf import opts
+from ovn_network_agent import contributions
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent import ownership
@@ -29,6 +37,23 @@ from ovn_network_agent.tests.unit import world as worlds
 HERE = cloud.CHASSIS
 
 
+class Passes(logging.Handler):
+    """When the passes of a service were made."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.times = []
+        logger = logging.getLogger(contributions.__name__)
+        logger.addHandler(self)
+        case.addCleanup(logger.removeHandler, self)
+        case.addCleanup(logger.setLevel, logger.level)
+        logger.setLevel(logging.DEBUG)
+
+    def emit(self, record):
+        if record.msg.startswith('Computed'):
+            self.times.append(time.monotonic())
+
+
 class ServiceTestCase(base.OvsdbTestCase):
 
     def setUp(self):
@@ -38,10 +63,11 @@ class ServiceTestCase(base.OvsdbTestCase):
         self.addCleanup(privileged.kernel.set_client_mode, True)
         self.world = worlds.World()
 
-    def agent(self, start=True, **options):
+    def agent(self, start=True, conf=None,
+              backend_class=worlds.WorldBackend, **options):
         """The service on this cloud, its kernel and FRR a world."""
         remotes = self.remotes()
-        conf = worlds.conf(
+        conf = conf or worlds.conf(
             ovn__ovn_nb_remote=[remotes['nb']],
             ovn__ovn_sb_remote=[remotes['sb']],
             ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
@@ -49,8 +75,8 @@ class ServiceTestCase(base.OvsdbTestCase):
                'ovn__ovsdb_connection_timeout': 5,
                'ovn__retry_max_interval': 1, 'shutdown_timeout': 15,
                **options})
-        backends = [b for b in worlds.backends(self.world)
-                    if b.name != 'northbound']
+        backends = [backend_class(name, self.world)
+                    for name in worlds.BACKENDS if name != 'northbound']
         backends.append(northbound.NorthboundBackend(conf))
         made = service.AgentService(
             conf, [fip_route.FipRouteDriver('fip_route', conf),
@@ -152,12 +178,274 @@ class LifeTest(ServiceTestCase):
         # Retries of what failed come due although no pass is complete.
         for server in self.servers.values():
             server.kill()
+        self.world.down.add('address')
+        passes = Passes(self)
         self.agent()
-        self.eventually(lambda: self.world.of(resources.VethPair), 'a pair')
-        time.sleep(1.5)
-        before = time.process_time()
-        time.sleep(2)
-        self.assertLess(time.process_time() - before, 0.5)
+        self.eventually(lambda: len(passes.times) >= 6, 'six passes')
+        # The first ones come from the start.
+        self.assertGreater(passes.times[5] - passes.times[2], 2.5)
+
+    def test_what_a_former_run_left(self):
+        """It is adopted if it is wanted, and goes otherwise."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        former = self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: len(self.announced()) == 2 and
+                        self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'all is there')
+        self.stop(former)
+        former.close()
+        adopted = self.world.values()
+        rows = self.nb.rows('Logical_Router_Static_Route', '_uuid')
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        del self.world.journal[:]
+        self.agent()
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.11/32'}, 'what is wanted now')
+        self.eventually(lambda: not [
+            r for r in self.world.values()
+            if '198.51.100.10' in str(r)], 'what is not wanted any more')
+        for verb, ref in self.world.journal:
+            self.assertIn('198.51.100.1%d' % (verb == 'create'), str(ref))
+        self.assertEqual({r for r in adopted if '100.10' not in str(r)},
+                         {r for r in self.world.values()
+                          if '100.11' not in str(r)})
+        self.assertEqual(rows, self.nb.rows(
+            'Logical_Router_Static_Route', '_uuid'))
+
+    def test_the_node_is_prepared_before_the_first_full_pass(self):
+        """Bridge, addresses, pair; then OVN; then what is announced."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.sb.kill()
+        self.agent()
+        self.eventually(lambda: self.world.of(resources.Rule), 'prepared')
+        self.assertEqual(
+            ['link_up', 'veth_pair', 'sysctl', 'address', 'neighbour',
+             'kernel_route', 'rule'], self.world.order('create'))
+        self.assertEqual([], self.routes())
+        del self.world.journal[:]
+        self.sb.start()
+        self.eventually(self.announced, 'the first complete pass')
+        self.assertNotIn('veth_pair', self.world.order('create'))
+        self.assertEqual('announcement', self.world.order('create')[-1])
+
+
+class ReloadTest(ServiceTestCase):
+    """SIGHUP, with a file of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.path = os.path.join(
+            self.useFixture(fixtures.TempDir()).path, 'agent.conf')
+
+    def write(self, text):
+        with open(self.path, 'w') as opened:
+            opened.write(
+                '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n[ovn]\novn_nb_remote = %s\n'
+                'ovn_sb_remote = %s\n[ovs]\novsdb_connection = %s\n' % (
+                    cloud.BRIDGE, text, *self.remotes().values()))
+
+    def running(self):
+        """The service, announcing, on what is in the file."""
+        self.write('')
+        conf = cfg.ConfigOpts()
+        opts.load(conf, ['--config-file', self.path])
+        self.gate = gate = threading.Event()
+        gate.set()
+
+        class Gated(worlds.WorldBackend):
+            def read(self, known):
+                found = super().read(known)
+                gate.wait(10)
+                return found
+
+        agent = self.agent(conf=conf, backend_class=Gated)
+        self.eventually(lambda: self.announced() and self.routes(), 'there')
+        return agent
+
+    def test_the_announce_method_changes_while_it_runs(self):
+        agent = self.running()
+        del self.world.journal[:]
+        self.write('[fip_route]\nannounce_method = kernel\n')
+        agent.reset()
+        self.eventually(lambda: self.world.of(resources.AnnouncedRoute) and
+                        not self.announced(), 'the other method')
+        self.assertEqual(
+            [('create', 'announced_route'), ('delete', 'announcement')],
+            [(verb, ref.kind) for verb, ref in self.world.journal])
+
+    def test_what_comes_right_before_the_stop_counts(self):
+        agent = self.running()
+        before = self.world.values()
+        self.write('cleanup_on_shutdown = false\n')
+        # It is in the middle of a pass.
+        self.gate.clear()
+        self.addCleanup(self.gate.set)
+        self.world.reads.clear()
+        agent.trigger.fire('test', stale=('rule',))
+        self.eventually(lambda: 'rule' in self.world.reads, 'a pass')
+        agent.reset()
+        agent.stop()
+        self.gate.set()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual(before, self.world.values())
+
+    def test_a_mistake_changes_nothing(self):
+        agent = self.running()
+        before = self.world.values()
+        log = self.useFixture(fixtures.FakeLogger())
+        self.write('reconcile_interval = often\n'
+                   '[fip_route]\nannounce_method = kernel\n')
+        agent.reset()
+        self.eventually(lambda: 'often' in log.output, 'it is said')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'it goes on as before')
+        self.assertLess(before, self.world.values())
+
+
+class LoadTest(ServiceTestCase):
+    """How often and when it works."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('far', chassis=cloud.OTHER, networks=[
+            '203.0.113.1/24'])
+
+    def running(self, **options):
+        agent = self.agent(**options)
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'running')
+        return agent
+
+    def test_one_added_and_one_removed_in_one_transaction(self):
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.running()
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'the first')
+        old = self.nb.rows('NAT', '_uuid')[0]['_uuid']
+        router = {'name': 'neutron-r1'}
+        self.nb.transact(
+            ovsdb.insert('NAT', 'nat', type='dnat_and_snat',
+                         external_ip='198.51.100.11',
+                         logical_ip='10.0.0.5'),
+            ovsdb.mutate('Logical_Router', router, 'nat', 'insert',
+                         ['named-uuid', 'nat']),
+            ovsdb.mutate('Logical_Router', router, 'nat', 'delete', old))
+        wanted = {'198.51.100.1/32', '198.51.100.11/32'}
+        self.eventually(lambda: self.announced() == wanted, 'the second')
+        self.eventually(lambda: wanted == {
+            r.subject for r in self.world.values()
+            if r.kind in ('kernel_route', 'flow') and r.subject},
+            'and nothing else of them')
+
+    def test_a_stream_of_events_neither_floods_nor_starves(self):
+        """At most one pass in each interval, and one in each."""
+        passes = Passes(self)
+        self.running(event_coalesce=1.0)
+        stop = threading.Event()
+
+        def stream():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                self.cloud.change_nat('203.0.113.9',
+                                      logical_ip='10.0.0.%d' % (
+                                          number % 200 + 1))
+
+        self.cloud.add_nat('far', '203.0.113.9')
+        writer = threading.Thread(target=stream)
+        writer.start()
+        try:
+            count = len(passes.times)
+            self.eventually(lambda: len(passes.times) >= count + 4,
+                            'four passes under load')
+        finally:
+            stop.set()
+            writer.join()
+        gaps = [after - before for before, after in zip(
+            passes.times[count:count + 3], passes.times[count + 1:],
+            strict=False)]
+        # It waits that long after each; measured where drivers are asked,
+        # so with a little more or less of what comes before.
+        self.assertGreater(min(gaps[1:]), 0.8, gaps)
+
+    def test_ten_thousand_events(self):
+        """Trap T68: no thread for each, no pass for each."""
+        passes = Passes(self)
+        agent = self.running(event_coalesce=0.5)
+        most = threading.active_count()
+        started = time.monotonic()
+        before = len(passes.times)
+        self.nb.transact(*(
+            operation for number in range(10000) for operation in (
+                ovsdb.insert(
+                    'NAT', 'n%d' % number, type='dnat_and_snat',
+                    external_ip='203.0.%d.%d' % (
+                        113 + number // 250, number % 250 + 1),
+                    logical_ip='10.0.0.5'),)),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-far'}, 'nat',
+                         'insert', ovsdb.ovsdb_set(
+                             ['named-uuid', 'n%d' % number]
+                             for number in range(10000))))
+        self.cloud.add_nat('r1', '198.51.100.10')
+        while '198.51.100.10/32' not in self.announced():
+            most = max(most, threading.active_count())
+            self.assertLess(time.monotonic() - started, 60)
+            threading.Event().wait(0.005)
+        # Besides those that were there: one for a write to OVN.
+        self.assertLessEqual(most, threading.active_count() + 1)
+        self.assertLessEqual(
+            len(passes.times) - before,
+            2 + (time.monotonic() - started) / 0.5)
+        self.stop(agent)
+
+    def test_it_never_runs_beside_itself(self):
+        """Wake-ups from many threads, and a world that takes its time."""
+        inside, together = [], []
+
+        class Slow(worlds.WorldBackend):
+            def read(self, known):
+                inside.append(self.name)
+                together.append(len(inside))
+                threading.Event().wait(0.001)
+                try:
+                    return super().read(known)
+                finally:
+                    inside.remove(self.name)
+
+        agent = self.agent(backend_class=Slow, event_coalesce=0.0)
+        self.eventually(self.announced, 'running')
+        passes = Passes(self)
+
+        def fire(number):
+            for turn in range(20):
+                agent.trigger.fire('storm %d %d' % (number, turn),
+                                   urgent=bool(turn % 2),
+                                   stale=tuple(worlds.BACKENDS))
+                threading.Event().wait(0.002)
+
+        threads = [threading.Thread(target=fire, args=(n,))
+                   for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertGreater(len(passes.times), 2)
+        self.assertEqual({1}, set(together))
+
+    def test_a_full_comparison_at_the_interval(self):
+        """What nobody reports is found; no event is needed for it."""
+        self.running(reconcile_interval=1)
+        for _turn in range(2):
+            lost = next(iter(self.world.of(resources.Announcement).values()))
+            del self.world.objects[lost.ref]
+            self.eventually(lambda gone=lost: gone.ref in
+                            self.world.objects, 'it is back')
 
 
 class TroubleTest(ServiceTestCase):
@@ -193,6 +481,7 @@ class TroubleTest(ServiceTestCase):
         self.assertLess(before, self.world.values())
 
     def test_a_northbound_that_hangs_delays_nothing_else(self):
+        """Trap T31: slow writes to NB do not hold up an announcement."""
         self.running()
         self.nb.pause()
         # It has to write, and gets no answer; it waits, and waits again.
@@ -240,10 +529,34 @@ class TroubleTest(ServiceTestCase):
         self.world.down.clear()
         self.eventually(self.announced, 'healed')
 
+    def test_any_plane_may_fail_and_heals(self):
+        """The others go on; it is said which one, and that it is over."""
+        agent = self.running()
+        for number, name in enumerate(('rule', 'route', 'flow', 'frr_static',
+                                       'frr_prefix_list')):
+            self.world.down.add(name)
+            agent.trigger.fire('test', stale=(name,))
+            self.eventually(lambda n=name: any(
+                n in reason for reason in agent.status.reasons), name)
+            self.cloud.add_router('n%d' % number, chassis=HERE, networks=[
+                '192.0.%d.1/24' % number])
+            address = '192.0.%d.1/32' % number
+            # The planes that do not depend on it follow.
+            self.eventually(
+                lambda n=number: len(self.routes()) == n + 2, name)
+            if name != 'route':
+                self.eventually(lambda a=address: (254, a) in self.world.of(
+                    resources.KernelRoute), name)
+            self.world.down.clear()
+            self.eventually(lambda a=address: a in self.announced(),
+                            '%s is healed' % name)
+            self.eventually(lambda: not agent.status.reasons, 'all is well')
+
 
 class DryRunTest(ServiceTestCase):
 
     def test_it_writes_nothing_and_tells_all(self):
+        """Trap T22: least of all to the databases."""
         self.cloud.add_router('r1', chassis=HERE)
         self.cloud.add_nat('r1', '198.51.100.10')
         self.nb.transact(ovsdb.update('Gateway_Chassis', {}, priority=0))

@@ -56,7 +56,7 @@ class Application:
     def begin(self):
         """Start the count of a new pass."""
         self.failures = {}
-        self.changes = 0
+        self.applied = []
         self._failed_about = collections.defaultdict(set)
 
     def forgive(self, names=None):
@@ -179,7 +179,7 @@ class Application:
                 continue
             LOG.info('%s %s %s', verb, resource.kind,
                      outcome.describe(resource))
-            self.changes += 1
+            self.applied.append((verb, resource))
             self._refused.pop(resource.ref, None)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
@@ -191,7 +191,7 @@ class Application:
         if self._planes.invalidated_by(backend):
             # What hangs on a changed link may have gone with it.
             self.forgive(backend.invalidates)
-            self._planes.refresh(self._beside.running())
+            self._planes.refresh(self._beside.running(), by_us=True)
 
     # -- failures ---------------------------------------------------------
 

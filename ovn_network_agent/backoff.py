@@ -56,6 +56,12 @@ class Retries:
         """Whether a name failed and is not due yet."""
         return self._due.get(name, 0.0) > self._clock()
 
+    def forget(self, names):
+        """Take names as if they had never failed."""
+        for name in names:
+            self._delay.pop(name, None)
+            self._due.pop(name, None)
+
     def take_due(self):
         """Names that are due, a list; they count as tried."""
         now = self._clock()

@@ -73,6 +73,7 @@ class Tracker:
 
         :param kinds: kind names
         :param found: iterable of resources of these kinds
+        :returns: list of refs that were as desired and no longer are
         :raises ValueError: when a resource is of another kind
         """
         fresh = {kind: {} for kind in kinds}
@@ -80,11 +81,17 @@ class Tracker:
             if resource.kind not in fresh:
                 raise ValueError('unexpected kind %s' % resource.kind)
             fresh[resource.kind][resource.key] = resource
+        lost = []
         for kind, actual in fresh.items():
+            lost += [resources.Ref(kind, key) for key, before
+                     in self._actual[kind].items()
+                     if before == self._desired[kind].get(key) and
+                     before != actual.get(key)]
             for key in actual.keys() | self._actual[kind].keys():
                 self._pending[kind].add(key)
             self._actual[kind] = actual
             self._pending[kind].update(self._desired[kind])
+        return lost
 
     # -- the difference ---------------------------------------------------
 

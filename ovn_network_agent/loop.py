@@ -42,15 +42,18 @@ class Loop:
     :param trigger: :class:`trigger.Trigger`
     :param status: :class:`status.Status`
     :param stopping: threading.Event
+    :param observers: list of :class:`observer.Observer`
     """
 
-    def __init__(self, conf, state, reconciler, trigger, status, stopping):
+    def __init__(self, conf, state, reconciler, trigger, status, stopping,
+                 observers=()):
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
         self._trigger = trigger
         self._status = status
         self._stopping = stopping
+        self._observers = observers
         self._phase = model.Phase.RESTORING
         self._next_full = 0.0
         self._reload_wanted = threading.Event()
@@ -151,6 +154,7 @@ class Loop:
         started = time.monotonic()
         full = started >= self._next_full
         # Before anything can fail: what was said must not be forgotten.
+        self._reconciler.revive(wake.revived)
         self._reconciler.doubt(wake.stale)
         snapshot = self._view.snapshot(model.Phase.RUNNING, full)
         self._phase = model.Phase.RUNNING
@@ -162,10 +166,19 @@ class Loop:
                   ', '.join(wake.reasons), outcome.changes,
                   (time.monotonic() - started) * 1000,
                   ' (full)' if full else '')
-        self._status.report((*outcome.degraded, *self._troubles(snapshot)))
+        self._status.report((*outcome.degraded, *self._troubles(snapshot),
+                             *self._observed(outcome, full)))
         if not outcome.pending:
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _observed(self, outcome, full):
+        """What those who look at the effect have to say, a list of str."""
+        reasons = []
+        for observer in self._observers:
+            observer.after_pass(outcome, self._reconciler.tracker, full)
+            reasons += observer.reasons
+        return reasons
 
     def _troubles(self, snapshot):
         """What the snapshot contains and nobody can handle; logged once."""

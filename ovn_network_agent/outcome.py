@@ -26,6 +26,8 @@ class Outcome:
     :ivar broken: dict of contributor to str: drivers that raised
     :ivar pending: names of backends that still work beside the loop
     :ivar problems: tuple of str: what drivers left out, and why
+    :ivar applied: tuple of (verb, resource): what was really 'created',
+        'updated' or 'deleted'
     """
 
     changes: int = 0
@@ -34,6 +36,7 @@ class Outcome:
     broken: dict = dataclasses.field(default_factory=dict)
     pending: tuple = ()
     problems: tuple = ()
+    applied: tuple = ()
 
     @property
     def degraded(self):

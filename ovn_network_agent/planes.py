@@ -19,6 +19,7 @@ later and later, and costs the others nothing meanwhile.
 from oslo_log import log as logging
 
 from ovn_network_agent.backends import base
+from ovn_network_agent import drift
 
 LOG = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class Planes:
         self._stale = set(self._backends)
         self._never_read = set(self._backends)
         self._unreadable = {}
+        self._drift = drift.Drift()
 
     @property
     def names(self):
@@ -87,21 +89,26 @@ class Planes:
         self.doubt(names)
         return bool(names)
 
-    def refresh(self, busy):
+    def refresh(self, busy, by_us=False):
         """Read what is in doubt.
 
         :param busy: names of backends that work beside the loop
+        :param by_us: the doubt comes from a change of our own, so that
+            what is gone is no surprise
         """
         for name in [n for n in self._backends if n in self._stale]:
             if name in busy or self.hopeless(name):
                 continue
             kinds = self._kinds[name]
             try:
-                self._tracker.resync(kinds, self._backends[name].read(
-                    self._tracker.known_refs(kinds)))
+                lost = self._tracker.resync(
+                    kinds, self._backends[name].read(
+                        self._tracker.known_refs(kinds)))
             except Exception as e:
                 self.failed(name, expected(name, e))
                 continue
+            if not by_us:
+                self._drift.note(name, lost)
             self._stale.discard(name)
             self._never_read.discard(name)
             self.reached(name)

@@ -71,10 +71,11 @@ class Reconciler:
             self._work.delete(down_to)
         self._retries.note(self._work.troubled(), self._planes.names)
         return outcome.Outcome(
-            self._work.changes,
+            len(self._work.applied),
             {**self._work.failures, **self._wanted.conflicts},
             self._planes.unreadable, dict(self._wanted.broken),
-            self._beside.running(), self._wanted.problems)
+            self._beside.running(), self._wanted.problems,
+            tuple(self._work.applied))
 
     def plan(self, snapshot):
         """What a pass would do, without doing it.
@@ -112,6 +113,15 @@ class Reconciler:
         """Have these backends read again at the next pass."""
         self._planes.doubt(names)
         self._work.forgive(names)
+
+    def revive(self, names):
+        """Read these backends at the next pass, back-off or not.
+
+        For a system that has just come back: what failed while it was away
+        says nothing any more.
+        """
+        self._retries.forget(names)
+        self.doubt(names)
 
     def next_retry(self):
         """Seconds until something that failed is due again, or None."""

@@ -55,12 +55,14 @@ class AgentService(service.Service):
     :param conf: the oslo.config ConfigOpts
     :param drivers: list of :class:`drivers.base.Driver`
     :param backends: list of :class:`backends.base.Backend`
+    :param observers: list of :class:`observer.Observer`
     """
 
-    def __init__(self, conf, drivers, backends):
+    def __init__(self, conf, drivers, backends, observers=()):
         super().__init__(threads=1)
         self._conf = conf
         self._drivers = drivers
+        self._observers = list(observers)
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._handlers = {}
         self._databases = self._make_databases()
@@ -75,7 +77,8 @@ class AgentService(service.Service):
         self._done = threading.Event()
         self.status = status.Status(self._databases)
         self._loop = loop.Loop(conf, self._view, self._reconciler,
-                               self.trigger, self.status, self._stop)
+                               self.trigger, self.status, self._stop,
+                               self._observers)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node)
@@ -93,6 +96,8 @@ class AgentService(service.Service):
         """Start the loop and the connections; returns at once."""
         self._own_port = privileged_netlink.port()
         self._watch.start()
+        for observer in self._observers:
+            observer.start(self.trigger)
         self._spawn('loop', self._run)
         for database in self._databases.values():
             self._spawn('connect-%s' % database.name, self._connect,
@@ -142,6 +147,8 @@ class AgentService(service.Service):
         """Give back connections, threads and backends."""
         self._stop.set()
         self._watch.stop()
+        for observer in self._observers:
+            observer.stop()
         limit = 0.0 if self._hurry.is_set() else connection.CLOSE_TIMEOUT
         for database in self._databases.values():
             database.stop(limit)
@@ -233,6 +240,8 @@ class AgentService(service.Service):
     def _run(self):
         try:
             self._loop.run()
+            for observer in self._observers:
+                observer.stop()
             notify.notify(STOPPING=1)
             self.complete = self._ending.run()
         finally:

@@ -28,11 +28,14 @@ class Wake:
     :ivar reasons: tuple of str, in the order they came, each once
     :ivar stale: frozenset of backend names to read again
     :ivar urgent: True when a gateway moved
+    :ivar revived: frozenset of backend names whose system has come back:
+        they are read again whatever their back-off says
     """
 
     reasons: tuple = ()
     stale: frozenset = frozenset()
     urgent: bool = False
+    revived: frozenset = frozenset()
 
 
 class Trigger:
@@ -49,19 +52,22 @@ class Trigger:
         self._condition = threading.Condition()
         self._reasons = {}
         self._stale = set()
+        self._revived = set()
         self._urgent = False
         self._not_before = 0.0
 
-    def fire(self, reason, urgent=False, stale=()):
+    def fire(self, reason, urgent=False, stale=(), revived=()):
         """Wake the loop; never blocks, may be called from any thread.
 
         :param reason: short text for the log
         :param urgent: do not coalesce
         :param stale: names of backends whose state is in doubt
+        :param revived: names of backends whose system has come back
         """
         with self._condition:
             self._reasons[reason] = None
             self._stale.update(stale)
+            self._revived.update(revived)
             self._urgent = self._urgent or urgent
             self._condition.notify_all()
 
@@ -89,7 +95,8 @@ class Trigger:
 
     def _take(self, now):
         wake = Wake(tuple(self._reasons), frozenset(self._stale),
-                    self._urgent)
+                    self._urgent, frozenset(self._revived))
         self._reasons, self._stale, self._urgent = {}, set(), False
+        self._revived = set()
         self._not_before = now + self._coalesce
         return wake

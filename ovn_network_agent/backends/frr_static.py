@@ -20,8 +20,9 @@ the operator has that with such a property, ours would replace it, and so is
 reported and not added.  The same goes for a blackhole of the operator,
 beside which FRR takes nothing.
 
-A route that is configured counts as present, whether zebra has installed it
-or not; those that it has not are named in a warning.
+A route that is configured is here, whether zebra has installed it or not: it
+has to be known to be withdrawn.  Whether it has the effect it is for is
+looked at by :mod:`frr.verification`.
 """
 
 import itertools
@@ -41,8 +42,6 @@ LOG = logging.getLogger(__name__)
 _ATTEMPTS = 50
 # FRR takes no next hop beside these.
 _NO_WAY = ('blackhole', 'reject', 'Null0')
-# So many are named in a warning.
-_NAMED = 10
 
 
 class StaticBackend(base.Backend):
@@ -53,8 +52,6 @@ class StaticBackend(base.Backend):
 
     def __init__(self, conf):
         super().__init__(conf)
-        self._inactive = frozenset()
-        self._suspect = frozenset()
         self._taken = {}
         self._refresh_due = False
 
@@ -92,39 +89,18 @@ class StaticBackend(base.Backend):
         if self._kernel_announces and not self._vtysh_found():
             # Then nobody on this node has written a route there either.
             return []
-        configured, active = self._call(vtysh.read_static, self._vrf)
+        configured = self._call(vtysh.read_static, self._vrf)
         ours = {prefix for prefix, rest in configured
                 if rest == self._nexthop and prefix.endswith('/32')}
         # As old as the last read, like all that the reconciler knows.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
                        self._excludes_ours(rest)}
-        self._warn(ours.difference(active))
         return [resources.Announcement(self._vrf, prefix, self._nexthop)
                 for prefix in sorted(ours)]
 
     def _excludes_ours(self, rest):
         return rest.split(' ')[0] in (self._nexthop, *_NO_WAY)
-
-    def _warn(self, inactive):
-        """Say which routes are not in effect, once for each change.
-
-        Only what was so at the read before as well: zebra takes a moment
-        to install a route that was just written.
-        """
-        inactive, self._suspect = inactive & self._suspect, inactive
-        if inactive != self._inactive:
-            self._inactive = frozenset(inactive)
-            if inactive:
-                named = ', '.join(sorted(inactive)[:_NAMED])
-                LOG.warning(
-                    '%d static routes are configured in FRR but not '
-                    'selected and installed by zebra, so they are not '
-                    'announced; is %s reachable in VRF %s? %s%s',
-                    len(inactive), self._nexthop, self._vrf or 'default',
-                    named, ', ...' if len(inactive) > _NAMED else '')
-            else:
-                LOG.info('All static routes are installed by zebra')
 
     def apply(self, delta):
         adds = [*delta.create, *(new for _old, new in delta.update)]

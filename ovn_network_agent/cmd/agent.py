@@ -37,6 +37,7 @@ from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
+from ovn_network_agent.frr import observers  # noqa: E402
 from ovn_network_agent.ovn import streams  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
@@ -121,7 +122,8 @@ def _run(conf):
     streams.configure(conf)
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
-    agent = service.AgentService(conf, drivers, backends)
+    agent = service.AgentService(conf, drivers, backends,
+                                 observers.make(conf))
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)

@@ -54,4 +54,21 @@ OPTS = [
              'an addition it can do harm there: a route that was refreshed '
              'in the first second of a BGP session and withdrawn right '
              'after was never withdrawn from the neighbour.'),
+    cfg.BoolOpt(
+        'bgp_check', default=True,
+        help='Look after each change, and at each reconcile_interval, '
+             'whether bgpd has the announced addresses and sends them to a '
+             'neighbour; what is missing, and why, is in the log and in the '
+             'status. Turn it off where another routing protocol of FRR '
+             'announces them. Whether zebra has them is looked at anyhow.'),
+    cfg.BoolOpt(
+        'frr_watch', default=True,
+        help='Notice within three seconds that a daemon of FRR was started '
+             'again, and restore what it has forgotten. Off: at the next '
+             'reconcile_interval.'),
+    cfg.StrOpt(
+        'frr_run_dir', default='/run/frr',
+        help='Directory with the vty sockets of FRR, by which frr_watch '
+             'notices a restart. Where FRR runs in a container, the path at '
+             'which its run directory can be seen from here.'),
 ]

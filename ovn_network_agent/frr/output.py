@@ -46,9 +46,9 @@ class Entry(typing.NamedTuple):
 
 
 def split(text):
-    """Output of 'show daemons', 'show running-config' and a JSON command.
+    """Output of 'show daemons' and 'show running-config'.
 
-    :returns: (daemons, configuration lines, rest)
+    :returns: (daemons, configuration lines)
     :raises Unreadable: when the configuration is not complete
     """
     lines = text.split('\n')
@@ -59,8 +59,7 @@ def split(text):
     except ValueError as error:
         raise Unreadable('vtysh did not show the whole running '
                          'configuration') from error
-    return (daemons(lines[:begin]), lines[current + 1:end],
-            '\n'.join(lines[end + 1:]))
+    return daemons(lines[:begin]), lines[current + 1:end]
 
 
 def daemons(lines):
@@ -93,27 +92,6 @@ def static_routes(lines, vrf):
                 prefix, _blank, rest = words[len(_IP_ROUTE):].partition(' ')
                 found.append((prefix, rest.strip()))
     return found
-
-
-def active_routes(text):
-    """Prefixes that zebra selected and installed, from its JSON.
-
-    :param text: output of 'show ip route ... json'; empty without a VRF of
-        that name
-    :returns: set of str
-    :raises Unreadable: when it is anything else
-    """
-    documents = json_documents(text)
-    active = set()
-    try:
-        for document in documents:
-            for prefix, entries in document.items():
-                if any(entry.get('selected') and entry.get('installed')
-                       for entry in entries):
-                    active.add(prefix)
-    except (AttributeError, TypeError) as error:
-        raise Unreadable(f'routes in JSON of FRR: {error}') from error
-    return active
 
 
 def known_routes(text):

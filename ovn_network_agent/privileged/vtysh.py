@@ -42,25 +42,22 @@ _NOT_RUNNING = 'failed to connect to any daemons'
 
 @privileged.frr.entrypoint
 def read_static(vrf):
-    """Read the static routes of a VRF.
+    """Read the static routes of a VRF that are configured.
 
     :param vrf: name, '' for the default VRF
-    :returns: [configured, active]: list of [prefix, what follows it in the
-        configuration], and list of the static prefixes that zebra has
-        selected and installed
+    :returns: list of [prefix, what follows it in the configuration]
     :raises OSError: when they cannot be read in full
     """
-    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
-    result = _show('show daemons', 'show running-config',
-                   f'show ip route {of_vrf}static json')
+    if vrf:
+        checked(lines.check_device, vrf)
+    result = show('show daemons', 'show running-config')
     try:
-        running, configuration, routes = output.split(result.stdout)
-        _require(running, 'zebra', 'staticd')
-        return [[list(route) for route in
-                 output.static_routes(configuration, vrf)],
-                sorted(output.active_routes(routes))]
+        running, configuration = output.split(result.stdout)
+        require(running, 'zebra', 'staticd')
+        return [list(route) for route in
+                output.static_routes(configuration, vrf)]
     except output.Unreadable as error:
-        raise _unreadable(error, result) from error
+        raise unreadable(error, result) from error
 
 
 # What routes can come from, as 'show ip route' calls it.
@@ -78,12 +75,12 @@ def read_known(vrf, origin):
     """
     if origin not in _ORIGINS:
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
-    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
-    result = _show(f'show ip route {of_vrf}{origin} json')
+    of_vrf = f'vrf {checked(lines.check_device, vrf)} ' if vrf else ''
+    result = show(f'show ip route {of_vrf}{origin} json')
     try:
         return sorted(output.known_routes(result.stdout))
     except output.Unreadable as error:
-        raise _unreadable(error, result) from error
+        raise unreadable(error, result) from error
 
 
 @privileged.frr.entrypoint
@@ -96,17 +93,17 @@ def read_prefix_list(name):
         when it has the list
     :raises OSError: when it cannot be read, or bgpd does not run
     """
-    _checked(lines.check_name, name)
-    result = _show('show daemons', f'show ip prefix-list {name} json')
+    checked(lines.check_name, name)
+    result = show('show daemons', f'show ip prefix-list {name} json')
     # A daemon that does not know the list prints nothing for it.
     brace = result.stdout.find('{')
     brace = len(result.stdout) if brace < 0 else brace
     running = output.daemons(result.stdout[:brace].split('\n'))
-    _require(running, 'zebra', 'bgpd')
+    require(running, 'zebra', 'bgpd')
     try:
         found = output.prefix_lists(result.stdout[brace:], name)
     except output.Unreadable as error:
-        raise _unreadable(error, result) from error
+        raise unreadable(error, result) from error
     return {daemon: [list(entry) for entry in entries] for daemon, entries
             in {'BGP': [], **found}.items()}
 
@@ -124,7 +121,7 @@ def change_static(vrf, adds, deletes):
     :raises OSError: when vtysh cannot be run, takes too long, or cannot
         reach FRR; what was done is then unknown
     """
-    enter = ['vrf ' + _checked(lines.check_device, vrf)] if vrf else []
+    enter = ['vrf ' + checked(lines.check_device, vrf)] if vrf else []
     leave = ['exit-vrf'] if vrf else []
     refused, configuration = _lines(adds, deletes, lines.static_route)
     said = [_configure([*enter, *configuration[at:at + _BATCH], *leave])
@@ -142,7 +139,7 @@ def change_prefix_list(name, adds, deletes):
     :returns: as :func:`change_static`
     :raises OSError: as :func:`change_static`
     """
-    _checked(lines.check_name, name)
+    checked(lines.check_name, name)
     refused, configuration = _lines(
         adds, deletes,
         lambda *item: lines.prefix_list_entry(name, *item))
@@ -161,8 +158,8 @@ def soft_refresh(vrf):
         and what bgpd has to complain about, '' for nothing
     :raises OSError: as :func:`change_static`
     """
-    of_vrf = f'vrf {_checked(lines.check_device, vrf)} ' if vrf else ''
-    result = _show('show daemons', f'clear ip bgp {of_vrf}* soft out')
+    of_vrf = f'vrf {checked(lines.check_device, vrf)} ' if vrf else ''
+    result = show('show daemons', f'clear ip bgp {of_vrf}* soft out')
     running = output.daemons(result.stdout.split('\n'))
     # All but what 'show daemons' printed.
     said = '\n'.join(row for row in result.stdout.split('\n')
@@ -176,7 +173,7 @@ def read_daemons():
 
     :raises OSError: as :func:`change_static`
     """
-    return sorted(output.daemons(_show('show daemons').stdout.split('\n')))
+    return sorted(output.daemons(show('show daemons').stdout.split('\n')))
 
 
 def _lines(adds, deletes, line):
@@ -211,8 +208,13 @@ def _said(text):
         "% Can't open configuration file"))
 
 
-def _show(*commands):
-    """Run commands; returns the :class:`command.Result`."""
+def show(*commands):
+    """Run commands that show something.  Not an entry point.
+
+    :param commands: fixed words with checked values in them
+    :returns: :class:`command.Result`
+    :raises OSError: as :func:`change_static`
+    """
     arguments = [word for text in commands for word in ('-c', text)]
     result = _vtysh(arguments)
     if result.status != 0:
@@ -243,18 +245,27 @@ def _vtysh(arguments, stdin=''):
     return result
 
 
-def _require(running, *names):
+def require(running, *names):
+    """Daemons that have to run.
+
+    :raises OSError: naming those that do not
+    """
     missing = [name for name in names if name not in running]
     if missing:
         raise OSError(errno.ECONNREFUSED,
                       f'{" and ".join(missing)} of FRR not running')
 
 
-def _unreadable(error, result):
+def unreadable(error, result):
+    """The OSError for output that was not understood."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
 
 
-def _checked(check, value):
+def checked(check, value):
+    """A value that a check of :mod:`frr.lines` lets pass.
+
+    :raises OSError: when it does not
+    """
     try:
         return check(value)
     except ValueError as error:

@@ -20,6 +20,8 @@ from lab import probe
 from ovn_network_agent.tests.lab import base
 
 MANY = 20
+# What one vtysh costs that looks what became of a change.
+LOOK = 4
 
 
 class Change:
@@ -188,8 +190,8 @@ class TestChangeStatic(Change, base.LabTestCase):
     def test_processes(self):
         """So many for a transaction, however many addresses are in it."""
         one, many = self._measure()
-        self.assertLessEqual(many, one)
-        self.assertLessEqual(one, 8)
+        self.assertLessEqual(many, one + LOOK)
+        self.assertLessEqual(one, 8 + LOOK)
 
 
 class TestChangeKernel(Change, base.LabTestCase):
@@ -198,8 +200,9 @@ class TestChangeKernel(Change, base.LabTestCase):
     METHOD = 'kernel'
 
     def test_processes(self):
-        """None at all."""
-        self.assertEqual((0, 0), self._measure())
+        """None at all, but for the look at what BGP made of it."""
+        for launched in self._measure():
+            self.assertLessEqual(launched, LOOK)
 
 
 class TestReady(base.LabTestCase):

@@ -58,6 +58,9 @@ router bgp 65002
  neighbor 10.0.0.1 timers connect 1
 '''
 
+# Milliseconds, see Frr.wait_for_session.
+_SESSION_AGE = 2000
+
 
 def wait_until(condition, what, seconds=15):
     """Wait for something to become true, and return it."""
@@ -218,7 +221,7 @@ class Frr(Daemons):
         self.start('staticd')
         self.start('bgpd', config=self.bgp)
         self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
-        self._wait_for_session()
+        self.wait_for_session()
 
     def restart_bgpd(self):
         """bgpd comes back with its start configuration."""
@@ -234,17 +237,21 @@ class Frr(Daemons):
         shown = json.loads(self.neighbour.vtysh('show ip bgp json') or '{}')
         return set(shown.get('routes', ()))
 
-    def _wait_for_session(self):
+    def wait_for_session(self):
+        """Until the session is up and takes withdrawals.
+
+        bgpd of FRR 8.4 loses the withdrawal of a route for good when it was
+        announced with a soft refresh in the first second of a session and
+        withdrawn before that second was over.  So a second has to be over:
+        bgpd itself says how old the session is.
+        """
         wait_until(self._established, 'the BGP session', 30)
-        # bgpd of FRR 8.4 loses the withdrawal of a route for good when it
-        # was announced with a soft refresh in the first second of a
-        # session and withdrawn before that second was over.
-        time.sleep(2)
 
     def _established(self):
         shown = json.loads(self.vtysh('show bgp vrf all summary json') or '{}')
         return any(
-            peer['state'] == 'Established' for vrf in shown.values()
+            peer['state'] == 'Established' and
+            peer['peerUptimeMsec'] >= _SESSION_AGE for vrf in shown.values()
             for peer in vrf.get('ipv4Unicast', {}).get('peers', {}).values())
 
 

@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What zebra and bgpd have made of what we announce.  Pure.
+
+Everything is JSON, a stream of documents, recognised by what is in them and
+not by their order: a daemon that has nothing to say prints ``{}``, or a
+warning.
+"""
+
+import dataclasses
+import ipaddress
+
+from ovn_network_agent.frr import output
+
+# So many addresses are named for one reason.
+_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What was found about some host routes.
+
+    :ivar active: dict of prefix to list of protocols whose route zebra has
+        selected and installed
+    :ivar advertised: dict of prefix in bgpd's table to list of neighbours
+        that it is advertised to
+    """
+
+    active: dict
+    advertised: dict
+
+    def take(self, text):
+        """Add what a stream of documents says.
+
+        :raises output.Unreadable: when it is anything else
+        """
+        try:
+            for document in output.json_documents(text):
+                self._take(document)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise output.Unreadable(f'JSON of FRR: {error!r}') from error
+
+    def _take(self, document):
+        if 'paths' in document:
+            self.advertised[document['prefix']] = sorted(
+                document.get('advertisedTo', ()))
+            return
+        for prefix, entries in _routes(document):
+            protocols = [entry['protocol'] for entry in entries
+                         if _in_effect(entry)]
+            if protocols:
+                self.active[prefix] = protocols
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What announcing depends on.
+
+    :ivar connected: list of the networks that zebra is connected to
+    :ivar default_route: whether the VRF has one that is in effect
+    :ivar neighbours: dict of BGP neighbour to its state ('Established'), or
+        None when nobody asked
+    """
+
+    connected: list
+    default_route: bool
+    neighbours: dict | None
+
+    @property
+    def established(self):
+        """Neighbours that can be told something, a list."""
+        return [peer for peer, state in (self.neighbours or {}).items()
+                if state == 'Established']
+
+    def reaches(self, address):
+        """Whether zebra is connected to the network of an address."""
+        address = ipaddress.ip_address(address)
+        return any(address in ipaddress.ip_network(network)
+                   for network in self.connected)
+
+
+def surroundings(text):
+    """Read 'show ip route connected', '0.0.0.0/0' and 'show bgp summary'.
+
+    :returns: the fields of :class:`Surroundings`, a dict
+    :raises output.Unreadable: when it is anything else
+    """
+    found = {'connected': [], 'default_route': False, 'neighbours': None}
+    try:
+        for document in output.json_documents(text):
+            if 'peers' in document:
+                found['neighbours'] = {
+                    peer: values['state']
+                    for peer, values in document['peers'].items()}
+            for network, entries in _routes(document):
+                active = [e for e in entries if _in_effect(e)]
+                if network == '0.0.0.0/0':
+                    found['default_route'] = bool(active)
+                elif any(e['protocol'] == 'connected' for e in active):
+                    found['connected'].append(network)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise output.Unreadable(f'JSON of FRR: {error!r}') from error
+    return found
+
+
+def _routes(document):
+    """(prefix, entries) of a document of zebra; none of another one."""
+    return [(prefix, entries) for prefix, entries in document.items()
+            if '/' in prefix and isinstance(entries, list)]
+
+
+def _in_effect(entry):
+    return bool(entry.get('selected') and entry.get('installed'))
+
+
+INACTIVE = 'inactive'
+NOT_IN_BGP = 'not in BGP'
+NOT_ADVERTISED = 'not advertised'
+
+
+def problem(prefix, protocol, found, bgp):
+    """What is wrong with one announcement.
+
+    :param protocol: 'static' or 'kernel'
+    :param found: :class:`Found`
+    :param bgp: whether bgpd was asked
+    :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`,
+        or None
+    """
+    if protocol not in found.active.get(prefix, ()):
+        return INACTIVE
+    if not bgp:
+        return None
+    if prefix not in found.advertised:
+        return NOT_IN_BGP
+    return None if found.advertised[prefix] else NOT_ADVERTISED
+
+
+def reasons(problems, wanted, around, vrf, nexthop):
+    """What is wrong, in words for the operator, with the remedy.
+
+    :param problems: dict of prefix to what :func:`problem` said
+    :param wanted: dict of prefix to protocol of all that is announced
+    :param around: :class:`Surroundings`
+    :param vrf: name, '' for the default VRF
+    :param nexthop: address or device that the routes lead to
+    :returns: tuple of str
+    """
+    where = f'VRF {vrf}' if vrf else 'the default VRF'
+    by_kind = {}
+    for prefix in sorted(problems):
+        by_kind.setdefault(problems[prefix], []).append(prefix)
+    texts = []
+    if INACTIVE in by_kind:
+        texts.append(
+            f'{_named(by_kind[INACTIVE])} inactive: configured, but not '
+            f'selected and installed by zebra in {where}, so not announced; '
+            f'{_why_inactive(nexthop, around)}')
+    if NOT_IN_BGP in by_kind:
+        protocols = sorted({wanted[p] for p in by_kind[NOT_IN_BGP]
+                            if p in wanted})
+        texts.append(
+            f'{_named(by_kind[NOT_IN_BGP])} not in the table of BGP in '
+            f'{where}; its router bgp needs "redistribute '
+            f'{" or ".join(protocols)}", with a route map, if any, that '
+            'lets them pass')
+    if NOT_ADVERTISED in by_kind and around.established:
+        texts.append(
+            f'{_named(by_kind[NOT_ADVERTISED])} in the table of BGP in '
+            f'{where} and advertised to no neighbour; look at the outbound '
+            f'prefix lists and route maps of '
+            f'{", ".join(around.established[:_NAMED])}')
+    if wanted and around.neighbours is not None and not around.established:
+        texts.append(f'no BGP neighbour of {where} is established '
+                     f'({len(around.neighbours)} configured); nothing can '
+                     'be announced')
+    if wanted and vrf and not around.default_route:
+        texts.append(f'{where} has no default route: what floating IPs send '
+                     'has no way out; have it learned by BGP or set it')
+    return tuple(texts)
+
+
+def _why_inactive(nexthop, around):
+    if nexthop[:1].isdigit() and not around.reaches(nexthop):
+        return f'zebra has no connected network with {nexthop} in it'
+    return (f'is {nexthop} reachable there, and is there no better route '
+            'for them?')
+
+
+def _named(prefixes):
+    named = ', '.join(prefixes[:_NAMED])
+    if len(prefixes) > _NAMED:
+        named += f' and {len(prefixes) - _NAMED} more'
+    return f'{named} {"is" if len(prefixes) == 1 else "are"}'

@@ -1,0 +1,34 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who looks at FRR beside the passes."""
+
+import shutil
+
+from ovn_network_agent.frr import verification
+from ovn_network_agent.frr import watch
+
+
+def make(conf):
+    """The observers that this configuration asks for.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: list of :class:`observer.Observer`, empty where there is no
+        vtysh (announce_method kernel without FRR's tools)
+    """
+    if not shutil.which((conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]):
+        return []
+    looks = verification.Verification(conf)
+    made = [looks]
+    if conf.frr.frr_watch:
+        made.append(watch.RestartWatch(looks.everything))
+    return made

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tells the listeners of the kernel about an address once more."""
+
+import ipaddress
+import os
+
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import wire
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+
+
+@privileged.kernel.change
+def renew(dev, address):
+    """Remove an address and set it again, in one batch.
+
+    With its last address a device loses its routes and neighbours, so a
+    host address stands in meanwhile: nothing else goes.
+
+    :param dev: name of the device
+    :param address: 'address/length', IPv4, with a length below 32
+    :returns: False when the device does not have it, and nothing was done
+    :raises OSError: when it could not be done; the address may be missing
+    """
+    index = checks.index(dev)
+    stand_in = f'{ipaddress.IPv4Interface(address).ip}/32'
+    create = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+    with channel.kernel() as kernel:
+        present = {a.address for a in addresses.read(kernel, index)}
+        if address not in present:
+            return False
+        body = addresses.encode(index, checks.interface(address))
+        steps = [(addresses.RTM_DELADDR, 0, body),
+                 (addresses.RTM_NEWADDR, create, body)]
+        if stand_in not in present:
+            other = addresses.encode(index, checks.interface(stand_in))
+            steps = [(addresses.RTM_NEWADDR, create, other), *steps,
+                     (addresses.RTM_DELADDR, 0, other)]
+        for _index, number, text in kernel.batch(steps):
+            raise OSError(number, f'{address} on {dev}: '
+                                  f'{text or os.strerror(number)}')
+    return True

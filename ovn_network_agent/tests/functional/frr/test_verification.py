@@ -1,0 +1,279 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What zebra and bgpd really made of it, and what is said about that."""
+
+import json
+import signal
+import time
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent import delta
+from ovn_network_agent.frr import verification
+from ovn_network_agent import outcome
+from ovn_network_agent.privileged import bgp
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent import trigger
+
+
+def route(last, network='198.51.100'):
+    return resources.Announcement('', f'{network}.{last}/32', base.BRIDGE)
+
+
+class VerificationTestCase(base.FrrTestCase):
+    """Routes are written by the backend, and looked at by hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.backend = frr_static.StaticBackend(self.conf)
+        self.frr.configure(
+            f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
+        self.trigger = trigger.Trigger(0)
+        self.tracker = delta.Tracker()
+        self.made = verification.Verification(self.conf)
+        self.made._trigger = self.trigger
+
+    def announce(self, *routes):
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=routes)))
+        self.made.after_pass(outcome.Outcome(applied=tuple(
+            ('created', r) for r in routes)), self.tracker, False)
+
+    def withdraw(self, *routes):
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(delete=routes)))
+        self.made.after_pass(outcome.Outcome(applied=tuple(
+            ('deleted', r) for r in routes)), self.tracker, False)
+
+    def look(self, times=2, everything=True):
+        """Look so often; returns the reasons then."""
+        for _time in range(times):
+            self.made.look(dict(self.made._wanted), everything)
+        return self.made.reasons
+
+    def wait_for(self, *texts):
+        """Until these are the reasons, each one a part of it."""
+        def there():
+            found = self.look()
+            return len(found) == len(texts) and all(
+                text in reason for text, reason in zip(texts, found))
+
+        base.wait_until(there, f'{texts} instead of {self.made.reasons}')
+
+    def stale(self):
+        """Backends that were put in doubt since the last call."""
+        wake = self.trigger.wait(0)
+        return set(wake.stale) if wake else set()
+
+
+class TestVerification(VerificationTestCase):
+
+    def test_all_is_well(self):
+        routes = [route(n) for n in range(1, 4)]
+        self.announce(*routes)
+        prefixes = {r.prefix for r in routes}
+        base.wait_until(
+            lambda: verification.advertised('', prefixes) == prefixes,
+            'advertised', 2)
+        self.assertEqual((), self.look())
+        self.assertEqual(set(), self.stale())
+        self.withdraw(*routes)
+        base.wait_until(lambda: not verification.advertised('', prefixes),
+                        'withdrawn', 2)
+
+    def test_inactive(self):
+        self.announce(route(1))
+        self.frr.ip('link', 'set', base.BRIDGE, 'down')
+        self.addCleanup(self.frr.ip, 'link', 'set', base.BRIDGE, 'up')
+        base.wait_until(
+            lambda: not json.loads(
+                self.frr.vtysh('show ip route static json')), 'inactive')
+        # Once it may be that zebra is not through yet.
+        self.assertEqual((), self.look(1))
+        self.assertEqual({'frr_static'}, self.stale())
+        text, = self.look(1)
+        self.assertIn('198.51.100.1/32 is inactive', text)
+        self.frr.ip('link', 'set', base.BRIDGE, 'up')
+        self.wait_for()
+
+    def test_better_route(self):
+        self.announce(route(1))
+        self.frr.ip('address', 'add', '198.51.100.1/32', 'dev', 'lo')
+        self.frr.ip('link', 'set', 'lo', 'up')
+        self.addCleanup(self.frr.ip, 'address', 'del', '198.51.100.1/32',
+                        'dev', 'lo')
+        self.wait_for('198.51.100.1/32 is inactive')
+
+    def test_filtered(self):
+        outside = route(1, '203.0.113')
+        self.announce(route(1), outside)
+        self.wait_for('203.0.113.1/32 is in the table of BGP in the default '
+                      'VRF and advertised to no neighbour')
+        self.assertIn('10.0.0.2', self.made.reasons[0])
+        self.withdraw(outside)
+        self.assertEqual((), self.look())
+
+    def test_filter_that_comes_later_is_seen_by_a_full_pass(self):
+        self.announce(route(1))
+        self.wait_for()
+        self.frr.configure(f'no ip prefix-list {base.LIST} seq 5')
+        base.wait_until(lambda: not self.frr.learned(), 'filtered')
+        self.wait_for('198.51.100.1/32 is in the table')
+
+    def test_not_redistributed(self):
+        self.announce(route(1))
+        self.wait_for()
+        words = ('router bgp 65001', 'address-family ipv4 unicast')
+        self.addCleanup(self.frr.configure, *words, 'redistribute static')
+        self.frr.configure(*words, 'no redistribute static')
+        self.wait_for('198.51.100.1/32 is not in the table of BGP in the '
+                      'default VRF; its router bgp needs "redistribute '
+                      'static"')
+        self.conf.set_override('bgp_check', False, 'frr')
+        self.assertEqual((), self.look())
+
+    def test_no_neighbour(self):
+        self.announce(route(1))
+        self.wait_for()
+        words = ('router bgp 65001',)
+        self.frr.configure(*words, 'neighbor 10.0.0.2 shutdown')
+        self.addCleanup(self.frr.wait_for_session)
+        self.addCleanup(self.frr.configure, *words,
+                        'no neighbor 10.0.0.2 shutdown')
+        self.wait_for('no BGP neighbour of the default VRF is established '
+                      '(1 configured)')
+
+    def test_no_bgpd(self):
+        self.announce(route(1))
+        self.frr.kill('bgpd')
+        try:
+            text, = self.look()
+            self.assertIn('cannot be checked', text)
+            self.assertEqual(set(), self.stale())
+        finally:
+            self.frr.start('bgpd', config=base.BGP)
+            self.frr.wait_for_session()
+
+    def test_many(self):
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(1200)]
+        self.frr.configure(
+            f'ip prefix-list {base.LIST} seq 10 permit 11.0.0.0/8 ge 32')
+        self.announce(*routes)
+        prefixes = {r.prefix for r in routes}
+        base.wait_until(
+            lambda: verification.advertised('', prefixes) == prefixes,
+            'advertised')
+        self.assertEqual((), self.look())
+        self.withdraw(*routes)
+
+    def test_only_what_changed_is_asked_for(self):
+        self.announce(*(route(n) for n in range(1, 9)))
+        self.wait_for()
+        self.assertEqual(0, self.asked())
+        self.announce(route(9))
+        pending, everything = self.made._wait()
+        self.assertEqual({route(9).prefix, *(
+            route(n).prefix for n in range(1, 9))}, set(pending))
+        self.announce(route(10))
+        pending, everything = self.made._wait()
+        self.assertEqual([route(10).prefix], list(pending))
+        self.assertFalse(everything)
+        base.wait_until(lambda: self.frr.learned() >= {
+            route(10).prefix}, 'announced')
+        self.asked()
+        self.made.look(pending, everything)
+        # One process, whose two commands are about this one.
+        self.assertEqual(1, self.asked())
+
+    def asked(self):
+        """How often vtysh was started since the last call."""
+        count = self.frr.rundir + '/asked'
+        shim = self.frr.bindir + '/vtysh'
+        with open(shim) as opened:
+            text = opened.read()
+        if 'asked' not in text:
+            with open(shim, 'w') as opened:
+                opened.write(text.replace('exec', f'echo >> {count}\nexec'))
+            self.addCleanup(self._write, shim, text)
+        try:
+            with open(count) as opened:
+                return len(opened.readlines())
+        except FileNotFoundError:
+            return 0
+        finally:
+            self._write(count, '')
+
+    def _write(self, path, text):
+        with open(path, 'w') as opened:
+            opened.write(text)
+
+
+class TestThread(VerificationTestCase):
+    """On its own thread, as in the agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.made.start(self.trigger)
+        self.addCleanup(self.made.stop)
+
+    def test_vanished_is_put_in_doubt(self):
+        self.announce(route(1))
+        self.frr.configure('no ip route 198.51.100.1/32 br-ex')
+        base.wait_until(lambda: 'frr_static' in self.stale(), 'doubt', 3)
+
+    def test_reported_and_taken_back(self):
+        outside = route(1, '203.0.113')
+        self.announce(outside)
+        base.wait_until(lambda: self.made.reasons, 'reported', 5)
+        self.frr.configure(
+            f'ip prefix-list {base.LIST} seq 10 permit 203.0.113.0/24 ge 32')
+        base.wait_until(lambda: not self.made.reasons, 'right again')
+
+    def test_hanging_zebra_holds_up_nobody(self):
+        # Trap T44.
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('zebra', signal.SIGSTOP)
+        self.addCleanup(self.frr.signal, 'zebra', signal.SIGCONT)
+        self.made.after_pass(outcome.Outcome(
+            applied=(('created', route(1)),)), self.tracker, False)
+        started = time.monotonic()
+        self.made.everything()
+        self.assertLess(time.monotonic() - started, 0.5)
+        base.wait_until(
+            lambda: 'did not end within 1 s' in ''.join(self.made.reasons),
+            'reported')
+
+
+class TestRead(base.FrrTestCase):
+
+    def test_surroundings(self):
+        found = bgp.read_surroundings('', True)
+        self.assertIn('10.0.0.0/24', found['connected'])
+        self.assertFalse(found['default_route'])
+        self.assertEqual({'10.0.0.2': 'Established'}, found['neighbours'])
+        self.frr.ip('route', 'add', 'default', 'via', '10.0.0.2')
+        self.addCleanup(self.frr.ip, 'route', 'del', 'default')
+        base.wait_until(lambda: bgp.read_surroundings('', True)[
+            'default_route'], 'a default route')
+
+    def test_unknown_vrf(self):
+        with self.assertRaisesRegex(OSError, 'VRF vrf-none not found'):
+            bgp.read_effect('vrf-none', ['198.51.100.1/32'], True)
+
+    def test_checked(self):
+        for vrf, prefix in (('x y', '198.51.100.1/32'),
+                            ('', '198.51.100.1/32 json\nconfigure'),
+                            ('', '198.51.100.1')):
+            with self.assertRaises(OSError):
+                bgp.read_effect(vrf, [prefix], True)

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A restart of FRR is noticed without a process."""
+
+import os
+
+from oslo_config import cfg
+
+from ovn_network_agent.frr import watch
+from ovn_network_agent.privileged import frr_sockets
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent import trigger
+
+
+class TestWatch(base.FrrTestCase):
+    """Trap T41: what a restarted daemon has forgotten is restored soon."""
+
+    def setUp(self):
+        super().setUp()
+        self.root_side(frr_run_dir=self.frr.rundir)
+        self.trigger = trigger.Trigger(0)
+        self.told = []
+        self.watch = watch.RestartWatch(lambda: self.told.append(1))
+
+    def start(self):
+        self.watch.start(self.trigger)
+        self.addCleanup(self.watch.stop)
+
+    def woken(self):
+        """The next wake-up for a restart within 3 s."""
+        wake = self.trigger.wait(3)
+        self.assertIsNotNone(wake, 'nothing was noticed within 3 s')
+        self.assertEqual(set(watch.BACKENDS), set(wake.stale))
+        self.assertEqual(set(watch.BACKENDS), set(wake.revived))
+        return wake
+
+    def test_each_daemon(self):
+        self.start()
+        for name, config in (('staticd', ''), ('bgpd', base.BGP)):
+            with self.subTest(name):
+                self.frr.kill(name)
+                self.frr.start(name, config=config)
+                self.woken()
+        self.assertEqual(2, self.watch.restarts)
+        self.frr.wait_for_session()
+
+    def test_once_more_when_all_has_settled(self):
+        self.start()
+        self.frr.kill('staticd')
+        self.frr.start('staticd')
+        self.woken()
+        wake = self.trigger.wait(8)
+        self.assertIsNotNone(wake)
+        self.assertEqual(2, len(self.told))
+        self.assertIsNone(self.trigger.wait(2))
+
+    def test_nothing_happens(self):
+        self.start()
+        self.assertIsNone(self.trigger.wait(2.5))
+
+    def test_a_daemon_that_went_is_no_restart(self):
+        self.frr.start('bfdd')
+        self.start()
+        self.frr.kill('bfdd')
+        self.assertIsNone(self.trigger.wait(2.5))
+
+    def test_directory_that_is_not_there_yet(self):
+        self.root_side(frr_run_dir=self.frr.rundir + '/later')
+        with self.assertLogs(watch.__name__, 'WARNING') as logs:
+            self.start()
+            self.assertIsNone(self.trigger.wait(2.5))
+        self.assertEqual(1, len(logs.output))
+        self.assertIn('frr_run_dir', logs.output[0])
+        os.symlink(self.frr.rundir, self.frr.rundir + '/later')
+        self.addCleanup(os.unlink, self.frr.rundir + '/later')
+        self.woken()
+
+    def test_costs_no_process(self):
+        before = _children()
+        for _time in range(20):
+            self.assertIn('zebra', frr_sockets.read_sockets())
+        self.assertEqual(before, _children())
+
+    def test_default(self):
+        self.assertEqual('/run/frr', self.conf.frr.frr_run_dir)
+        self.assertTrue(self.conf.frr.frr_watch)
+        self.assertNotIn('later', cfg.CONF.frr.frr_run_dir)
+
+
+def _children():
+    """Processes that this one has had, by their cost and number."""
+    times = os.times()
+    return times.children_user, times.children_system

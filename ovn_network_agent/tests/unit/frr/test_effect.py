@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What zebra and bgpd made of an announcement."""
+
+import json
+import unittest
+
+from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import output
+
+A, B, C, D = (f'198.51.100.{n}/32' for n in range(1, 5))
+
+
+def route(prefix, protocol='static', **values):
+    return json.dumps({prefix: [{'protocol': protocol, 'selected': True,
+                                 'installed': True, **values}]})
+
+
+def path(prefix, *neighbours):
+    document = {'prefix': prefix, 'version': 3, 'paths': [{'valid': True}]}
+    if neighbours:
+        document['advertisedTo'] = {n: {'hostname': 'x'} for n in neighbours}
+    return json.dumps(document)
+
+
+def found(*documents):
+    made = effect.Found({}, {})
+    made.take('\n'.join(documents))
+    return made
+
+
+def around(connected=('169.254.0.0/30',), default_route=True,
+           neighbours=(('10.0.0.2', 'Established'),)):
+    return effect.Surroundings(list(connected), default_route,
+                               dict(neighbours))
+
+
+class FoundTest(unittest.TestCase):
+
+    def test_in_order_or_not_with_nothing_in_between(self):
+        seen = found('{}', route(A), path(B, '10.0.0.3', '10.0.0.2'),
+                     '{"warning":"View/Vrf is unknown"}', path(A), route(C))
+        self.assertEqual({A: ['static'], C: ['static']}, seen.active)
+        self.assertEqual({B: ['10.0.0.2', '10.0.0.3'], A: []},
+                         seen.advertised)
+
+    def test_what_is_not_in_effect_does_not_count(self):
+        seen = found(route(A, selected=False), route(B, installed=False),
+                     route('0.0.0.0/0', 'bgp'))
+        self.assertEqual({'0.0.0.0/0': ['bgp']}, seen.active)
+
+    def test_anything_else_is_unreadable(self):
+        # Trap T40: text, or another shape, is no answer.
+        for text in ('bgpd is not running', route(A) + 'x', '[]', '7',
+                     '{"paths": []}', '{"1.2.3.4/32": [7]}'):
+            with self.subTest(text), self.assertRaises(output.Unreadable):
+                found(text)
+
+
+class SurroundingsTest(unittest.TestCase):
+
+    def test_read(self):
+        read = effect.Surroundings(**effect.surroundings('\n'.join((
+            json.dumps({'169.254.0.0/30': [
+                {'protocol': 'connected', 'selected': True,
+                 'installed': True}],
+                '10.0.0.0/24': [{'protocol': 'connected'}]}),
+            route('0.0.0.0/0', 'bgp'),
+            json.dumps({'peers': {
+                '10.0.0.2': {'state': 'Established'},
+                '10.0.0.3': {'state': 'Active'}}})))))
+        self.assertEqual(['169.254.0.0/30'], read.connected)
+        self.assertTrue(read.default_route)
+        self.assertEqual(['10.0.0.2'], read.established)
+        self.assertTrue(read.reaches('169.254.0.1'))
+        self.assertFalse(read.reaches('10.0.0.1'))
+
+    def test_nothing_there(self):
+        read = effect.Surroundings(**effect.surroundings(
+            '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}'))
+        self.assertEqual(([], False, None), (
+            read.connected, read.default_route, read.neighbours))
+
+
+class ReasonsTest(unittest.TestCase):
+
+    def problems(self, seen, bgp=True):
+        return {prefix: kind for prefix in (A, B, C, D)
+                if (kind := effect.problem(prefix, 'static', seen, bgp))}
+
+    def test_each_kind(self):
+        seen = found(route(A), route(B), route(C), route(D, 'connected'),
+                     path(A, '10.0.0.2'), path(B), path(D, '10.0.0.2'))
+        problems = self.problems(seen)
+        self.assertEqual({B: effect.NOT_ADVERTISED, C: effect.NOT_IN_BGP,
+                          D: effect.INACTIVE}, problems)
+        inactive, missing, filtered = effect.reasons(
+            problems, dict.fromkeys((A, B, C, D), 'static'), around(),
+            'vrf-p', '169.254.0.1')
+        self.assertIn(f'{D} is inactive', inactive)
+        self.assertIn('better route', inactive)
+        self.assertIn(f'{C} is not in the table of BGP in VRF vrf-p',
+                      missing)
+        self.assertIn('redistribute static', missing)
+        self.assertIn(f'{B} is in the table', filtered)
+        self.assertIn('10.0.0.2', filtered)
+
+    def test_bgp_was_not_asked(self):
+        self.assertEqual({D: effect.INACTIVE}, self.problems(found(
+            route(A), route(B), route(C)), bgp=False))
+
+    def said(self, problems=(), wanted=(A,), surroundings=None,
+             vrf='vrf-p', nexthop='169.254.0.1'):
+        return effect.reasons(dict(problems), dict.fromkeys(
+            wanted, 'static'), surroundings or around(), vrf, nexthop)
+
+    def test_all_is_well(self):
+        self.assertEqual((), self.said())
+
+    def test_no_default_route_in_the_vrf(self):
+        bare = around(default_route=False)
+        text, = self.said(surroundings=bare)
+        self.assertIn('VRF vrf-p has no default route', text)
+        # Nothing is here that needs one; or there is no VRF.
+        self.assertEqual((), self.said(wanted=(), surroundings=bare))
+        self.assertEqual((), self.said(surroundings=bare, vrf='',
+                                       nexthop='br-ex'))
+
+    def test_no_neighbour(self):
+        for neighbours in ((), (('10.0.0.2', 'Active'),)):
+            text, = self.said({A: effect.NOT_ADVERTISED},
+                              surroundings=around(neighbours=neighbours))
+            self.assertIn('no BGP neighbour', text)
+
+    def test_next_hop_that_zebra_does_not_know(self):
+        text, = self.said({A: effect.INACTIVE},
+                          surroundings=around(connected=()))
+        self.assertIn('no connected network with 169.254.0.1', text)
+
+    def test_many_are_not_all_named(self):
+        many = {f'10.0.0.{n}/32': effect.INACTIVE for n in range(20)}
+        text, = self.said(many, many)
+        self.assertIn('and 15 more are inactive', text)

@@ -158,7 +158,8 @@ class Loop:
         self._reconciler.doubt(wake.stale)
         snapshot = self._view.snapshot(model.Phase.RUNNING, full)
         self._phase = model.Phase.RUNNING
-        outcome = self._reconciler.run(snapshot, full=full)
+        outcome = self._reconciler.run(snapshot, full=full,
+                                       prune=self._view.confirmed)
         self._pass_retries.note(set(), {'pass'})
         if full:
             self._next_full = started + self._conf.reconcile_interval

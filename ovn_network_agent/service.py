@@ -66,7 +66,7 @@ class AgentService(service.Service):
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._handlers = {}
         self._databases = self._make_databases()
-        self._view = view.View(conf, self._databases)
+        self._view = view.View(conf, self._databases, self.trigger.fire)
         for backend in backends:
             backend.attach(base.Context(self._databases,
                                         lambda: self._view.hostname))

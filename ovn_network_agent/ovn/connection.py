@@ -142,9 +142,15 @@ class Database:
                 if table in idl.tables:
                     idl.cond_change(table, clauses)
             connection = ovsdbapp_connection.Connection(idl, self._timeout)
+        except BaseException:
+            idl.close()
+            raise
+        try:
             connection.start()
         except BaseException:
             idl.close()
+            # Not left to the garbage collection: it has a pipe.
+            connection.txns.close()
             raise
         return connection
 
@@ -207,11 +213,17 @@ class Database:
         return self._connection
 
     def ask(self, operations, answered):
-        """Ask the server itself, inside of :meth:`rows`.
+        """Ask the server itself, inside of :meth:`rows`; never waits.
 
-        Never waits.  See :meth:`replica.Idl.ask`.
+        :param operations: see :meth:`replica.Idl.ask`
+        :param answered: function(list of lists of rows or None, tables as
+            in :meth:`rows`), called on the thread of the connection
         """
-        self._connection.idl.ask(operations, answered)
+        idl = self._connection.idl
+
+        def told(answers):
+            answered(answers, _tables(idl))
+        idl.ask(operations, told)
 
     def distrust(self, reason):
         """Load everything anew, and let nobody read until then.
@@ -237,8 +249,7 @@ class Database:
         try:
             if self._connection.idl.doubt:
                 raise Unavailable(self.trouble)
-            yield {name: table.rows for name, table
-                   in self._connection.idl.tables.items()}
+            yield _tables(self._connection.idl)
         finally:
             self._connection.lock.release()
 
@@ -255,3 +266,7 @@ class Database:
             connection.is_running = False
             connection.txns.alert_notify()
             connection.thread.join(timeout)
+
+
+def _tables(idl):
+    return {name: table.rows for name, table in idl.tables.items()}

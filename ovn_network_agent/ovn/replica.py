@@ -73,11 +73,13 @@ class _Question:
         self._answered = answered
 
     def _process_reply(self, message):
-        rows = None
-        if message.type == jsonrpc.Message.T_REPLY:
-            rows = [result.get('rows') for result in message.result
-                    if isinstance(result, dict)]
-        self._answered(rows)
+        answers = None
+        if message.type == jsonrpc.Message.T_REPLY and all(
+                'rows' in (result or ()) for result in message.result):
+            answers = [result['rows'] for result in message.result]
+        else:
+            LOG.warning('A question was not answered: %s', message)
+        self._answered(answers)
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)

@@ -52,6 +52,8 @@ class Builder:
 
     :param gateway_port: name of the only chassisredirect port to follow,
         '' for all
+    :ivar whole: whether the last view was built from whole tables, and not
+        only from what the servers said has changed
     """
 
     def __init__(self, gateway_port=''):
@@ -80,6 +82,7 @@ class Builder:
         self._routers = {}
         self._depends = collections.defaultdict(set)
         self._filled = False
+        self.whole = False
 
     def build(self, nb, sb, wire, dirty, phase, full=False):
         """Bring the view up to date.
@@ -93,10 +96,12 @@ class Builder:
             same objects as last time
         """
         databases = {'nb': nb, 'sb': sb}
+        self.whole = False
         if full or not self._filled or not self._consistent(databases,
                                                             dirty):
             self._rebuild_indexes(databases)
             self._forget()
+            self.whole = True
         else:
             self._take_in(databases, dirty)
         self._set_node(sb, wire)

@@ -16,7 +16,9 @@ import dataclasses
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
 from ovn_network_agent.netlink import links
+from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import wire
@@ -37,20 +39,28 @@ class View:
 
     :param conf: the oslo.config ConfigOpts
     :param databases: dict of 'nb', 'sb', 'ovs' to Database
+    :param wake: function(reason), wakes the loop once the servers have
+        confirmed what a view lacks
     """
 
-    def __init__(self, conf, databases):
+    def __init__(self, conf, databases, wake=lambda reason: None):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
         self._wire = None
         self._dirty = {}
+        self._confirmation = confirm.Confirmation(databases, wake)
         self.last = None
 
     @property
     def hostname(self):
         """Host name of this chassis as in SB, '' while unknown."""
         return self.last.node.hostname if self.last else ''
+
+    @property
+    def confirmed(self):
+        """Whether something may be removed because the view lacks it."""
+        return self._confirmation.given
 
     def snapshot(self, phase, full=False):
         """The present view.
@@ -67,9 +77,13 @@ class View:
                   self._databases['sb'].rows() as sb):
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
-                self._collect_dirty()
-                self.last = self._builder.build(
+                full = self._collect_dirty() or full
+                now = self._builder.build(
                     nb, sb, self._wire, self._dirty, phase, full)
+                if phase is model.Phase.RUNNING:
+                    self._confirmation.consider(
+                        nb, sb, self.last, now, self._builder.whole)
+                self.last = now
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
@@ -87,9 +101,13 @@ class View:
         return self.last
 
     def _collect_dirty(self):
+        """Take what changed; True when that may be anything."""
+        anything = False
         for name in ('nb', 'sb'):
+            anything = self._databases[name].dirty.take_all() or anything
             for table, uuids in self._databases[name].dirty.take().items():
                 self._dirty.setdefault((name, table), set()).update(uuids)
+        return anything
 
     def _read_wire(self):
         with self._databases['ovs'].rows() as ovs:

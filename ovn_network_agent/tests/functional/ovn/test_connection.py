@@ -13,6 +13,7 @@
 """Connecting to databases: late, stopped, older, gone and back."""
 
 import contextlib
+import os
 import socket
 import threading
 import time
@@ -112,7 +113,8 @@ class StartTest(base.base.BaseTestCase):
                     while True:
                         listening.accept()[0].close()
                         accepted.set()
-            thread = threading.Thread(target=accept, daemon=True)
+            thread = threading.Thread(target=accept, daemon=True,
+                                      name='fake-listener')
             thread.start()
             yield listening.getsockname()[1], accepted
             with contextlib.suppress(OSError):
@@ -137,6 +139,30 @@ class StartTest(base.base.BaseTestCase):
                              'all connections are closed')
             self.assertLessEqual(3, frozen.total)
 
+    def test_twenty_failed_attempts_leave_nothing_behind(self):
+        """Trap T7: no connection, no thread, no open file."""
+        self.server.start()
+        with (self.listener() as (port, _accepted),
+              FrozenAfterSchema(self.server.remote_tcp) as frozen):
+            for remote in ('unix:/nowhere/sock', 'tcp:127.0.0.1:1',
+                           'tcp:127.0.0.1:%d' % port,
+                           'tcp:no-such-host.invalid:1', frozen.remote):
+                database = self.database(remote, timeout=0.2)
+                self.assertRaises(connection.Unavailable, database.start)
+                ovsdb.eventually(lambda: not frozen.open_now(), 'closed')
+                before = self.open_files()
+                for _attempt in range(20):
+                    self.assertRaises(connection.Unavailable,
+                                      database.start)
+                ovsdb.eventually(lambda: not frozen.open_now(), 'closed')
+                self.assertEqual(before, self.open_files(), remote)
+
+    def open_files(self):
+        """(open files of ours, threads that are not the test's)."""
+        return (len(os.listdir('/proc/self/fd')), sum(
+            1 for t in threading.enumerate()
+            if not t.name.startswith('fake-')))
+
 
 class FrozenAfterSchema:
     """Passes get_schema on to a real server and swallows the rest."""
@@ -150,7 +176,8 @@ class FrozenAfterSchema:
         self._listening = socket.create_server(('127.0.0.1', 0))
         self.remote = 'tcp:127.0.0.1:%d' % (
             self._listening.getsockname()[1])
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._accept, daemon=True,
+                         name='fake-frozen').start()
         return self
 
     def __exit__(self, *_exc):
@@ -170,7 +197,7 @@ class FrozenAfterSchema:
                 self.total += 1
                 self._open.add(accepted)
                 threading.Thread(target=self._serve, args=(accepted,),
-                                 daemon=True).start()
+                                 name='fake-session', daemon=True).start()
 
     def _serve(self, accepted):
         with contextlib.suppress(OSError):

@@ -243,7 +243,8 @@ class ReloadTest(ServiceTestCase):
     def write(self, text):
         with open(self.path, 'w') as opened:
             opened.write(
-                '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n[ovn]\novn_nb_remote = %s\n'
+                '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n'
+                '[ovn]\novn_nb_remote = %s\n'
                 'ovn_sb_remote = %s\n[ovs]\novsdb_connection = %s\n' % (
                     cloud.BRIDGE, text, *self.remotes().values()))
 
@@ -262,7 +263,9 @@ class ReloadTest(ServiceTestCase):
                 return found
 
         agent = self.agent(conf=conf, backend_class=Gated)
-        self.eventually(lambda: self.announced() and self.routes(), 'there')
+        # To the end of the pass: the gate must not close in its middle.
+        self.eventually(lambda: self.announced() and self.routes() and
+                        agent.status.reasons == (), 'there')
         return agent
 
     def test_the_announce_method_changes_while_it_runs(self):

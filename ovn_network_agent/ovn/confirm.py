@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Is it really gone?  The servers are asked before anything is withdrawn.
+
+A change that a server has told of is its own word.  But a view that was
+built from whole tables lacks what its replica lacks, for whatever reason.
+If such a view has lost something, or is the first, nothing is removed until
+the servers say the same.  They are asked about the few rows that decide,
+and nobody waits for the answer: an event costs nothing here.
+"""
+
+import functools
+
+from ovn_network_agent.ovn import questions
+
+
+class Confirmation:
+    """Whether something may be removed because the view lacks it.
+
+    :param databases: dict of name to :class:`connection.Database`
+    :param wake: function(reason), called once it is confirmed
+    """
+
+    def __init__(self, databases, wake):
+        self._databases = databases
+        self._wake = wake
+        self._round = None
+        self._lost = set()
+        # Whose word is missing; the first view needs the Southbound's.
+        self._missing = {'sb'}
+
+    @property
+    def given(self):
+        """Whether nothing is left to confirm."""
+        return not self._missing
+
+    def consider(self, nb, sb, before, now, whole):
+        """Look at a new view, and ask the servers if there is need.
+
+        On the loop thread, with both replicas held still.
+
+        :param nb: dict of table name to dict of UUID to row; likewise sb
+        :param before: the :class:`model.Snapshot` before it, or None
+        :param now: the new one
+        :param whole: whether it was built from whole tables
+        """
+        if whole:
+            gateways, routers = _lost(before, now, nb)
+            routers |= {router.uuid for router in now.routers
+                        if questions.torn(nb, router.uuid)}
+            self._lost |= routers
+            self._missing |= {'sb'} if gateways else set()
+            self._missing |= {'nb'} if routers else set()
+        elif self.given or self._round is not None:
+            return
+        asked = {'sb': questions.Gateways(sb, now.node.chassis)}
+        if 'nb' in self._missing:
+            asked['nb'] = questions.Routers(nb, self._lost)
+        self._round = this = object()
+        for name, question in asked.items():
+            self._databases[name].ask(
+                question.operations,
+                functools.partial(self._answered, this, name, question))
+
+    def _answered(self, this, name, question, answers, tables):
+        """On the thread of the connection, which holds its lock."""
+        if this is not self._round:
+            return
+        if answers is None:
+            # Lost on the way; the next pass asks again.
+            self._round = None
+            return
+        wrong = question.wrong(answers, tables)
+        if wrong:
+            self._databases[name].distrust(wrong)
+            self._round = None
+        elif name in self._missing:
+            self._missing.discard(name)
+            if name == 'nb':
+                self._lost.clear()
+            if self.given:
+                self._wake('confirmed')
+
+
+def _lost(before, now, nb):
+    """What a view lacks that the one before it had.
+
+    :returns: (whether gateways are gone, set of UUIDs of routers that lost
+        something which NB decides)
+    """
+    gateways, routers = False, set()
+    present = {router.uuid: router for router in now.routers}
+    for router in before.routers if before else ():
+        new = present.get(router.uuid)
+        if new == router:
+            continue
+        ports = {p.lrp: p for p in new.ports} if new else {}
+        for port in router.local_ports:
+            there = ports.get(port.lrp)
+            if there is None or not there.local:
+                gateways = True
+            if new is not None and (there is None or not (
+                    set(port.networks) <= set(there.networks))):
+                routers.add(router.uuid)
+        if new is None:
+            if not questions.has_router(nb, router.uuid):
+                routers.add(router.uuid)
+        elif not ({n.external_ip for n in router.nats} <=
+                  {n.external_ip for n in new.nats}):
+            routers.add(router.uuid)
+    return gateways, routers

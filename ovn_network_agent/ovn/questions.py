@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the servers are asked, and whether a replica says the same.
+
+A question is asked and answered on the connection that feeds the replica,
+and a server sends all updates before an answer.  So at the moment of the
+answer both have to agree exactly.
+"""
+
+import uuid
+
+from ovn_network_agent.ovn import rows
+
+
+class Gateways:
+    """Which gateway ports are bound to a chassis.
+
+    :param sb: dict of table name to dict of UUID to row
+    :param chassis: name of the chassis
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    def __init__(self, sb, chassis):
+        self._name = chassis
+        self._uuids = _named(sb, chassis)
+        self.operations = [_select('Chassis', ['name', '==', chassis])]
+        for each in self._uuids:
+            self.operations.append(_select(
+                'Port_Binding', ['type', '==', 'chassisredirect'],
+                ['chassis', '==', ['uuid', str(each)]]))
+
+    def wrong(self, answers, sb):
+        """What the replica has wrong, '' when nothing.
+
+        :param answers: list of lists of rows, one for each operation
+        :param sb: the replica at this moment
+        """
+        if _uuids(answers[0]) != _named(sb, self._name):
+            return 'Chassis %s' % self._name
+        for each, answer in zip(self._uuids, answers[1:], strict=True):
+            bound = {key for key, row in sb['Port_Binding'].items()
+                     if row.type == 'chassisredirect' and
+                     each in rows.referenced(row, 'chassis')}
+            if _uuids(answer) != bound:
+                return ('Port_Binding, %d chassisredirect rows on this '
+                        'chassis and not %d' % (len(answer), len(bound)))
+        return ''
+
+
+class Routers:
+    """What routers have: their ports, and their NAT rows.
+
+    :param nb: dict of table name to dict of UUID to row
+    :param routers: UUIDs of the routers, text
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    # Table, and the columns that decide what is announced.
+    COLUMNS = {'Logical_Router': ('nat', 'ports'),
+               'Logical_Router_Port': ('name', 'networks'),
+               'NAT': ('type', 'external_ip')}
+
+    def __init__(self, nb, routers):
+        self._rows = []
+        for router in sorted(uuid.UUID(text) for text in routers):
+            self._rows.append(('Logical_Router', router))
+            row = nb['Logical_Router'].get(router)
+            if row is not None:
+                self._rows += [('NAT', each) for each
+                               in rows.referenced(row, 'nat')]
+                self._rows += [('Logical_Router_Port', each) for each
+                               in rows.referenced(row, 'ports')]
+        self.operations = [
+            _select(table, ['_uuid', '==', ['uuid', str(each)]],
+                    columns=self.COLUMNS[table])
+            for table, each in self._rows]
+
+    def wrong(self, answers, nb):
+        """What the replica has wrong, '' when nothing; see Gateways."""
+        for (table, each), answer in zip(self._rows, answers, strict=True):
+            row = nb[table].get(each)
+            if bool(answer) != (row is not None):
+                return '%s %s is %s' % (table, each, (
+                    'missing' if answer else 'there no more'))
+            for column in self.COLUMNS[table] if answer else ():
+                if _atoms(answer[0][column]) != _atoms(
+                        row._data[column].to_json()):
+                    return '%s %s, column %s' % (table, each, column)
+        return ''
+
+
+def has_router(nb, router):
+    """Whether a replica has a router.
+
+    :param router: UUID, text
+    """
+    return uuid.UUID(router) in nb['Logical_Router']
+
+
+def torn(nb, router):
+    """Whether a router refers to rows that the replica does not have.
+
+    A server never has that: these tables are replicated as a whole, and it
+    keeps references whole.
+
+    :param router: UUID, text
+    """
+    row = nb['Logical_Router'][uuid.UUID(router)]
+    return any(each not in nb[table]
+               for column, table in (('nat', 'NAT'),
+                                     ('ports', 'Logical_Router_Port'))
+               for each in rows.referenced(row, column))
+
+
+def _named(sb, chassis):
+    return {key for key, row in sb['Chassis'].items() if row.name == chassis}
+
+
+def _select(table, *where, columns=('_uuid',)):
+    return {'op': 'select', 'table': table, 'where': list(where),
+            'columns': list(columns)}
+
+
+def _uuids(answer):
+    return {uuid.UUID(row['_uuid'][1]) for row in answer}
+
+
+def _atoms(value):
+    """The members of a column's value in JSON; one alone has no set."""
+    if isinstance(value, list) and value[0] == 'set':
+        return {str(member) for member in value[1]}
+    return {str(value)}

@@ -1,0 +1,324 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A replica that lacks something, and what the agent makes of it: nothing.
+
+Acceptance row ST-13, traps T3, T4 and T5, decision D31.  The replica of a
+running agent is changed behind python-ovs's back, as a bug in it would.
+"""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+
+from ovn_network_agent.ovn import connection
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import test_loss
+
+HERE = cloud.CHASSIS
+
+
+class ConfirmTest(test_loss.LossTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.wanted = {'198.51.100.%d/32' % n for n in (1, 10, 11)}
+
+    def running(self, **options):
+        agent = super().running(**options)
+        self.eventually(lambda: self.announced() == self.wanted, 'all')
+        self.world.journal.clear()
+        return agent
+
+    @contextlib.contextmanager
+    def tampered(self, agent, name, table):
+        """The rows of a table, while the replica's thread holds still."""
+        with agent._databases[name].rows() as tables:
+            yield tables[table]
+
+    def heals(self, agent, name, table, present):
+        """The next whole view withdraws nothing, and the replica is mended.
+
+        :param present: function of the table's rows: whether it is mended
+        """
+        self.look_at_all(agent)
+
+        def mended():
+            with contextlib.suppress(connection.Unavailable):
+                with agent._databases[name].rows(5) as tables:
+                    return present(tables[table])
+        self.eventually(mended, 'loaded again')
+        self.well(agent)
+        # It goes on as ever.
+        self.cloud.add_nat('r1', '198.51.100.12')
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.%d/32' % n for n in (1, 11, 12)}, self.announced)
+        self.assertEqual({'198.51.100.10/32'}, {
+            ref.key[1] for ref in self.deleted()
+            if ref.kind == resources.Announcement.kind})
+
+    def look_at_all(self, agent):
+        """Have the next view built from whole tables."""
+        agent._databases['sb'].dirty.mark_all()
+        agent.trigger.fire('test')
+
+    def deleted(self):
+        return [ref for verb, ref in self.world.journal if verb == 'delete']
+
+    def redirect(self, bindings):
+        return [key for key, row in bindings.items()
+                if row.type == 'chassisredirect']
+
+    def test_a_row_that_was_never_seen(self):
+        """Trap T3: the replica has no row, the server has it."""
+        agent = self.running()
+        with self.tampered(agent, 'sb', 'Port_Binding') as bindings:
+            for key in self.redirect(bindings):
+                del bindings[key]
+        self.heals(agent, 'sb', 'Port_Binding', self.redirect)
+
+    def test_a_row_with_stale_content(self):
+        """Trap T4: the same UUID, another chassis."""
+        agent = self.running()
+        with agent._databases['sb'].rows() as sb:
+            other = next(row for row in sb['Chassis'].values()
+                         if row.name == cloud.OTHER)
+            here = next(row for row in sb['Chassis'].values()
+                        if row.name == HERE)
+            (key,) = self.redirect(sb['Port_Binding'])
+            self.repoint(sb['Port_Binding'][key], other)
+        self.heals(agent, 'sb', 'Port_Binding', lambda bindings: [
+            row.uuid for row in bindings[key].chassis] == [here.uuid])
+
+    @staticmethod
+    def repoint(binding, chassis):
+        (atom,) = binding._data['chassis'].values
+        atom.value = chassis.uuid
+
+    def test_a_gateway_that_was_never_seen_to_come(self):
+        """Trap T4: nothing is lost, and still something is missing."""
+        agent = self.running()
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.eventually(lambda: not self.announced(), 'withdrawn')
+        self.world.journal.clear()
+        with agent._databases['sb'].rows() as sb:
+            # The server has it back here, and only the replica does not
+            # know: what it says is put back before it is looked at.
+            (key,) = self.redirect(sb['Port_Binding'])
+            other = next(row for row in sb['Chassis'].values()
+                         if row.name == cloud.OTHER)
+            self.cloud.move('lrp-r1', HERE)
+            agent._databases['sb']._connection.idl.run()
+            self.eventually(lambda: self.moved(agent, sb, key), 'told')
+            self.repoint(sb['Port_Binding'][key], other)
+            agent._databases['sb'].dirty.take()
+        self.look_at_all(agent)
+        self.eventually(lambda: self.announced() == self.wanted,
+                        self.announced)
+
+    def moved(self, agent, sb, key):
+        agent._databases['sb']._connection.idl.run()
+        return sb['Port_Binding'][key].chassis[0].name == HERE
+
+    def test_a_nat_row_that_was_never_seen(self):
+        """Trap T3: the router refers to it, and it is not there."""
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'NAT') as nats:
+            del nats[next(key for key, row in nats.items()
+                          if row.external_ip == '198.51.100.11')]
+        self.heals(agent, 'nb', 'NAT', lambda nats: len(nats) == 2)
+
+    def test_a_nat_row_with_stale_content(self):
+        """Trap T4: the same UUID, another address."""
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'NAT') as nats:
+            row = next(row for row in nats.values()
+                       if row.external_ip == '198.51.100.11')
+            self.rename(row, '203.0.113.77')
+        self.heals(agent, 'nb', 'NAT', lambda nats: {
+            row.external_ip for row in nats.values()} == {
+            '198.51.100.10', '198.51.100.11'})
+
+    @staticmethod
+    def rename(nat, address):
+        (atom,) = nat._data['external_ip'].values
+        atom.value = address
+
+    def test_a_router_that_was_never_seen(self):
+        """Trap T3: all of it."""
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'Logical_Router') as routers:
+            routers.clear()
+        self.heals(agent, 'nb', 'Logical_Router', bool)
+
+    def test_an_update_that_does_not_fit(self):
+        """Trap T3: python-ovs logs an error and leaves out the rest.
+
+        Nobody has to ask for anything: the replica itself is at doubt.
+        """
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'NAT') as nats:
+            nats.clear()
+        self.cloud.change_nat('198.51.100.11', logical_ip='10.0.0.77')
+        database = agent._databases['nb']
+        self.eventually(lambda: not database.connected, 'at doubt')
+        self.eventually(lambda: database.connected, 'loaded again')
+        self.assertEqual([], self.deleted())
+        self.heals(agent, 'nb', 'NAT', lambda nats: '10.0.0.77' in {
+            row.logical_ip for row in nats.values()})
+
+    def test_what_is_really_gone_goes(self):
+        """Also when nobody told of it: the reload finds it out."""
+        agent = self.running()
+        for server in (self.nb, self.sb):
+            server.kill()
+        self.degraded(agent, 'OVN_Northbound', 'OVN_Southbound')
+        for server in (self.nb, self.sb):
+            server.start()
+        self.cloud.remove_router('r1')
+        self.eventually(lambda: not self.announced(), self.announced)
+
+    def test_a_server_that_does_not_answer_costs_nothing_else(self):
+        """Trap T5: the question is open, and nobody waits for it."""
+        agent = self.running()
+        self.sb.pause()
+        with self.tampered(agent, 'sb', 'Port_Binding') as bindings:
+            for key in self.redirect(bindings):
+                del bindings[key]
+        started = time.monotonic()
+        self.look_at_all(agent)
+        address = next(iter(self.world.of(resources.Address)))
+        self.world.objects.pop(resources.Ref('address', address))
+        agent.trigger.fire('test', stale=('address',))
+        self.eventually(lambda: address in self.world.of(resources.Address),
+                        'repaired')
+        self.assertLess(time.monotonic() - started, 1)
+        # And the probe still finds it out.
+        self.degraded(agent, 'OVN_Southbound', 'not connected')
+        self.assertEqual([], self.deleted())
+        self.sb.resume()
+        self.heals(agent, 'sb', 'Port_Binding', self.redirect)
+
+    def test_an_event_that_raises_costs_itself(self):
+        agent = self.running()
+        handler, notify = agent._handlers['nb'], []
+        session = agent._databases['nb']._connection.idl._session
+        before = session.get_seqno()
+
+        def broken(event, row, updates=None):
+            notify.append(event)
+            raise ValueError('a bug in an event')
+        self.addCleanup(setattr, handler, 'notify', handler.notify)
+        handler.notify = broken
+        self.cloud.add_nat('r1', '198.51.100.12')
+        self.eventually(lambda: '198.51.100.12/32' in self.announced(),
+                        'the others are seen')
+        self.assertTrue(notify)
+        self.assertEqual(before, session.get_seqno(), 'connected anew')
+        self.assertEqual([], self.deleted())
+
+
+class Forgetful:
+    """Passes everything on, but for a part of the first complete dump.
+
+    :param remote: "tcp:" remote of the server
+    :param table: where rows are left out
+    :param forgets: function of a row's columns: whether to leave it out
+    """
+
+    def __init__(self, remote, table, forgets):
+        self._server = ('127.0.0.1', int(remote.rpartition(':')[2]))
+        self._table = table
+        self._forgets = forgets
+        self._open = []
+        self.forgotten = 0
+
+    def __enter__(self):
+        self._listening = socket.create_server(('127.0.0.1', 0))
+        self.remote = 'tcp:127.0.0.1:%d' % self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_exc):
+        for each in (self._listening, *self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self._listening.accept()[0]
+                server = socket.create_connection(self._server)
+                self._open += [client, server]
+                for target in (self._pass_on, self._pass_back):
+                    threading.Thread(target=target, args=(client, server),
+                                     daemon=True).start()
+
+    def _pass_on(self, client, server):
+        with contextlib.suppress(OSError):
+            while data := client.recv(65536):
+                server.sendall(data)
+            server.shutdown(socket.SHUT_WR)
+
+    def _pass_back(self, client, server):
+        decoder, text = json.JSONDecoder(), ''
+        with contextlib.suppress(OSError):
+            while data := server.recv(65536):
+                text += data.decode()
+                while text:
+                    try:
+                        message, end = decoder.raw_decode(text)
+                    except ValueError:
+                        break
+                    text = text[end:]
+                    self._forget(message)
+                    client.sendall(json.dumps(message).encode())
+
+    def _forget(self, message):
+        result = message.get('result')
+        if (self.forgotten or not isinstance(result, list) or
+                len(result) != 3 or not isinstance(result[2], dict)):
+            return
+        rows = result[2].get(self._table, {})
+        for key in [k for k, row in rows.items()
+                    if self._forgets(row.get('initial', {}))]:
+            del rows[key]
+            self.forgotten += 1
+
+
+class FirstViewTest(test_loss.LossTestCase):
+
+    tcp = True
+
+    def test_a_start_with_an_incomplete_replica(self):
+        """Trap T3: a former run's announcements outlive the first view."""
+        first = self.running(cleanup_on_shutdown=False)
+        self.stop(first)
+        first.close()
+        before = self.announced()
+        self.world.journal.clear()
+        with Forgetful(self.sb.remote_tcp, 'Port_Binding', lambda row:
+                       row.get('type') == 'chassisredirect') as proxy:
+            self.sb.remote = proxy.remote
+            agent = self.running()
+            self.eventually(lambda: agent._view.confirmed, 'confirmed')
+            self.assertEqual(1, proxy.forgotten)
+            self.assertEqual(before, self.announced())
+            self.assertEqual([], [ref for verb, ref in self.world.journal
+                                  if verb == 'delete'])
+            self.stop(agent)

@@ -27,13 +27,14 @@ import time
 from lab import syscalls
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovn import ovsdb
+from tools.bench import observe
 
 BRIDGE = 'br-ex'
 NETWORK = '198.18.0.1/16'
 CONFIG = '/etc/ovn-network-agent/bench.conf'
 _INSIDE = 'OVNA_BENCH_INSIDE'
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
-             '/var/log/openvswitch', '/etc/ovn-network-agent')
+             '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
 _FRR = '''\
 frr defaults traditional
 router bgp 65001
@@ -70,6 +71,8 @@ def enter():
             'unshare', '--net', '--mount', '--ipc', '--pid', '--fork',
             '--kill-child', '--mount-proc', '--propagation', 'private',
             sys.executable, *sys.orig_argv[1:]])
+    # As PID 1 we would ignore it.
+    signal.signal(signal.SIGTERM, lambda *_args: sys.exit(1))
     for path in _VOLATILE:
         syscalls.mount('bench', path, 'tmpfs', options='mode=0755')
     for path in ('/run/openvswitch', '/run/frr'):
@@ -79,24 +82,20 @@ def enter():
     _run('ip', 'link', 'set', 'lo', 'up')
 
 
-def launched():
-    """How many tasks were launched here so far.
-
-    The last field of /proc/loadavg is the PID given out last in the PID
-    namespace of the reader.  Threads get one, too.
-    """
-    with open('/proc/loadavg') as opened:
-        return int(opened.read().split()[-1])
-
-
 class Host:
     """All that the agent needs on a node and in OVN.
 
+    :param routers: how many, bound here
+    :param debug: have the agent log more
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     """
 
-    def __init__(self):
-        self._started = []
+    def __init__(self, routers, debug=False):
+        self.routers = routers
+        # Each has an address of its own.
+        self.along = routers
+        self._debug = debug
+        self._agent = None
         self._start_switch()
         self.nb = ovsdb.Server('nb').start()
         self.sb = ovsdb.Server('sb').start()
@@ -107,20 +106,17 @@ class Host:
                'external_ids:hostname=gw1',
                'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
         self._start_frr()
+        for number in range(routers):
+            self.cloud.add_router(
+                'r%d' % number, ['198.18.255.%d/16' % (number + 1)],
+                clouds.CHASSIS, mac='fa:16:3e:00:01:%02x' % number)
 
     def close(self):
         """Take away the files; the programs end with the namespace."""
         for server in (self.nb, self.sb):
             server.close()
 
-    def routers(self, count):
-        """Routers r0 and so on, bound here, without NAT."""
-        for number in range(count):
-            self.cloud.add_router(
-                'r%d' % number, ['198.18.255.%d/16' % (number + 1)],
-                clouds.CHASSIS, mac='fa:16:3e:00:01:%02x' % number)
-
-    def add_fips(self, addresses, router):
+    def add_fips(self, addresses, router=0):
         """Floating IPs in one transaction.
 
         :returns: monotonic time before it was sent
@@ -134,7 +130,7 @@ class Host:
             ['named-uuid', 'nat%d' % n] for n in range(len(addresses))),
             operations)
 
-    def remove_fips(self, addresses, router):
+    def remove_fips(self, addresses, router=0):
         """The reverse of :meth:`add_fips`."""
         rows = [row for row in self.nb.rows('NAT', '_uuid', 'external_ip')
                 if row['external_ip'] in set(addresses)]
@@ -144,31 +140,43 @@ class Host:
     def _router_nats(self, router, mutator, uuids, operations=()):
         started = time.monotonic()
         self.nb.transact(*operations, ovsdb.mutate(
-            'Logical_Router', {'name': 'neutron-' + router}, 'nat', mutator,
+            'Logical_Router', {'name': 'neutron-r%d' % router}, 'nat', mutator,
             uuids))
         return started
 
+    @staticmethod
+    def launched():
+        """How many tasks were launched here so far.
+
+        The last field of /proc/loadavg is the PID given out last in the PID
+        namespace of the reader.  Threads get one, too.
+        """
+        with open('/proc/loadavg') as opened:
+            return int(opened.read().split()[-1])
+
     # -- the agent --------------------------------------------------------
 
-    def start_agent(self, method, debug=False):
-        """Start the real program.
+    def observer(self):
+        """A new :class:`observe.Observer`."""
+        return observe.Observer(BRIDGE)
 
-        :returns: (monotonic time before, subprocess.Popen)
-        """
+    def start_agent(self, method):
+        """Start the real program; returns the monotonic time before."""
         with open(CONFIG, 'w') as opened:
             opened.write(_AGENT.format(
-                bridge=BRIDGE, debug=debug, method=method,
+                bridge=BRIDGE, debug=self._debug, method=method,
                 nb=self.nb.remote, sb=self.sb.remote))
         script = os.path.join(os.path.dirname(sys.executable),
                               'ovn-network-agent')
         started = time.monotonic()
-        return started, self._spawn([script, '--config-file', CONFIG],
-                                    'agent')
+        self._agent = self._spawn([script, '--config-file', CONFIG],
+                                  'agent')
+        return started
 
-    def stop_agent(self, agent):
+    def stop_agent(self):
         """End it in good order, with its clean-up."""
-        agent.send_signal(signal.SIGTERM)
-        status = agent.wait(60)
+        self._agent.send_signal(signal.SIGTERM)
+        status = self._agent.wait(60)
         if status:
             raise RuntimeError('the agent ended with status %d:\n%s' % (
                 status, self.log('agent')[-2000:]))
@@ -182,10 +190,8 @@ class Host:
 
     def _spawn(self, argv, name):
         with open('/run/%s.log' % name, 'ab') as log:
-            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
-                                       stdout=log, stderr=log)
-        self._started.append(process)
-        return process
+            return subprocess.Popen(argv, stdin=subprocess.DEVNULL,
+                                    stdout=log, stderr=log)
 
     def _start_switch(self):
         database = '/etc/openvswitch/conf.db'
@@ -220,9 +226,9 @@ class Host:
 
 
 @contextlib.contextmanager
-def running():
-    """A Host while the block runs."""
-    host = Host()
+def running(routers, debug=False):
+    """A :class:`Host` while the block runs."""
+    host = Host(routers, debug)
     try:
         yield host
     finally:

@@ -12,9 +12,9 @@
 
 """Sees when routes, flows and zebra's RIB change; shares no code with us.
 
-Routes are told by the kernel, flows by the switch, each at once.  zebra is
-asked over its command socket, every millisecond for one address and every
-ten for many.
+Routes of the main table are told by the kernel and flows by the switch, at
+once.  zebra is asked over its command socket, every millisecond for one
+address and every ten for many.
 """
 
 import json
@@ -30,6 +30,7 @@ import time
 _RTMGRP_IPV4_ROUTE = 0x40
 _RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
 _RTA_DST = 1
+_MAIN = 254
 _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 ROUTE, FLOW, RIB = 'kernel route', 'flow', "zebra's RIB"
 PLACES = (ROUTE, FLOW, RIB)
@@ -39,17 +40,22 @@ class Observer:
     """Where each address is, and since when.
 
     :param bridge: name of the bridge
+    :param node: lab.node.Node to look at, None for where we are
+    :param vrf: name of FRR's VRF, '' for the default
     """
 
-    def __init__(self, bridge):
+    def __init__(self, bridge, node=None, vrf=''):
+        self._vrf = 'vrf %s ' % vrf if vrf else ''
         self._where = {ROUTE: set(), FLOW: set()}
         self._selector = selectors.DefaultSelector()
-        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        netlink = (socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        self._netlink = (node.call(socket.socket, *netlink) if node else
+                         socket.socket(*netlink))
         self._netlink.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)
         self._netlink.bind((0, _RTMGRP_IPV4_ROUTE))
         self._selector.register(self._netlink, selectors.EVENT_READ,
                                 self._read_routes)
-        self._monitor = subprocess.Popen(
+        self._monitor = (node.popen if node else subprocess.Popen)(
             ['ovs-ofctl', 'monitor', bridge, 'watch:'],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE)
@@ -57,7 +63,8 @@ class Observer:
         self._rest = b''
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
                                 self._read_flows)
-        self._zebra = _Vty('/run/frr/zebra.vty')
+        path = '/run/frr/zebra.vty'
+        self._zebra = _Vty(node.path(path) if node else path)
 
     def close(self):
         """Give back what it holds."""
@@ -106,14 +113,16 @@ class Observer:
             # All routes would be too much to ask for again and again.
             return self.in_rib() == others + len(wanted) * present
         address, = wanted
-        shown = self._zebra.ask('show ip route %s/32 json' % address)
+        shown = self._zebra.ask('show ip route %s%s/32 json' % (
+            self._vrf, address))
         routes = json.loads(shown or '{}').get(address + '/32', ())
         return present == any(route.get('selected') and
                               route.get('installed') for route in routes)
 
     def in_rib(self):
         """How many kernel and static routes zebra has selected."""
-        shown = json.loads(self._zebra.ask('show ip route summary json'))
+        shown = json.loads(self._zebra.ask(
+            'show ip route %ssummary json' % self._vrf))
         return sum(route['fib'] for route in shown['routes']
                    if route['type'] in ('kernel', 'static'))
 
@@ -161,8 +170,9 @@ class _Vty:
 
 
 def _destination(route):
-    """The destination of a host route, '' for other routes."""
-    if route[1] != 32:
+    """The destination of a host route in main, '' for other routes."""
+    _family, length, _source, _tos, table = route[:5]
+    if length != 32 or table != _MAIN:
         return ''
     at = 12
     while at + 4 <= len(route):

@@ -286,6 +286,7 @@ class FrrTestCase(unittest.TestCase):
             self.conf.register_opts(module.OPTS, group=module.GROUP)
         self.conf([], default_config_files=[], default_config_dirs=[])
         self.conf.set_override('vrf_name', self.vrf, 'frr')
+        self.root_side(frr_run_dir=self.frr.rundir)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
 

@@ -19,6 +19,8 @@ import time
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
 
@@ -152,6 +154,38 @@ class TestStatic(StaticTestCase):
         self.assertEqual({}, self.delete(route(1)))
         self.assertEqual({route(2)}, self.read())
 
+    def test_what_is_announced_is_sent_again(self):
+        self.create(route(1))
+        self._wait_learned(route(1).prefix)
+        before = self._updates()
+        running, said = vtysh.soft_refresh('')
+        self.assertEqual('', said)
+        self.assertLessEqual({'zebra', 'staticd', 'bgpd'}, set(running))
+        base.wait_until(lambda: self._updates() > before, 'an update')
+
+    def test_in_a_vrf(self):
+        """As the lab shows with traffic; here that it is one command."""
+        add = [['198.51.100.1/32', '169.254.0.1']]
+        # There is no such device, which FRR has something to say about.
+        self.assertEqual([], vtysh.change_static('red', add, [])[0])
+        self.addCleanup(self.frr.configure, 'no vrf red')
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
+                         self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], add)[0])
+        self.assertEqual([], self._configured('red'))
+
+    def _configured(self, vrf):
+        return [list(r) for r in output.static_routes(
+            self.frr.running(), vrf)]
+
+    def _wait_learned(self, prefix):
+        base.wait_until(lambda: prefix in self.frr.learned(), 'learned')
+
+    def _updates(self):
+        shown = json.loads(self.frr.vtysh('show bgp neighbors json'))
+        return shown['10.0.0.2']['messageStats']['updatesSent']
+
     def test_refresh_only_as_configured(self):
         for when, expected in (('always', 2), ('on-removal', 1),
                                ('never', 0)):
@@ -178,6 +212,14 @@ class TestStatic(StaticTestCase):
                 return len(opened.readlines())
         except FileNotFoundError:
             return 0
+
+
+class TestStaticByVtysh(TestStatic):
+    """Where the sockets of the daemons are not to be used."""
+
+    def setUp(self):
+        super().setUp()
+        self.root_side(vtysh_wrapper='env')
 
 
 class TestTrouble(StaticTestCase):
@@ -218,7 +260,7 @@ class TestTrouble(StaticTestCase):
             for operation in (self.read, lambda: self.create(route(1))):
                 started = time.monotonic()
                 with self.assertRaisesRegex(backends.BackendError,
-                                            'did not end within 1 s'):
+                                            'did not (end|answer) within 1 s'):
                     operation()
                 self.assertLess(time.monotonic() - started, 4)
         finally:
@@ -249,6 +291,7 @@ class TestNothingRuns(base.FrrTestCase):
         empty = base.Daemons()
         self.addCleanup(empty.stop)
         self.path(empty.bindir)
+        self.root_side(frr_run_dir=empty.rundir)
         backend = frr_static.StaticBackend(self.conf)
         with self.assertRaisesRegex(backends.BackendError,
                                     'FRR is not running'):

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cost in the lab: python3 -m lab run -- .venv/bin/python -m tools.bench.lab
+
+The same as tools.bench.endtoend with all of OVN and a provider VRF, inside
+the lab's machine, on the gateway gw1.  There a process costs 100 ms and more,
+and so their number matters: "launched" are those on the gateway.
+"""
+
+import ipaddress
+import time
+
+from lab import cloud as clouds
+from lab import plan
+from tools.bench import observe
+from tools.bench import samples
+
+
+class World:
+    """A cloud with one gateway.
+
+    :param cloud: the Cloud
+    :param routers: how many
+    """
+
+    def __init__(self, cloud, routers):
+        self.routers = routers
+        # Each has an address of its own; and the provider network.
+        self.along = routers + 1
+        self._cloud = cloud
+        self._neutron = cloud.neutron
+        self._node = cloud['gw1']
+        self._routers = [
+            cloud.neutron.add_router('r%d' % n, {'gw1': 1}, snat=False,
+                                     address='198.18.255.%d' % (n + 1))
+            for n in range(routers)]
+        for router in self._routers:
+            cloud.wait_owner(router, 'gw1')
+        self._fips = {}
+        self._agent = None
+
+    def add_fips(self, addresses, router=0):
+        started = time.monotonic()
+        fips = self._neutron.add_fips(self._routers[router], [
+            (address, '10.0.0.5') for address in addresses])
+        self._fips.update((fip.address, fip) for fip in fips)
+        return started
+
+    def remove_fips(self, addresses):
+        started = time.monotonic()
+        self._neutron.remove_fips(self._routers[0], [
+            self._fips.pop(address) for address in addresses])
+        return started
+
+    def launched(self):
+        return self._node.launched()
+
+    def observer(self):
+        return observe.Observer(plan.BRIDGE, self._node, plan.VRF)
+
+    def start_agent(self, method):
+        self._agent = self._cloud.agent('gw1', {
+            'DEFAULT': {'debug': 'false'},
+            'fip_route': {'announce_method': method}})
+        started = time.monotonic()
+        self._agent.start()
+        return started
+
+    def stop_agent(self):
+        self._agent.wait_ready()
+        status = self._agent.stop()
+        if status:
+            raise RuntimeError('the agent ended with status %d:\n%s' % (
+                status, self._agent.log()[-2000:]))
+
+
+def main():
+    args = samples.parser(__doc__, 100).parse_args()
+    # Room for more than the 250 addresses of the tests.
+    plan.PROVIDER = ipaddress.ip_network('198.18.0.0/16')
+    with clouds.Cloud(gateways=1) as cloud:
+        samples.run(World(cloud, args.routers), args)
+        if args.debug:
+            print(cloud.agents['gw1'].log())
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What every benchmark from end to end measures, and how it is said.
+
+A world has ``routers`` (their number), ``along`` (how many more routes come
+with the agent),
+``add_fips(addresses, router=0)`` and ``remove_fips(addresses)``, which give
+the monotonic time before the transaction, ``start_agent(method)``, which
+gives the time before the start, ``stop_agent()``, ``observer()`` and
+``launched()``.
+"""
+
+import argparse
+import contextlib
+import statistics
+import time
+
+from tools.bench import observe
+
+# Seconds after which a change has no consequences any more.
+_QUIET = 0.5
+
+
+def parser(description, at_once):
+    """Command line options that they have in common."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument('--methods', nargs='+', default=['static', 'kernel'],
+                      choices=['static', 'kernel'])
+    made.add_argument('--present', type=int, default=100)
+    made.add_argument('--at-once', type=int, default=at_once)
+    made.add_argument('--start-with', type=int, default=1000)
+    made.add_argument('--repeat', type=int, default=20,
+                      help='runs of one change')
+    made.add_argument('--starts', type=int, default=5,
+                      help='runs of what is large')
+    made.add_argument('--routers', type=int, default=10)
+    made.add_argument('--debug', action='store_true',
+                      help="print the agent's log at the end")
+    return made
+
+
+def run(world, args):
+    """Measure everything and print it."""
+    present = addresses(256, args.present)
+    fill(world, present)
+    for method in args.methods:
+        _changes(world, args, method, present)
+    more = addresses(256 + args.present, args.start_with - args.present)
+    if more:
+        fill(world, more)
+        for method in args.methods:
+            _starts(world, args, method, present + more)
+
+
+def addresses(first, count):
+    """Some addresses of the provider network 198.18.0.0/16."""
+    return ['198.18.%d.%d' % (n >> 8, n & 255)
+            for n in range(first, first + count)]
+
+
+def fill(world, some):
+    """Deal addresses out to the routers."""
+    for number in range(world.routers):
+        world.add_fips(some[number::world.routers], number)
+
+
+class Samples:
+    """Times of one kind of change."""
+
+    def __init__(self, what):
+        self._what = what
+        self._times = {place: [] for place in (*observe.PLACES, 'all')}
+        self._launched = []
+
+    def add(self, started, found, launched):
+        """One run.
+
+        :param started: monotonic time
+        :param found: dict of place to monotonic time
+        :param launched: number of processes and threads
+        """
+        for place, when in found.items():
+            self._times[place].append((when - started) * 1000)
+        self._times['all'].append((max(found.values()) - started) * 1000)
+        self._launched.append(launched)
+
+    def report(self):
+        """Print it."""
+        for place, times in self._times.items():
+            times.sort()
+            print('%-34s %-12s median %8.1f ms  p95 %8.1f  min %8.1f  max '
+                  '%8.1f  n %d' % (
+                      self._what, place, statistics.median(times),
+                      times[min(len(times) - 1, int(len(times) * 0.95))],
+                      times[0], times[-1], len(times)))
+        print('%-34s launched     median %8d' % (
+            self._what, statistics.median(self._launched)), flush=True)
+
+
+def _changes(world, args, method, present):
+    """One address, and many at once, while the agent runs."""
+    _start(world, method, present)
+    what = '%s, %d present: ' % (method, args.present)
+    _change(world, addresses(0, 1), args.repeat, what + 'one')
+    many = addresses(256 + args.present, args.at_once)
+    if many:
+        _change(world, many, args.starts,
+                what + '%d at once' % args.at_once)
+    world.stop_agent()
+
+
+def _change(world, some, repeat, what):
+    """Addresses that come and go."""
+    samples = {'add': Samples('%s: add' % what),
+               'remove': Samples('%s: remove' % what)}
+    with contextlib.closing(world.observer()) as observer:
+        others = observer.in_rib()
+        for _n in range(repeat):
+            for verb, function in (('add', world.add_fips),
+                                   ('remove', world.remove_fips)):
+                time.sleep(_QUIET)
+                before = world.launched()
+                started = function(some)
+                found = observer.wait(some, verb == 'add', others)
+                time.sleep(_QUIET)
+                samples[verb].add(started, found,
+                                  world.launched() - before)
+    for one in samples.values():
+        one.report()
+
+
+def _start(world, method, present):
+    """Start the agent and wait until everything is in place.
+
+    :returns: (started, found, launched)
+    """
+    with contextlib.closing(world.observer()) as observer:
+        before = world.launched()
+        others = observer.in_rib() + world.along
+        started = world.start_agent(method)
+        found = observer.wait(present, True, others)
+    time.sleep(_QUIET)
+    return started, found, world.launched() - before
+
+
+def _starts(world, args, method, present):
+    """Start with everything there, and an empty node."""
+    samples = Samples('%s: start with %d' % (method, len(present)))
+    for _n in range(args.starts):
+        samples.add(*_start(world, method, present))
+        world.stop_agent()
+    samples.report()

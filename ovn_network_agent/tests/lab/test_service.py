@@ -24,6 +24,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import tls
 
 # Seconds: far below reconcile_interval, so that only the watch can be it.
 WATCHED = 5
@@ -383,8 +384,8 @@ class TestOutageStatic(Outage, base.LabTestCase):
     METHOD = 'static'
 
 
-class TestOutageKernel(Outage, base.LabTestCase):
-    """With kernel routes that FRR redistributes."""
+class TestOutageKernel(tls.OverTls, Outage, base.LabTestCase):
+    """With kernel routes that FRR redistributes; and databases by TLS."""
 
     METHOD = 'kernel'
 

@@ -147,3 +147,63 @@ class EventsTest(base.OvsdbTestCase):
         _reasons, stale, _urgent = self.woken_by(
             lambda: self.cloud.add_nat('r2', '198.51.100.77'))
         self.assertEqual({'x'}, stale)
+
+    def test_both_databases_share_a_wake_up(self):
+        # What Neutron writes and what northd makes of it, within 100 ms.
+        self.eyes_.stop()
+        eyes = self.eyes(coalesce=0.5)
+        while eyes.trigger.wait(1):
+            pass
+        eyes.trigger.fire('test')
+        self.assertEqual(('test',), eyes.trigger.wait(5).reasons)
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.cloud.set_nat_addresses(
+            'lrp-r1', 'fa:16:3e:00:00:01 198.51.100.12')
+        self.synchronise(eyes)
+        self.assertLessEqual({'nb:NAT', 'sb:Port_Binding'},
+                             set(eyes.trigger.wait(5).reasons))
+        self.assertIsNone(eyes.trigger.wait(0))
+
+
+class IdentityTest(base.OvsdbTestCase):
+    """Who we are: row ST-14, trap T23.
+
+    The chassis is the system-id, here a UUID, and its name is matched in
+    every table.  The host name is for our tags alone.
+    """
+
+    def test_bound_by_name_and_not_by_host_name(self):
+        # Another chassis has our host name for its name.
+        self.sb.transact(
+            ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.9',
+                         chassis_name=cloud.HOSTNAME),
+            ovsdb.insert('Chassis', name=cloud.HOSTNAME,
+                         hostname='elsewhere',
+                         encaps=['named-uuid', 'encap']))
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.HOSTNAME, networks=[
+            '198.51.100.2/24'])
+        snapshot = self.eyes().look()
+        self.assertEqual((HERE, cloud.HOSTNAME), (
+            snapshot.node.chassis, snapshot.node.hostname))
+        self.assertEqual(['neutron-r1'], [
+            r.name for r in snapshot.routers if r.local_ports])
+
+    def test_host_names_of_two_chassis_in_different_domains(self):
+        # Cut at the first dot they would be one.
+        self.sb.transact(ovsdb.update(
+            'Chassis', {'name': cloud.OTHER},
+            hostname=cloud.HOSTNAME.partition('.')[0] + '.elsewhere'))
+        self.cloud.add_router('r1', chassis=cloud.OTHER)
+        self.assertEqual([], [r.name for r in self.eyes().look().routers
+                              if r.local_ports])
+
+    def test_the_candidates_are_names_of_chassis(self):
+        for number, table in enumerate(('Gateway_Chassis',
+                                        'HA_Chassis_Group')):
+            name = 'r%d' % number
+            self.cloud.add_router(name, chassis=HERE, group=table, networks=[
+                '198.51.100.%d/24' % (number + 1)])
+        for router in self.eyes().look().routers:
+            self.assertEqual([HERE, cloud.OTHER], [
+                c.chassis for c in router.ports[0].group.candidates])

@@ -90,6 +90,7 @@ class LossTestCase(test_service.ServiceTestCase):
 
 
 class LossTest(LossTestCase):
+    """Row EVT-09, trap T6."""
 
     def test_each_is_said_at_once_and_so_is_its_return(self):
         agent = self.running()

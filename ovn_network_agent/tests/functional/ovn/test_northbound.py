@@ -114,6 +114,7 @@ class NorthboundTestCase(base.OvsdbTestCase):
 class WriteTest(NorthboundTestCase):
 
     def test_route_and_binding_come_and_go(self):
+        # Trap T1: a real server refuses names of rows that have hyphens.
         self.assertEqual({}, self.create(self.binding(), self.route()))
         self.assertEqual([('neutron-r1', GATEWAY, 'lrp-r1', OURS)],
                          self.routes())
@@ -265,6 +266,7 @@ class ForeignTest(NorthboundTestCase):
 class TroubleTest(NorthboundTestCase):
 
     def test_a_refused_operation_costs_only_its_item(self):
+        """Trap T2: one operation fails, and the reply as such is none."""
         second = self.cloud.add_router('r2', chassis=HERE)
         self.seen(lambda nb: len(nb['Logical_Router']) == 2)
         bad = self.binding(ip='10.0.0.1', lrp='bad')

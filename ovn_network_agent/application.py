@@ -51,6 +51,7 @@ class Application:
         self._beside = beside
         self._refused = {}
         self._successors = succession.Successors(state, tracker)
+        self._left = {}
         self.begin()
 
     def begin(self):
@@ -171,6 +172,9 @@ class Application:
     def _take(self, backend, delta, failures):
         """Note what was really reached."""
         for ref, reason in failures.items():
+            if isinstance(reason, base.Kept):
+                self._leave(ref, reason)
+                continue
             LOG.warning('%s %s: %s', ref.kind, outcome.brief(ref.key),
                         reason)
             self._refuse(backend.name, ref, reason)
@@ -192,6 +196,14 @@ class Application:
             # What hangs on a changed link may have gone with it.
             self.forgive(backend.invalidates)
             self._planes.refresh(self._beside.running(), by_us=True)
+
+    def _leave(self, ref, reason):
+        """What stays on purpose: said once, and no longer our business."""
+        if self._left.get(ref) != reason:
+            LOG.warning('%s %s stays: %s', ref.kind, outcome.brief(ref.key),
+                        reason)
+        self._left[ref] = reason
+        self._tracker.gone(ref)
 
     # -- failures ---------------------------------------------------------
 

@@ -37,12 +37,15 @@ class Device:
     :ivar mac: MAC address, lower case with colons, '' without one
     :ivar up: administratively up
     :ivar vrf_table: routing table when this is a VRF, else 0
+    :ivar default_route: whether this VRF has a default route; None when it
+        is no VRF, or nobody knows
     """
 
     name: str
     mac: str
     up: bool
     vrf_table: int = 0
+    default_route: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

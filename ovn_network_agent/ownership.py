@@ -24,6 +24,11 @@ migration: objects with the old mark would never be removed.
 ROUTE_PROTOCOL = 44
 # Policy rules carry the same number in FRA_PROTOCOL (kernel >= 4.17).
 RULE_PROTOCOL = 44
+# Addresses and neighbours carry it in IFA_PROTO (kernel >= 5.18) and
+# NDA_PROTOCOL (>= 5.0).  Older kernels ignore the attribute, and the original
+# sets none: there, ours is exactly what is configured.
+ADDRESS_PROTOCOL = 44
+NEIGHBOUR_PROTOCOL = 44
 
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = 0x999

@@ -12,14 +12,18 @@
 
 """Backend address: IP addresses on the bridge and the veth ends.
 
-An address carries no mark: ours is what is wanted, exactly so, on exactly
-that device.
+Ours carry our number in IFA_PROTO.  Those of the original program, and ours
+on kernels before 5.18, carry none: there, ours is what is wanted, exactly
+so, on exactly that device.
 """
+
+import errno
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links
+from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent import resources
 
@@ -35,14 +39,16 @@ class AddressBackend(base.Backend):
     def read(self, known):
         keys = {ref.key for ref in known
                 if ref.kind == resources.Address.kind}
-        if not keys:
-            return []
         names = {link.index: name for name, link in kernel.reading(
             'devices', links.read_all).items()}
-        present = {(names.get(address.index, ''), address.address)
-                   for address in kernel.reading('addresses',
-                                                 addresses.read_all)}
-        return [resources.Address(*key) for key in keys & present]
+        # A wanted one that somebody else made counts as present; the root
+        # side never deletes it.
+        return [resources.Address(dev, address.address)
+                for address in kernel.reading('addresses',
+                                              addresses.read_all)
+                if (dev := names.get(address.index)) and (
+                    address.protocol == ownership.ADDRESS_PROTOCOL or
+                    (dev, address.address) in keys)]
 
     def apply(self, delta):
         wanted = kernel.wanted(delta)
@@ -50,4 +56,5 @@ class AddressBackend(base.Backend):
             **kernel.refused(netlink.set_addresses, wanted,
                              [list(r.key) for r in wanted]),
             **kernel.refused(netlink.delete_addresses, delta.delete,
-                             [list(r.key) for r in delta.delete])}
+                             [list(r.key) for r in delta.delete],
+                             kept=(errno.EBUSY,))}

@@ -64,6 +64,14 @@ class BackendError(Exception):
     """
 
 
+class Kept(str):
+    """A reason why something is left in place for good, in an answer.
+
+    It is no failure: deleting it would take something of others along.
+    Nothing is tried again, and nothing waits for it.
+    """
+
+
 class Backend(abc.ABC):
     """Owner of some kinds of resources in one target system.
 
@@ -123,7 +131,7 @@ class Backend(abc.ABC):
         :param delta: :class:`Delta`
         :returns: dict of :class:`resources.Ref` to str (the reason) with
             the items that could not be applied; everything else is taken as
-            reached
+            reached; a :class:`Kept` says that the item stays on purpose
         :raises BackendError: when nothing could be applied
         """
 

@@ -18,13 +18,14 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 
 
-def refused(function, resources, items):
+def refused(function, resources, items, kept=()):
     """Call a batched entry point of the root daemon.
 
     :param function: entry point of :mod:`privileged.netlink` or
         :mod:`privileged.links`
     :param resources: the resources, in the order of ``items``
     :param items: list of argument lists
+    :param kept: errnos that mean that the object stays, on purpose
     :returns: dict of :class:`resources.Ref` to the reason, as
         :meth:`base.Backend.apply` gives it
     :raises base.BackendError: when the daemon cannot be reached
@@ -37,7 +38,7 @@ def refused(function, resources, items):
         raise base.BackendError(
             f'{function.__name__} in the privileged daemon: {error}'
         ) from error
-    return {resources[index].ref:
+    return {resources[index].ref: base.Kept(text) if number in kept else
             f'{text} ({errno.errorcode.get(number, number)})'
             for index, number, text in failures}
 

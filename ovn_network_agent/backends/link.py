@@ -67,7 +67,9 @@ class LinkBackend(base.Backend):
                    if link.up and
                    resources.Ref(resources.LinkUp.kind, (name,)) in known]
         name, peer = ownership.VETH_DEFAULT, ownership.VETH_PROVIDER
-        if links.peers(found, name, peer):
+        if links.peers(found, name, peer) and (
+                _is_marked(found, name, peer) or
+                resources.Ref(resources.VethPair.kind, (name,)) in known):
             present.append(resources.VethPair(
                 name, peer, _vrf(found, found[name], found[peer])))
         return present
@@ -85,6 +87,11 @@ class LinkBackend(base.Backend):
                              [[r.name, r.peer, r.vrf] for r in pairs]),
             **kernel.refused(privileged.delete_veth_pairs, gone,
                              [[r.name, r.peer] for r in gone])}
+
+
+def _is_marked(found, *ends):
+    """Whether some agent of ours made the pair, and did not adopt it."""
+    return any(found[end].alias == ownership.LINK_ALIAS for end in ends)
 
 
 def _vrf(found, end, peer):

@@ -12,13 +12,15 @@
 
 """Backend neighbour: permanent entries for the two ends of the veth pair.
 
-Ours is a permanent entry for a wanted address on the wanted device.
+Ours is a permanent entry for a wanted address on the wanted device, and any
+that carries our number in NDA_PROTOCOL.
 """
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
+from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent import resources
 
@@ -32,18 +34,20 @@ class NeighbourBackend(base.Backend):
     def read(self, known):
         keys = {ref.key for ref in known
                 if ref.kind == resources.Neighbour.kind}
-        if not keys:
-            return []
         found = kernel.reading('devices', links.read_all)
         names = {link.index: name for name, link in found.items()}
-        indexes = {found[dev].index for dev, _dst in keys if dev in found}
+        devices = {dev for dev, _dst in keys} | {
+            ownership.VETH_DEFAULT, ownership.VETH_PROVIDER}
+        indexes = {found[dev].index for dev in devices if dev in found}
         return [
             resources.Neighbour(
                 names[entry.index], entry.dst,
                 _lladdr_of(found, names[entry.index], entry.mac))
             for entry in kernel.reading('neighbours', neighbours.read_of,
                                         sorted(indexes))
-            if entry.permanent and (names[entry.index], entry.dst) in keys]
+            if entry.permanent and (
+                entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
+                (names[entry.index], entry.dst) in keys)]
 
     def apply(self, delta):
         failed = {}

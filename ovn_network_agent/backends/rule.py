@@ -13,11 +13,15 @@
 """Backend rule: policy rules.
 
 Ours carry our number in FRA_PROTOCOL.  The original program's carry none;
-they are recognised by priority, table and selectors and so taken over.
+they are recognised by priority, table and selectors, and by the route that
+belongs to them, and so taken over.
 """
+
+import errno
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
 from ovn_network_agent import ownership
@@ -34,37 +38,81 @@ class RuleBackend(base.Backend):
     name = 'rule'
     kinds = (resources.Rule,)
 
+    def __init__(self, conf):
+        super().__init__(conf)
+        # Rules of the original program: decided before we make anything.
+        # Afterwards our own routes would prove rules of an operator.
+        self._originals = None
+
     def read(self, known):
+        found = kernel.reading('rules', rules.read_all)
+        if self._originals is None:
+            self._originals = self._find_originals(found)
         ours = {}
         others = {}
-        for rule in kernel.reading('rules', rules.read_all):
+        for rule in found:
             resource = resources.Rule(*rule.what)
             # Of two that differ in the table the first one decides where
             # packets go, so it is the one to look at.
             if (rule.protocol == ownership.RULE_PROTOCOL
-                    or rule.protocol == 0 and self._original(rule)):
+                    or not rule.protocol and resource in self._originals):
                 ours.setdefault(resource.key, resource)
-            elif resource.ref in known:
-                # A wanted rule that somebody else made counts as present;
-                # the root side never deletes it.
+            elif rule.protocol and resource.ref in known:
+                # A wanted rule that names another origin counts as present;
+                # the root side never deletes it.  One that names none gets
+                # ours beside it.
                 others.setdefault(resource.key, resource)
         return list((others | ours).values())
 
-    def _original(self, rule):
-        """Whether the original program makes rules of this shape."""
+    def _find_originals(self, found):
+        """What the original program left, of the rules without an origin.
+
+        Their shape is not enough, an operator may have made equal ones: the
+        original leaves a route of our protocol for the same prefix, and
+        what stands beside an equal one of ours was not taken over.
+
+        :returns: set of :class:`resources.Rule`
+        """
+        candidates = [rule for rule in found
+                      if not rule.protocol and self._shape(rule)]
+        if not candidates:
+            return set()
+        routed = kernel.reading('routes', routes.read_ours,
+                                ownership.ROUTE_PROTOCOL)
+        proofs = {True, *((r.table, r.dst) for r in routed),
+                  *((r.dev, r.dst) for r in routed)}
+        marked = {rule.what for rule in found
+                  if rule.protocol == ownership.RULE_PROTOCOL}
+        return {resources.Rule(*rule.what) for rule in candidates
+                if self._shape(rule) in proofs and rule.what not in marked}
+
+    def _shape(self, rule):
+        """What proves that a rule is of the original program.
+
+        :param rule: netlink.rules.Rule
+        :returns: False when it makes none of this shape, True when the
+            shape is enough (it selects by a device or mark that is ours),
+            else the table or device, and the destination, of a route of our
+            protocol
+        """
         if rule.suppress is not None or not rule.table:
             return False
+        if (rule.src, rule.iif, rule.fwmark) == (None, None, None):
+            table = self.conf.fip_route.route_table_id
+            return (rule.priority, rule.table) == (
+                self.conf.fip_route.route_rule_priority, table) and (
+                    table, rule.dst)
+        # All others belong to a veth leak, which is the operator's own
+        # where ours is off.
+        return veth_leak.enabled(self.conf) and self._leak_shape(rule)
+
+    def _leak_shape(self, rule):
         leak = self.conf.veth_leak.veth_leak_rule_priority
-        selectors = (rule.src, rule.dst, rule.iif, rule.fwmark)
-        match selectors:
-            case (None, str(dst), None, None):
-                table = self.conf.fip_route.route_table_id
-                return (table != 0 and dst.endswith('/32') and
-                        (rule.priority, rule.table) == (
-                            self.conf.fip_route.route_rule_priority, table))
-            case (str(), None, None, None):
+        match (rule.src, rule.dst, rule.iif, rule.fwmark):
+            case (str(src), None, None, None):
                 return (rule.priority, rule.table) == (
-                    leak, self.conf.veth_leak.veth_leak_table_id)
+                    leak, self.conf.veth_leak.veth_leak_table_id) and (
+                        ownership.VETH_PROVIDER, src)
             case (None, None, ownership.VETH_DEFAULT, None):
                 return (rule.priority, rule.table) == (
                     leak - 1, routes.MAIN_TABLE)
@@ -76,11 +124,17 @@ class RuleBackend(base.Backend):
     def apply(self, delta):
         wanted = kernel.wanted(delta)
         gone = [*(old for old, _new in delta.update), *delta.delete]
-        return {
+        originals = self._originals or set()
+        failures = {
             **kernel.refused(netlink.set_rules, wanted,
                              [_item(r) for r in wanted]),
             **kernel.refused(netlink.delete_rules, gone,
-                             [_item(r) for r in gone])}
+                             [[r in originals, _item(r)] for r in gone],
+                             kept=(errno.EBUSY,))}
+        originals.difference_update(
+            r for r in gone if isinstance(
+                failures.get(r.ref, base.Kept()), base.Kept))
+        return failures
 
 
 def _item(rule):

@@ -35,8 +35,27 @@ class VethLeakDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
 
     def for_node(self, node):
-        if not self._enabled():
+        yield from self._unless_off(self._node(node))
+
+    def for_router(self, router, node):
+        yield from self._unless_off(self._router(router, node))
+
+    def _unless_off(self, wanted):
+        """What is wanted; where the leak is off, that it stays as found.
+
+        A VRF without our leak has one that somebody else makes, maybe with
+        the very names and numbers of ours, and all traffic goes through it.
+        """
+        if not self.conf.frr.vrf_name:
             return
+        if self.conf.veth_leak.veth_leak_enabled:
+            yield from wanted
+            return
+        for resource in wanted:
+            if resource.kind != resources.Problem.kind:
+                yield resources.Keep(resource.ref)
+
+    def _node(self, node):
         nexthop, provider = self._ends()
         pair = resources.VethPair(ownership.VETH_DEFAULT,
                                   ownership.VETH_PROVIDER,
@@ -56,20 +75,15 @@ class VethLeakDriver(base.Driver):
         for network in self.conf.network_cidr:
             yield from self._leak(ipaddress.ip_network(network), node)
 
-    def for_router(self, router, node):
-        if not self._enabled():
-            return
+    def _router(self, router, node):
         if router.local_ports:
+            yield from self._no_way_out(node)
             yield from self._untranslated(router)
         if self.conf.network_cidr:
             return
         for port in router.local_ports:
             for network in networks.provider_networks(port.networks):
                 yield from self._leak(network, node)
-
-    def _enabled(self):
-        return bool(self.conf.veth_leak.veth_leak_enabled and
-                    self.conf.frr.vrf_name)
 
     def _ends(self):
         """(address of veth-default, address of veth-provider) as text."""
@@ -81,6 +95,11 @@ class VethLeakDriver(base.Driver):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
             yield resources.Sysctl('net/ipv4/conf/%s/forwarding' % dev, '1',
                                    requires=(pair,))
+            # A new address may be of the network of the former one, and is
+            # secondary until that goes: it must not go with it.
+            yield resources.Sysctl(
+                'net/ipv4/conf/%s/promote_secondaries' % dev, '1',
+                requires=(pair,))
         # The sender of what arrives there is an address of this host (the
         # other end, or a VIP): without this it is a martian.
         yield resources.Sysctl(
@@ -133,13 +152,32 @@ class VethLeakDriver(base.Driver):
                     resources.BLACKHOLE, src=str(source.network),
                     iif=self.conf.bridge_dev)
 
+    def _no_way_out(self, node):
+        """Say that the VRF has no default route; that is not ours to make.
+        """
+        vrf = node.device(self.conf.frr.vrf_name)
+        if vrf is not None and vrf.default_route is False:
+            yield resources.Problem(
+                'the way out of VRF %s: it has no default route, so what '
+                'floating IPs send, replies too, is dropped unless BGP '
+                'knows its target; have a default route come in by BGP, or '
+                'set one in FRR' % vrf.name)
+
     def _leak(self, network, node):
-        """Way back of one provider network, and its way in."""
+        """Way back of one provider network, and its way in.
+
+        The second rule is a door behind the first: should the table lose
+        its default route, the next one that applies is that of the main
+        table, into the management network.
+        """
         table = self.conf.veth_leak.veth_leak_table_id
+        priority = self.conf.veth_leak.veth_leak_rule_priority
         yield from self._guard(network)
         default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
-        yield resources.Rule(self.conf.veth_leak.veth_leak_rule_priority,
-                             table, src=str(network), requires=(default,))
+        yield resources.Rule(priority, table, src=str(network),
+                             requires=(default,))
+        yield resources.Rule(priority + 1, resources.BLACKHOLE,
+                             src=str(network), iif=self.conf.bridge_dev)
         vrf = node.device(self.conf.frr.vrf_name)
         if vrf is not None and vrf.vrf_table:
             yield resources.KernelRoute(

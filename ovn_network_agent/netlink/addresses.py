@@ -27,6 +27,7 @@ RTM_GETADDR = 22
 IFADDRMSG = struct.Struct('=BBBBI')
 IFA_ADDRESS = 1
 IFA_LOCAL = 2
+IFA_PROTO = 11
 IFA_F_SECONDARY = 0x01
 
 
@@ -37,24 +38,31 @@ class Address(typing.NamedTuple):
     :ivar address: 'address/length'
     :ivar secondary: depends on another address of the same network; for
         IPv6 it means a temporary address
+    :ivar protocol: IFA_PROTO, who made it; 0 when nobody said, and always
+        on kernels before 5.18
     """
 
     index: int
     address: str
     secondary: bool
+    protocol: int = 0
 
 
-def encode(index, address):
+def encode(index, address, protocol=0):
     """Body of RTM_NEWADDR or RTM_DELADDR.
 
     :param index: ifindex
     :param address: 'address/length'
+    :param protocol: who makes it; without effect in a deletion
     :raises ValueError: when it is none
     """
     family, packed, length = wire.parse_interface(address)
-    return (IFADDRMSG.pack(family, length, 0, 0, index)
+    body = (IFADDRMSG.pack(family, length, 0, 0, index)
             + wire.attribute(IFA_LOCAL, packed)
             + wire.attribute(IFA_ADDRESS, packed))
+    if protocol:
+        body += wire.attribute(IFA_PROTO, bytes((protocol,)))
+    return body
 
 
 def depending(present, address):
@@ -101,7 +109,8 @@ def read(kernel, index=0):
         if payload:
             addresses.append(Address(
                 dev, f'{wire.address_text(payload)}/{length}',
-                bool(flags & IFA_F_SECONDARY)))
+                bool(flags & IFA_F_SECONDARY),
+                found.get(IFA_PROTO, b'\0')[0]))
     return addresses
 
 

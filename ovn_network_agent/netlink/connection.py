@@ -126,6 +126,26 @@ class Connection:
                     return found, interrupted
                 found.append((data, start, end))
 
+    def ask(self, kind, body):
+        """The answer to a question about one object.
+
+        :param kind: RTM_GET... number
+        :param body: family header and attributes
+        :returns: (datagram, start, end)
+        :raises OSError: what the kernel answers instead, or that it does not
+        """
+        sequence = self._next()
+        self._socket.send(wire.message(kind, 0, sequence, body))
+        while True:
+            data = self._socket.recv(DATAGRAM)
+            for answer, _flags, seq, _port, start, end in wire.messages(data):
+                if seq != sequence:
+                    continue
+                if answer == wire.NLMSG_ERROR:
+                    code = _code(data, start, end)
+                    raise OSError(code, os.strerror(code))
+                return data, start, end
+
     def batch(self, requests):
         """Send requests that change something.
 

@@ -17,6 +17,7 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
 
 RTM_NEWLINK = 16
@@ -156,6 +157,19 @@ def read_devices():
     :returns: tuple of :class:`model.Device`, sorted by name
     :raises OSError: when they cannot be read
     """
-    links = read_all()
-    return tuple(model.Device(name, link.mac, link.up, link.vrf_table)
-                 for name, link in sorted(links.items()))
+    with connection.Connection() as kernel:
+        links = read(kernel)
+        return tuple(model.Device(name, link.mac, link.up, link.vrf_table,
+                                  _default_route(kernel, link))
+                     for name, link in sorted(links.items()))
+
+
+def _default_route(kernel, link):
+    """Whether a VRF has a default route, None for other devices."""
+    if not link.vrf_table:
+        return None
+    try:
+        return routes.has_default(kernel, link.index, link.vrf_table)
+    except OSError:
+        # Deleted since, or down: not a reason to know nothing at all.
+        return None

@@ -27,6 +27,7 @@ NDMSG = struct.Struct('=BxxxiHBB')
 NDA_DST = 1
 NDA_LLADDR = 2
 NDA_IFINDEX = 8
+NDA_PROTOCOL = 12
 NUD_PERMANENT = 0x80
 
 
@@ -37,17 +38,20 @@ class Neighbour(typing.NamedTuple):
     :ivar dst: IP address
     :ivar mac: MAC address, '' while it is not known
     :ivar permanent: NUD_PERMANENT
+    :ivar protocol: NDA_PROTOCOL, who made it; 0 when nobody said
     """
 
     index: int
     dst: str
     mac: str
     permanent: bool
+    protocol: int = 0
 
 
-def encode(index, dst, mac=''):
+def encode(index, dst, mac='', protocol=0):
     """Body of RTM_NEWNEIGH (permanent), or without a MAC of RTM_DELNEIGH.
 
+    :param protocol: who makes it
     :raises ValueError: when an address is none
     """
     family, packed = wire.parse_address(dst)
@@ -55,6 +59,8 @@ def encode(index, dst, mac=''):
     body += wire.attribute(NDA_DST, packed)
     if mac:
         body += wire.attribute(NDA_LLADDR, wire.mac_bytes(mac))
+    if protocol:
+        body += wire.attribute(NDA_PROTOCOL, bytes((protocol,)))
     return body
 
 
@@ -76,7 +82,8 @@ def read(kernel, index):
             neighbours.append(Neighbour(
                 dev, wire.address_text(found[NDA_DST]),
                 wire.mac_text(found.get(NDA_LLADDR)),
-                bool(state & NUD_PERMANENT)))
+                bool(state & NUD_PERMANENT),
+                found.get(NDA_PROTOCOL, b'\0')[0]))
     return neighbours
 
 

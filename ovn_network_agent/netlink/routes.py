@@ -35,16 +35,26 @@ RTA_MULTIPATH = 9
 RTA_TABLE = 15
 
 RTN_UNICAST = 1
+# What the kernel makes for an address and removes with it.
+RTPROT_KERNEL = 2
 RT_SCOPE_UNIVERSE = 0
 RT_SCOPE_LINK = 253
 RT_SCOPE_NOWHERE = 255
 RTM_F_CLONED = 0x200
+# Answer with the route in the table, and with that table's number.
+RTM_F_FIB_MATCH = 0x2000
+RTM_F_LOOKUP_TABLE = 0x1000
 
 MAIN_TABLE = 254
 LOCAL_TABLE = 255
 
 # Metric of a route that names none (ip-route(8); IP6_RT_PRIO_USER).
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
+_NOWHERE = socket.inet_aton('240.0.0.1')
+# Answers of a lookup that finds no route, or one of type unreachable,
+# blackhole, prohibit.
+_NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
+             errno.EACCES)
 _ANY = {socket.AF_INET: '0.0.0.0/0', socket.AF_INET6: '::/0'}
 
 
@@ -176,6 +186,47 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
             if route is not None:
                 routes.append(route)
     return routes
+
+
+def read_on(kernel, index):
+    """IPv4 routes through a device, of all tables and protocols.
+
+    :param kernel: :class:`connection.Connection`
+    :param index: ifindex
+    :returns: list of :class:`Route`
+    :raises OSError: when they cannot be read
+    """
+    names = {}
+    body = RTMSG.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)
+    found = (decode(*message, names) for message in kernel.dump(
+        RTM_GETROUTE, body + wire.u32(RTA_OIF, index)))
+    return [route for route in found if route is not None]
+
+
+def has_default(kernel, vrf, table):
+    """Whether a VRF has a default route that can be used.
+
+    One question to the kernel, however many routes there are: what would
+    it take for an address in 240.0.0.0/4, which nothing but a default route
+    covers.  It goes on to the main table where the VRF has none.
+
+    :param kernel: :class:`connection.Connection`
+    :param vrf: ifindex of the VRF
+    :param table: routing table of the VRF
+    :raises OSError: when the kernel does not answer
+    """
+    body = RTMSG.pack(socket.AF_INET, 32, 0, 0, 0, 0, 0, 0,
+                      RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
+    body += wire.attribute(RTA_DST, _NOWHERE) + wire.u32(RTA_OIF, vrf)
+    try:
+        answer = kernel.ask(RTM_GETROUTE, body)
+    except OSError as error:
+        if error.errno in _NO_ROUTE:
+            return False
+        raise
+    route = decode(*answer)
+    return (route is not None and route.table == table and
+            route.dst == _ANY[socket.AF_INET])
 
 
 def read_ours(protocol):

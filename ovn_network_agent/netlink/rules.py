@@ -116,13 +116,18 @@ def encode(rule):
 
 def decode(data, start, end):
     """A :class:`Rule`, or None for one that we could not have made."""
+    rule, exact = _decode(data, start, end)
+    return rule if exact else None
+
+
+def _decode(data, start, end):
+    """(Rule, whether that is all that the rule says)."""
     (_family, dst_length, src_length, tos, table, _res1, _res2, action,
      flags) = RULE_HEADER.unpack_from(data, start)
     found = wire.attributes(data, start + RULE_HEADER.size, end)
-    if (action not in (FR_ACT_TO_TBL, FR_ACT_BLACKHOLE) or tos
-            or flags & FIB_RULE_INVERT
-            or not _EXPRESSIBLE.issuperset(found)):
-        return None
+    exact = (action in (FR_ACT_TO_TBL, FR_ACT_BLACKHOLE) and not tos
+             and not flags & FIB_RULE_INVERT
+             and _EXPRESSIBLE.issuperset(found))
     suppress = wire.number(found.get(FRA_SUPPRESS_PREFIXLEN))
     mark = wire.number(found.get(FRA_FWMARK))
     mask = wire.number(found.get(FRA_FWMASK))
@@ -135,7 +140,7 @@ def decode(data, start, end):
         wire.text(found.get(FRA_IIFNAME)) or None,
         (mark or 0, mask) if mask else None,
         found.get(FRA_PROTOCOL, b'\0')[0],
-        None if suppress == _NO_SUPPRESSION else suppress)
+        None if suppress == _NO_SUPPRESSION else suppress), exact
 
 
 def _prefix(payload, length):
@@ -151,6 +156,16 @@ def read(kernel):
     :param kernel: :class:`connection.Connection`
     :raises OSError: when they cannot be read
     """
+    return [rule for rule, exact in listed(kernel) if exact]
+
+
+def listed(kernel):
+    """All rules, in the order of the kernel, IPv4 first.
+
+    :param kernel: :class:`connection.Connection`
+    :returns: list of (:class:`Rule`, whether that is all the rule says)
+    :raises OSError: when they cannot be read
+    """
     rules = []
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
@@ -163,10 +178,9 @@ def read(kernel):
                 raise
             continue
         for message in dump:
-            rule = decode(*message)
-            if rule is not None and (family == socket.AF_INET
-                                     or rule.src or rule.dst):
-                rules.append(rule)
+            rule, exact = _decode(*message)
+            if family == socket.AF_INET or rule.src or rule.dst:
+                rules.append((rule, exact))
     return rules
 
 

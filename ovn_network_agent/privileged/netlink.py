@@ -32,6 +32,9 @@ from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+# RTPROT_UNSPEC, and RTPROT_BOOT, which libraries and ip(8) put there when
+# nobody says anything.
+_NO_ORIGIN = (0, 3)
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
 
 
@@ -52,7 +55,9 @@ def set_routes(items):
     """Create or change routes of our protocol.
 
     Each is created exclusively first, which never takes anything away; only
-    where a route of ours is in the way it is replaced, in one step.
+    where a route of ours is in the way it is replaced, in one step.  So is
+    one without an origin that leads through our own veth pair just as ours
+    would: the original program made it.
 
     :param items: list of [table, dst, dev, via], via '' for scope link
     """
@@ -78,7 +83,9 @@ def set_routes(items):
         for index in taken:
             table, dst, dev, via = items[index]
             there = ours.get((table, dst))
-            if there is None:
+            if there is None and _of_the_original(kernel, *items[index]):
+                change.append(index)
+            elif there is None:
                 failures.append((index, errno.EEXIST,
                                  f'table {table} has a route to {dst} that '
                                  f'is not ours (not proto '
@@ -92,6 +99,14 @@ def set_routes(items):
                 kernel, [items[index] for index in change],
                 lambda *item: encode(_REPLACE, *item)))
         return failures
+
+
+def _of_the_original(kernel, table, dst, dev, via):
+    """Whether the route in the way is equal, and made without a mark."""
+    return dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
+        (route.dst, route.dev, route.via) == (dst, dev, via or None) and
+        route.default_metric and route.protocol in _NO_ORIGIN
+        for route in routes.read(kernel, table=table))
 
 
 def _ours(kernel, tables):
@@ -151,27 +166,45 @@ def set_rules(items):
 
 @privileged.kernel.change
 def delete_rules(items):
-    """Delete rules of our protocol, and equal ones that name no protocol.
+    """Delete rules of our protocol, and those that the original made.
 
-    The latter were made by the original program.  The kernel takes protocol
-    0 in a deletion for "any", so one is only sent when no equal rule of
-    another origin is there.
+    The latter name no protocol.  The kernel deletes the first rule that has
+    all that a deletion names, and protocol 0 names nothing, nor does a
+    selector that is absent.  So it is only sent when that is the one, else
+    the failure is EBUSY.
 
-    :param items: list like that of :func:`set_rules`
+    :param items: list of [original, rule], the rule like an item of
+        :func:`set_rules`, original whether one that names no protocol is
+        of the original program
     """
     with channel.kernel() as kernel:
-        origins = {}
-        for rule in rules.read(kernel):
-            origins.setdefault(rule.what, set()).add(rule.protocol)
+        listed = rules.listed(kernel) if any(
+            item[0] for item in items) else []
 
-        def encode(*item):
+        def encode(original, item):
             rule = _rule(*item)
-            found = origins.get(rule.what, set())
-            if found == {0}:
-                rule = rule._replace(protocol=0)
+            unmarked = rule._replace(protocol=0)
+            if original is True and (unmarked, True) in listed:
+                _check_first(unmarked, listed)
+                rule = unmarked
             return rules.RTM_DELRULE, 0, rules.encode(rule)
 
         return channel.send(kernel, items, encode, done=(errno.ENOENT,))
+
+
+def _check_first(rule, listed):
+    """That a deletion that names no protocol deletes this rule.
+
+    :raises OSError: EBUSY
+    """
+    first = next(found for found in listed if all(
+        getattr(rule, name) in (None, getattr(found[0], name))
+        for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark')))
+    if first != (rule, True):
+        raise OSError(
+            errno.EBUSY, f'to the kernel it looks like a rule of somebody '
+            f'else at priority {rule.priority}, which comes before it; '
+            f'remove the one that is not needed with ip rule')
 
 
 # -- addresses and neighbours ---------------------------------------------
@@ -184,7 +217,8 @@ def set_addresses(items):
     """
     def encode(dev, address):
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
-            checks.index(dev), checks.interface(address))
+            checks.index(dev), checks.interface(address),
+            ownership.ADDRESS_PROTOCOL)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.EEXIST,))
@@ -192,10 +226,12 @@ def set_addresses(items):
 
 @privileged.kernel.change
 def delete_addresses(items):
-    """Remove addresses, unless that would remove others too.
+    """Remove addresses of ours, unless that would remove others' objects.
 
     With a primary address the kernel removes the secondary ones of its
-    network, which may be the operator's.
+    network, with the last IPv4 address of a device all IPv4 routes through
+    it (fib_disable_ip()); both may be the operator's.  The failure is EBUSY
+    then.  An address that names another origin is left alone, in silence.
 
     :param items: list of [dev, 'address/length']
     """
@@ -203,16 +239,48 @@ def delete_addresses(items):
         def encode(dev, address):
             index = checks.index(dev)
             body = addresses.encode(index, checks.interface(address))
-            lost = addresses.depending(addresses.read(kernel, index), address)
-            if lost and not _promotes(dev):
-                raise OSError(
-                    errno.EBUSY, f'with {address} the kernel would remove '
-                    f'{", ".join(lost)} from {dev}; remove that first, or '
-                    f'set sysctl promote_secondaries=1 for {dev}')
+            present = addresses.read(kernel, index)
+            if any(a.address == address and a.protocol not in
+                   (0, ownership.ADDRESS_PROTOCOL) for a in present):
+                raise OSError(errno.EADDRNOTAVAIL, 'not ours')
+            _check_alone(kernel, dev, index, present, address)
             return addresses.RTM_DELADDR, 0, body
 
-        return _unless_gone(channel.send(
-            kernel, items, encode, done=(errno.EADDRNOTAVAIL,)))
+        # One after the other: whether an address is the last one depends on
+        # what became of those before it.
+        failures = []
+        for position, item in enumerate(items):
+            failures.extend(
+                (position, number, text) for _zero, number, text in
+                channel.send(kernel, [item], encode)
+                if number != errno.EADDRNOTAVAIL)
+        return _unless_gone(failures)
+
+
+def _check_alone(kernel, dev, index, present, address):
+    """That nothing of others goes with an address.
+
+    :raises OSError: EBUSY, with what would go and the remedy
+    """
+    lost = addresses.depending(present, address)
+    if lost and not _promotes(dev):
+        raise OSError(
+            errno.EBUSY, f'with {address} the kernel would remove '
+            f'{", ".join(lost)} from {dev}; remove that first, or '
+            f'set sysctl promote_secondaries=1 for {dev}')
+    if (dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) or
+            [a.address for a in present if '.' in a.address] != [address]):
+        # Our own devices go as a whole.
+        return
+    lost = [route.dst for route in routes.read_on(kernel, index)
+            if route.protocol not in (ownership.ROUTE_PROTOCOL,
+                                      routes.RTPROT_KERNEL)]
+    if lost:
+        raise OSError(
+            errno.EBUSY, f'{address} is the last address of {dev}, and with '
+            f'it the kernel would remove routes that are not ours '
+            f'({", ".join(lost[:5])}); give {dev} an address of your own, '
+            f'or remove the routes, and then this address')
 
 
 def _promotes(dev):
@@ -233,7 +301,8 @@ def set_neighbours(items):
     """
     def encode(dev, dst, mac):
         return neighbours.RTM_NEWNEIGH, _REPLACE, neighbours.encode(
-            checks.index(dev), checks.address(dst), checks.mac(mac))
+            checks.index(dev), checks.address(dst), checks.mac(mac),
+            ownership.NEIGHBOUR_PROTOCOL)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode)
@@ -241,17 +310,22 @@ def set_neighbours(items):
 
 @privileged.kernel.change
 def delete_neighbours(items):
-    """Remove neighbour entries.
+    """Remove neighbour entries, but none that names another origin.
 
     :param items: list of [dev, dst]
     """
     def encode(dev, dst):
-        return neighbours.RTM_DELNEIGH, 0, neighbours.encode(
-            checks.index(dev), checks.address(dst))
+        index = checks.index(dev)
+        body = neighbours.encode(index, checks.address(dst))
+        if any(entry.dst == dst and entry.protocol not in
+               (0, ownership.NEIGHBOUR_PROTOCOL)
+               for entry in neighbours.read(kernel, index)):
+            raise OSError(errno.ENOENT, 'not ours')
+        return neighbours.RTM_DELNEIGH, 0, body
 
     with channel.kernel() as kernel:
-        return _unless_gone(channel.send(
-            kernel, items, encode, done=(errno.ENOENT,)))
+        return [f for f in _unless_gone(channel.send(kernel, items, encode))
+                if f[1] != errno.ENOENT]
 
 
 def _unless_gone(failures):

@@ -13,12 +13,13 @@
 """The kernel backends where they meet a VRF.
 
 Needs nothing of the lab but its kernel: each test has a network namespace of
-its own.  Skipped on a kernel without VRF devices.
+its own.
 """
 
+import os
 import subprocess
-import time
 
+from lab import node as nodes
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import link
@@ -93,7 +94,7 @@ class VethPairTest(VrfTestCase):
     def test_existing_pair_is_adopted_and_keeps_its_macs(self):
         self.ip(f'link add {DEFAULT} type veth peer name {PROVIDER}')
         mac = self.link(PROVIDER)['address']
-        found, = self.backend.read(frozenset())
+        found, = self.backend.read(frozenset([PAIR.ref]))
         self.assertEqual([PAIR], self.change(
             self.backend, update=((found, PAIR),)))
         self.assert_complete()
@@ -129,7 +130,10 @@ class VethPairTest(VrfTestCase):
         sleeper = subprocess.Popen(['unshare', '-n', 'sleep', '60'])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
-        time.sleep(1)
+        # Not before it has a namespace of its own.
+        nodes.wait_until('the sleeper has left', lambda: (
+            os.readlink(f'/proc/{sleeper.pid}/ns/net') !=
+            os.readlink('/proc/thread-self/ns/net')), 30)
         self.ip(f'link set {PROVIDER} netns {sleeper.pid}')
         self.assertEqual([], self.backend.read(frozenset()))
         failed = self.backend.apply(backends.Delta(create=(PAIR,)))

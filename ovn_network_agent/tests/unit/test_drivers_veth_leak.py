@@ -49,6 +49,8 @@ class VethLeakTest(base.BaseTestCase):
                                  '1'),
                 resources.Sysctl('net/ipv4/conf/veth-provider/forwarding',
                                  '1'),
+                resources.Sysctl('net/ipv4/conf/veth-default/'
+                                 'promote_secondaries', '1'),
                 resources.Sysctl('net/ipv4/conf/veth-provider/accept_local',
                                  '1'),
                 resources.KernelRoute(200, '0.0.0.0/0', 'veth-default',
@@ -78,8 +80,11 @@ class VethLeakTest(base.BaseTestCase):
             world.port(3, local=False, networks=('192.0.2.1/24',))))
         wanted = self.router(router)
         self.assertEqual(
-            {('198.51.100.0/24', 2000, 200), ('203.0.113.0/28', 2000, 200)},
-            {(r.src, r.priority, r.table) for r in wanted
+            {('198.51.100.0/24', 2000, 200, None),
+             ('203.0.113.0/28', 2000, 200, None),
+             ('198.51.100.0/24', 2001, resources.BLACKHOLE, 'br-ex'),
+             ('203.0.113.0/28', 2001, resources.BLACKHOLE, 'br-ex')},
+            {(r.src, r.priority, r.table, r.iif) for r in wanted
              if r.kind == 'rule' and r.src})
         self.assertEqual(
             {(10, '198.51.100.0/24', 'veth-provider', '169.254.0.1'),
@@ -106,11 +111,42 @@ class VethLeakTest(base.BaseTestCase):
             self.node(**options))
         self.assertEqual([], self.router(world.router(), **options))
 
-    def test_nothing_where_it_is_off(self):
-        for options in ({'veth_leak__veth_leak_enabled': False},
-                        {'frr__vrf_name': ''}):
-            self.assertEqual([], self.node(**options))
-            self.assertEqual([], self.router(world.router(), **options))
+    def test_nothing_without_a_vrf(self):
+        options = {'frr__vrf_name': ''}
+        self.assertEqual([], self.node(**options))
+        self.assertEqual([], self.router(world.router(), **options))
+
+    def test_where_it_is_off_all_stays_as_found(self):
+        """Row VETH-13: nothing is made, and nothing removed."""
+        options = {'veth_leak__veth_leak_enabled': False}
+        for wanted, off in (
+                (self.node(), self.node(**options)),
+                (self.router(world.router()),
+                 self.router(world.router(), **options))):
+            self.assertEqual([resources.Keep(r.ref) for r in wanted], off)
+
+    def test_a_dual_stack_port_has_all_of_ipv4(self):
+        """Trap T64: an IPv6 network stops nothing and is left out."""
+        both = world.router(ports=(world.port(networks=(
+            '2001:db8::1/64', '198.51.100.1/24')),))
+        self.assertEqual(self.router(world.router()), self.router(both))
+
+    def test_nothing_selects_by_a_mark(self):
+        """Trap T60: a mark would cross the pair and could loop there."""
+        for resource in (*self.node(), *self.router(world.router())):
+            self.assertIsNone(getattr(resource, 'fwmark', None))
+
+    def test_a_vrf_without_a_way_out(self):
+        """Row VETH-16: it is said for routers here, and not made."""
+        for default, said in ((None, 0), (True, 0), (False, 1)):
+            node = world.node(devices=(model.Device(
+                'vrf-provider', '', True, 10, default),))
+            for router, count in (
+                    (world.router(), said),
+                    (world.router(ports=(world.port(local=False),)), 0)):
+                self.assertEqual(count, len([
+                    r for r in self.router(router, node)
+                    if r.kind == 'problem' and 'vrf-provider' in r.text]))
 
     def test_a_router_that_is_not_here(self):
         moved = world.router(ports=(world.port(local=False),))

@@ -31,7 +31,7 @@ class RuleTest(base.KernelTestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = self.configure(route_table_id=100)
+        self.conf = self.configure('vrf-provider', route_table_id=100)
         self.backend = rule.RuleBackend(self.conf)
 
     def rules(self):
@@ -65,6 +65,11 @@ class RuleTest(base.KernelTestCase):
 
     def _original(self):
         """The rules as the original program leaves them: protocol 0."""
+        self.ip('link add veth-default type veth peer name veth-provider')
+        self.ip('link set veth-provider up')
+        for text in ('198.51.100.0/24 dev veth-provider table 10',
+                     '198.51.100.10/32 dev veth-provider table 100'):
+            self.ip(f'route add {text} proto 44')
         for text in ('pref 2000 from 198.51.100.0/24 table 200',
                      'pref 1999 iif veth-default table 254',
                      'pref 1000 to 198.51.100.10 table 100',
@@ -78,17 +83,42 @@ class RuleTest(base.KernelTestCase):
         self.assertEqual([], self.change(self.backend, delete=ALL))
         self.assertEqual([], self.rules())
 
-    def test_ours_and_the_originals_go_one_after_the_other(self):
+    def test_what_stands_beside_ours_is_not_the_originals(self):
         self._original()
-        self.create(self.backend, *ALL)
-        self.assertCountEqual(ALL, self.change(self.backend, delete=ALL))
+        self.create(rule.RuleBackend(self.conf), *ALL)
+        self.assertCountEqual(ALL, self.backend.read(frozenset()))
         self.assertEqual([], self.change(self.backend, delete=ALL))
-        self.assertEqual([], self.rules())
+        self.assertEqual(5, len(self.rules()))
+
+    def test_what_the_kernel_takes_for_the_originals_survives(self):
+        """A deletion cannot say "without an iif", and takes the first."""
+        foreign = ('pref 2000 from 198.51.100.0/24 iif lo table 200 '
+                   'protocol 0')
+        self.ip('rule add ' + foreign)
+        self._original()
+        self.assertCountEqual(ALL, self.backend.read(frozenset()))
+        failed = self.backend.apply(backends.Delta(delete=ALL))
+        self.assertEqual([LEAK.ref], list(failed))
+        self.assertIsInstance(failed[LEAK.ref], backends.Kept)
+        self.assertEqual(['2000:from 198.51.100.0/24 iif lo lookup 200',
+                          '2000:from 198.51.100.0/24 lookup 200'],
+                         self.rules())
+        # The other way round it is no question.
+        self.ip('rule del pref 2000')
+        self.ip('rule add ' + foreign)
+        self.backend = rule.RuleBackend(self.conf)
+        self.assertEqual([LEAK], self.backend.read(frozenset()))
+        self.assertEqual([], self.change(self.backend, delete=(LEAK,)))
+        self.assertEqual(['2000:from 198.51.100.0/24 iif lo lookup 200'],
+                         self.rules())
 
     def test_look_alikes_survive(self):
         foreign = [
             # ours in all but the origin
             'pref 2000 from 198.51.100.0/24 table 200 protocol 4',
+            # just like the original's, but there is no route of it
+            'pref 2000 from 198.51.100.0/24 table 200 protocol 0',
+            'pref 1000 to 198.51.100.10 table 100 protocol 0',
             # no origin, but not our shape
             'pref 2000 from 198.51.100.0/24 table 201 protocol 0',
             'pref 2001 from 198.51.100.0/24 table 200 protocol 0',
@@ -97,7 +127,7 @@ class RuleTest(base.KernelTestCase):
             'protocol 0',
             'pref 1000 to 198.51.100.0/24 table 100 protocol 0',
             'pref 150 fwmark 0x100/0x300 table 254 protocol 0',
-            'not pref 2000 from 198.51.100.0/24 table 200 protocol 0']
+            'not pref 2000 from 198.51.101.0/24 table 200 protocol 0']
         for text in foreign:
             self.ip('rule add ' + text)
         before = self.rules()
@@ -112,6 +142,19 @@ class RuleTest(base.KernelTestCase):
         self.change(self.backend, delete=(LEAK,))
         self.assertEqual(
             ['2000:from 198.51.100.0/24 lookup 200 proto 4'], self.rules())
+
+    def test_one_without_an_origin_gets_ours_beside_it(self):
+        """What we make must not turn a rule of the operator into ours."""
+        self.ip('rule add pref 2000 from 198.51.100.0/24 table 200 '
+                'protocol 0')
+        self.assertEqual([], self.backend.read(frozenset([LEAK.ref])))
+        self.create(self.backend, LEAK)
+        self.ip('link add veth-default type veth peer name veth-provider')
+        self.ip('link set veth-provider up')
+        self.ip('route add 198.51.100.0/24 dev veth-provider proto 44')
+        self.backend.apply(backends.Delta(delete=(LEAK,)))
+        self.assertEqual(['2000:from 198.51.100.0/24 lookup 200'],
+                         self.rules())
 
     def test_ours_beside_an_equal_one_of_the_operator(self):
         self.create(self.backend, LEAK)

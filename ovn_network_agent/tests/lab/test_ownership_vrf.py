@@ -1,0 +1,335 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who owns what in the kernel, with a VRF and the veth leak.
+
+The paths of functional.kernel.test_ownership and what only a VRF has.  Needs
+nothing of the lab but its kernel.
+"""
+
+import subprocess
+
+from ovn_network_agent import model
+from ovn_network_agent.netlink import links
+from ovn_network_agent.tests.functional.kernel import test_ownership
+from ovn_network_agent.tests.functional.kernel import whole
+from ovn_network_agent.tests.unit import world as worlds
+
+STOPPED = model.Phase.STOPPED
+VRF = 'vrf-provider'
+UPLINK = (
+    f'link add {VRF} type vrf table 10',
+    f'link set {VRF} up',
+    'link add uplink type veth peer name uplink-peer',
+    f'link set uplink master {VRF}',
+    'link set uplink up',
+    'link set uplink-peer up',
+    'address add 192.0.2.130/29 dev uplink',
+    'route add default via 192.0.2.129 table 10 proto bgp metric 20')
+IN_THE_VRF = (
+    'route add 198.51.100.202/32 via 192.0.2.129 table 10 proto static',
+    'route add 198.51.100.0/24 via 192.0.2.129 table 10 proto static '
+    'metric 70',
+    'neighbour add 169.254.0.1 lladdr 02:00:00:00:00:09 dev uplink '
+    'nud permanent')
+# What rests on the pair goes with it, and stays as long as it does.
+ON_THE_PAIR = (
+    'route add 198.51.100.10/32 via 169.254.0.1 dev veth-provider table 10 '
+    'proto 196 metric 20',
+    'route add 10.99.0.0/24 via 169.254.0.1 dev veth-provider table 10 '
+    'proto static',
+    'route add 10.98.0.0/24 via 169.254.0.2 dev veth-default table 200',
+    'address add 192.0.2.193/32 dev veth-default',
+    'neighbour add 169.254.0.3 lladdr 02:00:00:00:00:09 dev veth-default '
+    'nud permanent',
+    'neighbour add 192.0.2.194 lladdr 02:00:00:00:00:09 dev veth-provider '
+    'nud permanent')
+# What the original program leaves behind when it is killed.
+ORIGINAL = (
+    'link add veth-default type veth peer name veth-provider',
+    f'link set veth-provider master {VRF}',
+    'link set veth-default up',
+    'link set veth-provider up',
+    'address add 169.254.0.1/30 dev veth-default',
+    'address add 169.254.0.2/30 dev veth-provider',
+    'address add 169.254.169.254/32 dev br-ex',
+    'route add default via 169.254.0.2 dev veth-default table 200',
+    'rule add pref 1999 iif veth-default table 254 protocol 0',
+    'rule add pref 2000 from 198.51.100.0/24 table 200 protocol 0',
+    'rule add pref 2000 from 192.0.2.0/28 table 200 protocol 0',
+    'route add 198.51.100.0/24 via 169.254.0.1 dev veth-provider table 10 '
+    'proto 44',
+    'route add 192.0.2.0/28 via 169.254.0.1 dev veth-provider table 10 '
+    'proto 44',
+    'route add 198.51.100.10/32 dev br-ex proto 44',
+    'route add 198.51.100.77/32 dev br-ex proto 44')
+EQUAL = ('rule add pref 2000 from 198.51.100.0/24 table 200 protocol 0',
+         'rule add pref 2000 from 198.51.100.0/24 iif lo table 200 '
+         'protocol 0')
+ALPHA = worlds.router(1, nats=(
+    *(worlds.fip(a) for a in ('198.51.100.10', '198.51.100.11')),
+    model.Nat('snat', '198.51.100.1', '10.0.0.0/24')))
+# Each with one value that differs from the default.
+CHANGES = (
+    {'veth_nexthop': ('169.254.10.1', 'veth_leak')},
+    {'veth_nexthop': ('169.254.0.2', 'veth_leak'),
+     'veth_provider_ip': ('169.254.0.1', 'veth_leak')},
+    {'veth_leak_table_id': (210, 'veth_leak')},
+    {'veth_leak_rule_priority': (3000, 'veth_leak')},
+    {'route_table_id': (101, 'fip_route')},
+    {'route_table_id': (0, 'fip_route')},
+    {'route_rule_priority': (1001, 'fip_route')},
+    {'announce_method': ('kernel', 'fip_route')},
+    {'bridge_ip': ('169.254.169.253', None)},
+    {'bridge_dev': ('br-ex-peer', None)},
+    {'vrf_name': ('', 'frr')},
+    {'network_cidr': (['198.51.100.0/25'], None)})
+
+
+class VrfCase(whole.WholeTestCase):
+    """With a VRF, its uplink, and a default route in it."""
+
+    def setUp(self):
+        super().setUp()
+        for command in UPLINK:
+            self.ip(command)
+
+    def configure(self, vrf_name=VRF, **fip_route):
+        return super().configure(vrf_name, **fip_route)
+
+    def plant(self, *commands):
+        """Make objects, and give their lines."""
+        before = self.state()
+        for command in commands:
+            self.ip(command)
+        return self.state() - before
+
+    def decision(self, source, target='192.0.2.200'):
+        """Where what comes out of OVN goes: a device, or '' for nowhere."""
+        try:
+            found = self.shown(f'route get {target} from {source} iif br-ex')
+        except subprocess.CalledProcessError:
+            return ''
+        return found[0].get('dev', '')
+
+
+class PathsVrfTest(test_ownership.Paths, VrfCase):
+    """Every path, with the leak and a table for the host routes."""
+
+    FOREIGN = (*test_ownership.FOREIGN, *IN_THE_VRF)
+    ORPHANS = (
+        *test_ownership.ORPHANS,
+        'route add 192.0.2.0/28 via 192.0.2.129 table 10 proto 44',
+        'route add 198.51.100.99/32 via 192.0.2.129 table 10 proto 44')
+
+    def configure(self, vrf_name=VRF, **fip_route):
+        return super().configure(vrf_name, route_table_id=100)
+
+    def damages(self):
+        return (
+            *super().damages(),
+            'link del veth-default',
+            'link set veth-provider nomaster',
+            'link set veth-default down',
+            'link set veth-provider down',
+            'address del 169.254.0.1/30 dev veth-default',
+            'address del 169.254.0.2/30 dev veth-provider',
+            'neighbour del 169.254.0.2 dev veth-default',
+            'neighbour del 169.254.0.1 dev veth-provider',
+            'route del default table 200 proto 44',
+            'route del 198.51.100.0/24 table 10 proto 44',
+            *(f'rule del pref {priority} protocol 44'
+              for priority in (1997, 1998, 1999, 2000)))
+
+    def test_what_rests_on_the_pair_stays_as_long_as_it(self):
+        agent = self.started(ALPHA)
+        planted = self.plant(*ON_THE_PAIR)
+        for routers in ((ALPHA,), (), (test_ownership.elsewhere(ALPHA),),
+                        (ALPHA, test_ownership.BETA)):
+            for run in (agent, self.agent()):
+                self.settled(run.run(*routers))
+                self.assertEqual([], sorted(planted - self.state()))
+                self.assert_foreign()
+        self.settled(agent.run(phase=STOPPED))
+        self.assert_state(self.before)
+
+    def test_rules_then_routes_then_the_pair(self):
+        """Row VETH-12: the order of the end."""
+        agent = self.started(ALPHA)
+        with self.assertLogs('ovn_network_agent.application',
+                             'INFO') as logs:
+            agent.run(phase=STOPPED)
+        words = [record.getMessage().split() for record in logs.records]
+        order = dict.fromkeys(w[1] for w in words if w[0] == 'deleted')
+        wanted = ['rule', 'kernel_route', 'neighbour', 'address',
+                  'veth_pair']
+        self.assertEqual(wanted, [k for k in order if k in wanted])
+
+
+class UpgradeTest(VrfCase):
+    """On a node where the original program was killed."""
+
+    def setUp(self):
+        super().setUp()
+        # What the kernel takes for equal, see functional.kernel.test_rule.
+        self.plant(*(rule for rule in test_ownership.RULES
+                     if rule not in EQUAL),
+                   *IN_THE_VRF, 'address add 192.0.2.65/24 dev br-ex')
+        self.before = self.state()
+        self.plant(*ORIGINAL)
+        for dev, dst, peer in (
+                ('veth-default', '169.254.0.2', 'veth-provider'),
+                ('veth-provider', '169.254.0.1', 'veth-default')):
+            mac = self.shown(f'link show {peer}')[0]['address']
+            self.ip(f'neighbour add {dst} lladdr {mac} dev {dev} '
+                    f'nud permanent')
+
+    def test_it_is_adopted_and_the_rest_goes(self):
+        pair = links.read_all()['veth-provider'].index
+        left = self.state()
+        agent = whole.Agent(self.conf)
+        self.settled(agent.run(ALPHA))
+        after = self.state()
+        # What is still wanted was there all the time.
+        self.assertEqual(pair, links.read_all()['veth-provider'].index)
+        self.assertEqual([], sorted(self.before - after))
+        self.assertEqual(
+            [], [line for line in sorted(after)
+                 if '192.0.2.0/28' in line or '198.51.100.77' in line])
+        # One default route, with our mark now.
+        gone = sorted(line for line in left - after
+                      if '192.0.2.0/28' not in line and
+                      '198.51.100.77' not in line)
+        self.assertEqual(1, len(gone), gone)
+        self.assertIn('table 200', gone[0])
+        self.assertEqual(0, self.settled(agent.run(ALPHA)).changes)
+        self.settled(agent.run(ALPHA, phase=STOPPED))
+        self.assert_state(self.before)
+
+    def test_where_our_leak_is_off_all_of_it_stays(self):
+        """Row VETH-13: then it is the operator's own."""
+        self.conf.set_override('veth_leak_enabled', False, 'veth_leak')
+        for route in ('192.0.2.0/28 table 10', '198.51.100.77/32'):
+            self.ip(f'route del {route}')
+        left = self.state()
+        agent = whole.Agent(self.conf)
+        for phase in (model.Phase.RUNNING, STOPPED):
+            self.settled(agent.run(ALPHA, phase=phase))
+            lost = sorted(left - self.state())
+            if phase is STOPPED:
+                # Ours all the same, by option and by protocol.
+                lost = [line for line in lost if 'br-ex' not in line and
+                        '169.254.169.254' not in line]
+            self.assertEqual([], lost)
+            self.assertEqual([], [
+                line for line in self.state() - left
+                if 'veth' in line or line.startswith('rule:')])
+
+
+class SwitchedOffTest(VrfCase):
+    """Row VETH-13: a node that had our leak."""
+
+    def test_what_traffic_goes_through_stays(self):
+        agent = whole.Agent(self.conf)
+        self.settled(agent.run(ALPHA))
+        left = self.state()
+        self.conf.set_override('veth_leak_enabled', False, 'veth_leak')
+        agent = whole.Agent(self.conf, agent.world)
+        self.assertEqual(0, self.settled(agent.run(ALPHA)).changes)
+        self.assert_state(left)
+
+
+class ChangedConfigurationTest(VrfCase):
+    """Killed, and started again with another configuration."""
+
+    def test_nothing_of_the_former_one_is_left(self):
+        before = self.state()
+        for change in CHANGES:
+            with self.subTest(change):
+                old = self.configure()
+                self.conf = self.configure()
+                for option, (value, group) in change.items():
+                    self.conf.set_override(option, value, group)
+                wanted = self._run(self.conf)
+                self._run(self.conf, STOPPED)
+                self.assert_state(before)
+                self._run(old)
+                found = self._run(self.conf)
+                self.assertEqual(([], []), (sorted(wanted - found),
+                                            sorted(found - wanted)))
+                self._run(self.conf, STOPPED)
+                self.assert_state(before)
+
+    def _run(self, conf, phase=model.Phase.RUNNING):
+        agent = whole.Agent(conf)
+        self.settled(agent.run(ALPHA, phase=phase))
+        return self.state()
+
+
+class LeakTest(VrfCase):
+    """What comes out of OVN leaves through the VRF, or not at all."""
+
+    def test_without_the_tables_default_route_it_is_dropped(self):
+        self.ip('address add 192.0.2.10/24 dev br-ex-peer')
+        self.ip('route add default via 192.0.2.1 dev br-ex-peer')
+        # Control: without us it takes the main table.
+        self.plant('address add 169.254.169.254/32 dev br-ex')
+        self.ip('route add 198.51.100.10/32 dev br-ex')
+        with open('/proc/sys/net/ipv4/conf/br-ex/forwarding',
+                  'w') as opened:
+            opened.write('1')
+        self.assertEqual('br-ex-peer', self.decision('198.51.100.10'))
+        self.ip('route del 198.51.100.10/32 dev br-ex')
+        agent = whole.Agent(self.conf)
+        self.settled(agent.run(ALPHA))
+        self.assertEqual('veth-default', self.decision('198.51.100.10'))
+        for damage in ('route del default table 200',
+                       'link set veth-default down',
+                       'link del veth-default'):
+            with self.subTest(damage):
+                self.ip(damage)
+                self.assertEqual('', self.decision('198.51.100.10'))
+                self.settled(agent.run(ALPHA, full=False,
+                                       stale=whole.NAMES))
+                self.assertEqual('veth-default',
+                                 self.decision('198.51.100.10'))
+        # An untranslated sender never takes the main table either.
+        self.assertEqual('', self.decision('10.0.0.5'))
+
+
+class NoWayOutTest(VrfCase):
+    """Row VETH-16: a VRF without a default route."""
+
+    def test_it_is_said_once_and_nothing_is_made(self):
+        self.ip('route del default table 10')
+        self.ip('address add 192.0.2.10/24 dev br-ex-peer')
+        self.ip('route add default via 192.0.2.1 dev br-ex-peer')
+        agent = whole.Agent(self.conf)
+        for commands, said in (
+                ((), True),
+                (('route add unreachable default table 10 '
+                  'metric 4278198272',), True),
+                (('route add default via 192.0.2.129 table 10 proto bgp '
+                  'metric 20',), False),
+                (('route del default table 10 proto bgp',
+                  'route add 0.0.0.0/1 via 192.0.2.129 table 10'), True)):
+            with self.subTest(commands):
+                for command in commands:
+                    self.ip(command)
+                reasons = ' '.join(agent.run(ALPHA).degraded)
+                self.assertEqual(said, f'VRF {VRF}' in reasons, reasons)
+                self.assertEqual([], [
+                    route for route in self.shown(
+                        '-d -N route show default table 10')
+                    if route['protocol'] == '44'])
+        # With no router here nobody needs it.
+        self.settled(agent.run())

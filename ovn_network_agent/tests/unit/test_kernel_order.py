@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""In which order what FRR attracts is supported, and what a failure costs."""
+
+import dataclasses
+import time
+
+from oslotest import base
+
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import reconciler
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world as worlds
+
+FIP, OTHER = '198.51.100.10/32', '198.51.100.11/32'
+ROUTER = worlds.router(1, ['198.51.100.10', '198.51.100.11'])
+
+
+class OrderTest(base.BaseTestCase):
+    """An agent on a world, its host routes in a table of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = worlds.World()
+        conf = worlds.conf(fip_route__route_table_id=100)
+        self.reconciler = reconciler.Reconciler(
+            [fip_route.FipRouteDriver('fip_route', conf),
+             veth_leak.VethLeakDriver('veth_leak', conf)],
+            worlds.backends(self.world), lambda reason: None)
+
+    def run_pass(self, *routers, **values):
+        return self.reconciler.run(worlds.snapshot(*routers, **values),
+                                   full=True)
+
+    def announced(self):
+        return {key[1] for key in self.world.of(resources.Announcement)}
+
+    def _rule_of(self, address):
+        return resources.Ref('rule', (1000, None, address, None, None))
+
+    def test_without_its_rule_an_address_is_not_announced(self):
+        """Row FIP-04: the route is in a table that nobody looks at then."""
+        self.world.refuses[self._rule_of(FIP)] = 'on purpose'
+        outcome = self.run_pass(ROUTER)
+        self.assertEqual('on purpose', outcome.failures[self._rule_of(FIP)])
+        self.assertEqual({'198.51.100.1/32', OTHER}, self.announced())
+        self.world.refuses.clear()
+        self.reconciler.doubt(['rule'])
+        self.assertEqual([], self.run_pass(ROUTER).degraded)
+        self.assertIn(FIP, self.announced())
+
+    def test_the_rule_goes_before_the_route_and_after_the_announcement(self):
+        """Row FIP-05, and FIP-11."""
+        self.run_pass(ROUTER)
+        self.world.journal.clear()
+        self.run_pass(dataclasses.replace(ROUTER, nats=ROUTER.nats[1:]))
+        self.assertEqual(
+            [resources.Ref('announcement', ('vrf-provider', FIP)),
+             self._rule_of(FIP), resources.Ref('kernel_route', (100, FIP))],
+            [ref for verb, ref in self.world.journal
+             if verb == 'delete' and ref.kind in (
+                 'announcement', 'rule', 'kernel_route')])
+
+    def test_a_rule_that_cannot_go_keeps_its_route(self):
+        self.run_pass(ROUTER)
+        self.world.refuses[self._rule_of(FIP)] = 'on purpose'
+        self.run_pass(dataclasses.replace(ROUTER, nats=ROUTER.nats[1:]))
+        self.assertNotIn(FIP, self.announced())
+        self.assertIn((100, FIP), self.world.of(resources.KernelRoute))
+
+    def test_a_step_of_the_end_that_fails_stops_no_other(self):
+        """Row CLN-04."""
+        self.run_pass(ROUTER)
+        self.world.down.update(('rule', 'flow', 'frr_prefix_list',
+                                'northbound'))
+        outcome = self.run_pass(ROUTER, phase=model.Phase.STOPPED)
+        self.assertNotEqual([], outcome.degraded)
+        self.assertEqual(set(), self.announced())
+        for kind in (resources.VethPair, resources.Address,
+                     resources.Neighbour):
+            self.assertEqual({}, self.world.of(kind))
+        self.world.down.clear()
+        deadline = time.monotonic() + 30
+        while outcome.degraded and time.monotonic() < deadline:
+            # What is down is asked again after a while.
+            time.sleep(self.reconciler.next_retry() or 0)
+            outcome = self.run_pass(ROUTER, phase=model.Phase.STOPPED)
+        self.assertEqual([], outcome.degraded)
+        self.assertEqual({'sysctl', 'link_up'},
+                         {r.kind for r in self.world.values()})
+
+    def test_no_flow_of_ours_is_left_where_no_router_is(self):
+        """Trap T53: MAC-tweak goes on standby; what uses it has gone."""
+        self.run_pass(ROUTER)
+        cookies = {flow.cookie for flow in
+                   self.world.of(resources.Flow).values()}
+        self.assertEqual(set(ownership.FLOW_COOKIES), cookies)
+        self.run_pass(dataclasses.replace(ROUTER, ports=(
+            dataclasses.replace(ROUTER.ports[0], local=False,
+                                chassis=worlds.OTHER),)))
+        self.assertEqual({}, self.world.of(resources.Flow))

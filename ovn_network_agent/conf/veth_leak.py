@@ -48,8 +48,11 @@ OPTS = [
              'what arrives through the pair from being sent back into it, '
              'and for the two that drop what arrives for an address of a '
              'provider network that is not on this node; and the one above '
-             'it, to drop what OVN failed to translate. All have to come '
-             'after the kernel\'s rule for VRFs, which is at 1000.'),
+             'it, to drop what OVN failed to translate, and what would '
+             'leave by the main table if veth_leak_table_id lost its '
+             'route. All have to come after the kernel\'s rule for VRFs, '
+             'which is at 1000. (The original program uses only one '
+             'priority below it, and so accepts 2 and 3 as well.)'),
 ]
 
 

@@ -175,6 +175,73 @@ class PathsVrfTest(test_ownership.Paths, VrfCase):
         self.assertEqual(wanted, [k for k in order if k in wanted])
 
 
+class LeakStateTest(VrfCase):
+    """Rows VETH-01 to VETH-07, VETH-10, VETH-11, VETH-14, as ip(8) sees it.
+    """
+
+    NODE = {
+        'link: veth-default None ovn-network-agent True',
+        f'link: veth-provider {VRF} ovn-network-agent True',
+        '169.254.0.1/30 veth-default', '169.254.0.2/30 veth-provider',
+        'nud: 169.254.0.2 dev veth-default lladdr veth-provider PERMANENT '
+        'proto 44',
+        'nud: 169.254.0.1 dev veth-provider lladdr veth-default PERMANENT '
+        'proto 44',
+        'default via 169.254.0.2 dev veth-default table 200 proto 44',
+        'rule: 1999:\tfrom all iif veth-default lookup 254 proto 44'}
+    # 6 is FR_ACT_BLACKHOLE.
+    NETWORK = {
+        '198.51.100.0/24 via 169.254.0.1 dev veth-provider table 10 '
+        'proto 44',
+        'rule: 1997:\tfrom all to 198.51.100.0/24 iif veth-default lookup '
+        '254 suppress_prefixlength 0 proto 44',
+        'rule: 1998:\tfrom all to 198.51.100.0/24 iif veth-default '
+        '6 proto 44',
+        'rule: 2000:\tfrom 198.51.100.0/24 lookup 200 proto 44',
+        'rule: 2001:\tfrom 198.51.100.0/24 iif br-ex 6 proto 44'}
+
+    def leak(self):
+        """The lines about it, in short."""
+        found = set()
+        for line in self.state():
+            if line.startswith('address: veth'):
+                device, _inet, address = line.split()[1:4]
+                found.add(f'{address} {device}')
+            elif line.startswith('table: 1 ') and ' proto 44' in line:
+                found.add(line[len('table: 1 '):].split(' scope')[0])
+            elif line.startswith(('link: veth-', 'nud: ')) or (
+                    ' proto 44' in line):
+                found.add(line)
+        return found
+
+    def test_what_is_there(self):
+        agent = whole.Agent(self.conf)
+        self.settled(agent.run(prune=False))
+        self.assertEqual(self.NODE, self.leak())
+        for name in ('veth-default/forwarding', 'veth-provider/forwarding',
+                     'veth-provider/accept_local'):
+            self.assertEqual('1', self.sysctl(f'net/ipv4/conf/{name}'))
+        router = worlds.router(1)
+        self.settled(agent.run(router))
+        own = {'198.51.100.1 dev br-ex table 254 proto 44',
+               '198.51.100.1 dev br-ex proto 44'}
+        self.assertEqual(self.NODE | self.NETWORK, self.leak() - own)
+        pair = links.read_all()['veth-default'].index
+        self.settled(whole.Agent(self.conf).run(router))
+        self.assertEqual(self.NODE | self.NETWORK, self.leak() - own)
+        self.assertEqual(pair, links.read_all()['veth-default'].index)
+        self.settled(agent.run(test_ownership.elsewhere(router)))
+        self.assertEqual(self.NODE, self.leak())
+        self.settled(agent.run(phase=STOPPED))
+        self.assertEqual(set(), self.leak())
+
+    def test_a_network_by_hand_needs_no_ovn(self):
+        """Row VETH-10."""
+        self.conf.set_override('network_cidr', ['198.51.100.0/24'])
+        self.settled(whole.Agent(self.conf).run(prune=False))
+        self.assertEqual(self.NODE | self.NETWORK, self.leak())
+
+
 class UpgradeTest(VrfCase):
     """On a node where the original program was killed."""
 

@@ -155,7 +155,11 @@ class Reach:
             self.assertEqual({self.fip.address}, report.seen_sources)
 
     def test_across_two_chassis(self):
-        """Through the fabric and with the floating IP as source, no loop."""
+        """Through the fabric and with the floating IP as source, no loop.
+
+        Trap T56: a packet that came out of the pair is not sent back into
+        it, although its source is an address of a provider network.
+        """
         vm, target = self.vm.node, self.fip_gamma.address
         self.reach(vm, 'icmp', target)
         sent = {name: self.transmitted(name, ownership.VETH_DEFAULT)

@@ -18,6 +18,7 @@ its life.  The lab tier runs the same with a VRF (lab.test_ownership_vrf).
 
 import dataclasses
 import re
+from unittest import mock
 
 from ovn_network_agent import model
 from ovn_network_agent.netlink import addresses
@@ -267,6 +268,48 @@ class DefaultVrfTest(Paths, whole.WholeTestCase):
 
     def configure(self, vrf_name='', **fip_route):
         return super().configure(vrf_name, route_table_id=100)
+
+
+class NodeTest(whole.WholeTestCase):
+    """The bridge, prepared at the start, and the end of that."""
+
+    def test_start_on_a_bridge_that_is_down(self):
+        """Rows PRE-02, PRE-04, PRE-05: up, address and proxy ARP, once."""
+        self.ip('link set br-ex down')
+        for _repeat in range(2):
+            agent = whole.Agent(self.conf)
+            # Before OVN is reached.
+            self.settled(agent.run(prune=False))
+            self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+            self.assertEqual(['169.254.169.254/32'], [
+                f'{a["local"]}/{a["prefixlen"]}' for a in self.shown(
+                    '-4 address show dev br-ex')[0]['addr_info']])
+            for name, value in (('proxy_arp', '1'), ('forwarding', '1')):
+                self.assertEqual(value, self.sysctl(
+                    f'net/ipv4/conf/br-ex/{name}'))
+
+    def test_sysctls_stay(self):
+        """Row CLN-03: nobody knows what they were for before."""
+        agent = whole.Agent(self.conf)
+        agent.run(ALPHA)
+        self.settled(agent.run(phase=STOPPED))
+        self.assertEqual('1', self.sysctl('net/ipv4/conf/br-ex/proxy_arp'))
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+
+    def test_the_language_of_errors_does_not_matter(self):
+        """Trap T57: what is gone is known by its number."""
+        self.conf.set_override('route_table_id', 100, 'fip_route')
+        before = self.state()
+        with mock.patch('os.strerror', return_value='Gibt es nicht'):
+            agent = whole.Agent(self.conf)
+            self.settled(agent.run(ALPHA))
+            for command in ('route flush table 100', 'rule del pref 1000',
+                            'address del 169.254.169.254/32 dev br-ex'):
+                self.ip(command)
+            # It still believes that all of that is there.
+            self.settled(agent.run(phase=STOPPED, full=False))
+            self.settled(agent.run(phase=STOPPED))
+        self.assert_state(before)
 
 
 class LastAddressTest(whole.WholeTestCase):

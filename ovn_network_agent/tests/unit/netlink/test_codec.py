@@ -115,6 +115,7 @@ class ObjectsTest(unittest.TestCase):
             routes.decode(body, 0, len(body), {7: 'br-ex'}))
 
     def test_default_route_in_both_encodings(self):
+        """Trap T58: without a destination, or with one of zeros."""
         without = routes.encode(200, '0.0.0.0/0', 7, '', 44)
         with_zeros = without + wire.attribute(routes.RTA_DST, bytes(4))
         for body in (without, with_zeros):

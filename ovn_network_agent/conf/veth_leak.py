@@ -51,8 +51,8 @@ OPTS = [
              'it, to drop what OVN failed to translate, and what would '
              'leave by the main table if veth_leak_table_id lost its '
              'route. All have to come after the kernel\'s rule for VRFs, '
-             'which is at 1000. (The original program uses only one '
-             'priority below it, and so accepts 2 and 3 as well.)'),
+             'which is at 1000. The original program uses only one '
+             'priority below it, and so accepts 2 and 3 as well.'),
 ]
 
 

@@ -15,9 +15,10 @@
 Pure.  Several contributors may want the same thing (two routers on one
 provider network want the same leak route); it goes when the last of them
 lets go.  If they want different things at the same key, that is a conflict:
-what was there first stays, the other one is reported, and nothing else is
-affected.  Never last-writer-wins, because then the order of events would
-decide what the system looks like.
+one of them gets it, the other one is reported, and nothing else is affected.
+Which one follows from their names alone.  It must not be who came first or
+last: after a restart, on another gateway or in a dry run the order of events
+is another one, and the system has to look the same.
 """
 
 import collections
@@ -32,6 +33,7 @@ class DesiredState:
         self._tracker = tracker
         self._contributions = {}
         self._claims = collections.defaultdict(dict)
+        self._disputed = set()
         self._keeps = collections.defaultdict(set)
         self._conflicts = {}
         self._contradictions = {}
@@ -40,7 +42,8 @@ class DesiredState:
     def conflicts(self):
         """dict of Ref to str: what could not be merged, and why."""
         found = dict(self._conflicts)
-        for by_ref in self._contradictions.values():
+        for _by, by_ref in sorted(self._contradictions.items(),
+                                  key=lambda item: str(item[0])):
             found.update(by_ref)
         return found
 
@@ -88,15 +91,24 @@ class DesiredState:
             self._keeps[resource.of].add(contributor)
             self._tracker.keep(resource.of)
             return
-        self._claims[resource.ref][contributor] = resource
-        self._settle(resource.ref)
+        ref = resource.ref
+        claims = self._claims[ref]
+        agreed = (ref not in self._disputed and
+                  len(claims) > (contributor in claims))
+        claims[contributor] = resource
+        # One of a thousand routers that want the same costs as much as the
+        # first.
+        if not agreed or not _same(resource, self._tracker.desired(ref)):
+            self._settle(ref)
 
     def _release(self, contributor, ref):
         if ref.kind == resources.Keep.kind:
             self._release_keep(contributor, ref.key[0])
             return
-        self._claims[ref].pop(contributor, None)
-        self._settle(ref)
+        claims = self._claims[ref]
+        claims.pop(contributor, None)
+        if not claims or ref in self._disputed:
+            self._settle(ref)
 
     def _release_keep(self, contributor, of):
         self._keeps[of].discard(contributor)
@@ -108,16 +120,24 @@ class DesiredState:
         """Decide what is wanted at ``ref`` after its claims changed."""
         claims = self._claims[ref]
         self._conflicts.pop(ref, None)
+        self._disputed.discard(ref)
         if not claims:
             del self._claims[ref]
             self._tracker.unwant(ref)
             return
-        # Insertion order: the first claim that is still there wins.
-        first_by, first = next(iter(claims.items()))
-        for contributor, resource in claims.items():
+        ranked = sorted(claims.items(), key=lambda item: str(item[0]))
+        first_by, first = ranked[0]
+        for contributor, resource in ranked[1:]:
+            if not _same(resource, first):
+                self._disputed.add(ref)
             if resource != first:
-                self._conflicts[ref] = '%s wants %s but %s wants %s' % (
-                    first_by, first, contributor, resource)
-        wanted = self._tracker.desired(ref)
-        if wanted != first or wanted.requires != first.requires:
+                self._conflicts.setdefault(
+                    ref, '%s wants %s but %s wants %s' % (
+                        first_by, first, contributor, resource))
+        if not _same(first, self._tracker.desired(ref)):
             self._tracker.want(first)
+
+
+def _same(resource, other):
+    """Whether they are equal, also in what they wait for."""
+    return resource == other and resource.requires == other.requires

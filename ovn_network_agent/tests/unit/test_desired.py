@@ -14,6 +14,8 @@
 
 import dataclasses
 
+import hypothesis
+from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import delta
@@ -26,10 +28,17 @@ RULE = resources.Rule(2000, 200, src='198.51.100.0/24')
 A, B = ('driver', 'a'), ('driver', 'b')
 
 
+def _with_requirements(tracker):
+    return {(r, r.requires) for r in tracker.wanted()}
+
+
 class DesiredStateTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
+        self.begin()
+
+    def begin(self):
         self.tracker = delta.Tracker()
         self.state = desired.DesiredState(self.tracker)
 
@@ -54,12 +63,37 @@ class DesiredStateTest(base.BaseTestCase):
         self.state.contribute(B, ())
         self.assertEqual(set(), self.wanted())
 
-    def test_in_a_conflict_the_first_stays_and_it_is_reported(self):
-        self.state.contribute(A, [ROUTE])
-        self.state.contribute(B, [OTHER, RULE])
-        self.assertEqual({ROUTE, RULE}, self.wanted())
-        self.assertEqual([ROUTE.ref], list(self.state.conflicts))
-        self.assertIn('br-other', self.state.conflicts[ROUTE.ref])
+    def test_in_a_conflict_the_name_decides_and_it_is_reported(self):
+        for order in ((A, B), (B, A)):
+            self.begin()
+            claims = {A: [ROUTE], B: [OTHER, RULE]}
+            for contributor in order:
+                self.state.contribute(contributor, claims[contributor])
+            self.assertEqual({ROUTE, RULE}, self.wanted())
+            self.assertEqual([ROUTE.ref], list(self.state.conflicts))
+            self.assertIn('br-other', self.state.conflicts[ROUTE.ref])
+
+    @hypothesis.given(strategies.lists(strategies.tuples(
+        strategies.sampled_from([A, B, ('driver', 'c')]),
+        strategies.lists(strategies.sampled_from([
+            ROUTE, OTHER, RULE, resources.Keep(ROUTE.ref),
+            dataclasses.replace(ROUTE, requires=(RULE.ref,))]),
+            max_size=3)), max_size=12))
+    def test_what_came_before_does_not_matter(self, history):
+        self.begin()
+        for contributor, wanted in history:
+            self.state.contribute(contributor, wanted)
+        fresh_tracker = delta.Tracker()
+        fresh = desired.DesiredState(fresh_tracker)
+        for contributor, wanted in sorted(dict(history).items()):
+            fresh.contribute(contributor, wanted)
+        self.assertEqual(fresh.conflicts, self.state.conflicts)
+        self.assertEqual(_with_requirements(fresh_tracker),
+                         _with_requirements(self.tracker))
+        for tracker in (fresh_tracker, self.tracker):
+            tracker.resync(['kernel_route', 'rule'], [ROUTE, RULE])
+        self.assertEqual(fresh_tracker.delta(['kernel_route', 'rule']),
+                         self.tracker.delta(['kernel_route', 'rule']))
 
     def test_a_conflict_ends_with_either_side(self):
         self.state.contribute(A, [ROUTE])
@@ -68,7 +102,7 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual({OTHER}, self.wanted())
         self.assertEqual({}, self.state.conflicts)
         self.state.contribute(A, [ROUTE])
-        self.assertEqual({OTHER}, self.wanted())
+        self.assertEqual({ROUTE}, self.wanted())
         self.state.contribute(A, [OTHER])
         self.assertEqual({}, self.state.conflicts)
 

@@ -244,8 +244,8 @@ class ReloadTest(ServiceTestCase):
         with open(self.path, 'w') as opened:
             opened.write(
                 '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n'
-                '[ovn]\novn_nb_remote = %s\n'
-                'ovn_sb_remote = %s\n[ovs]\novsdb_connection = %s\n' % (
+                '[ovn]\novn_nb_remote = %s\novn_sb_remote = %s\n'
+                '[ovs]\novsdb_connection = %s\n' % (
                     cloud.BRIDGE, text, *self.remotes().values()))
 
     def running(self):

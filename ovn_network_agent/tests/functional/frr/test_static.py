@@ -222,6 +222,41 @@ class TestStaticByVtysh(TestStatic):
         self.root_side(vtysh_wrapper='env')
 
 
+class TestSockets(StaticTestCase):
+    """Over the command sockets of the daemons."""
+
+    def test_costs_no_process(self):
+        add = [['198.51.100.1/32', base.BRIDGE]]
+        before, os.environ['PATH'] = os.environ['PATH'], '/nonexistent'
+        try:
+            self.assertEqual([[], ''], vtysh.change_static('', add, []))
+            self.assertLessEqual({'zebra', 'staticd', 'bgpd'},
+                                 set(vtysh.read_daemons()))
+        finally:
+            os.environ['PATH'] = before
+        self.assertEqual({route(1)}, self.read())
+
+    def test_vtysh_where_there_are_none(self):
+        self.root_side(frr_run_dir=self.frr.bindir)
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual({}, self.delete(route(1)))
+        self.assertEqual(set(), self.read())
+
+    def test_nothing_is_withdrawn_beside_a_daemon_that_hangs(self):
+        """zebra would go on forwarding and announcing."""
+        self.assertEqual({}, self.create(route(1)))
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('zebra', signal.SIGSTOP)
+        try:
+            with self.assertRaisesRegex(backends.BackendError,
+                                        'zebra of FRR did not answer'):
+                self.delete(route(1))
+        finally:
+            self.frr.signal('zebra', signal.SIGCONT)
+        self.assertEqual({route(1)}, self.read())
+
+
 class TestTrouble(StaticTestCase):
     """FRR, or parts of it, does not run."""
 

@@ -22,6 +22,7 @@ from stevedore import extension
 from stevedore import named
 
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base as drivers
 
 DRIVERS = 'ovn_network_agent.drivers'
@@ -50,6 +51,9 @@ def _create_driver(conf, ext):
     options = getattr(ext.plugin, 'CONFIG_OPTS', ())
     if options:
         conf.register_opts(options, group=ext.name)
+        wrong = list(validate.bad_values_of(ext.name, conf[ext.name]))
+        if wrong:
+            raise LoadError('; '.join(wrong))
     driver = _create('driver', ext, drivers.Driver, ext.name, conf)
     try:
         for watch in driver.events():
@@ -95,6 +99,24 @@ def load_backends(conf):
             for ext in _load(BACKENDS, names)]
 
 
+def check_names(names):
+    """Whether there are such drivers, without loading any.
+
+    :raises LoadError:
+    """
+    known = sorted(_manager_names(DRIVERS))
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise _missing(DRIVERS, names, unknown, known)
+
+
+def _missing(namespace, names, unknown, known):
+    return LoadError(
+        'drivers = %s: no such plugin %s in %s; there are %s' % (
+            ','.join(names), ','.join(sorted(unknown)), namespace,
+            ', '.join(known)))
+
+
 def _load(namespace, names):
     def failed(_manager, entry_point, error):
         raise LoadError('%s %s (%s) cannot be loaded: %s: %s' % (
@@ -102,10 +124,8 @@ def _load(namespace, names):
             type(error).__name__, error)) from error
 
     def missing(unknown):
-        known = sorted(_manager_names(namespace))
-        raise LoadError('drivers = %s: no such plugin %s in %s; there are '
-                        '%s' % (','.join(names), ','.join(sorted(unknown)),
-                                namespace, ', '.join(known)))
+        raise _missing(namespace, names, unknown,
+                       sorted(_manager_names(namespace)))
 
     _refuse_doubles(namespace, names)
     return list(named.NamedExtensionManager(

@@ -18,6 +18,7 @@ are checked here: the bridge and the VRF belong to the operator.
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import links
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import links as privileged
@@ -60,6 +61,20 @@ class LinkBackend(base.Backend):
         elif link.kind != 'vrf':
             yield (f'[frr] vrf_name = {vrf}: this device is no VRF but '
                    f'"{link.kind or "hardware"}"; name the VRF of the uplink')
+        else:
+            yield from self._check_table(vrf, link.vrf_table)
+
+    def _check_table(self, vrf, table):
+        """Routes of ours in the table of the VRF would loop."""
+        options = [('[fip_route] route_table_id',
+                    self.conf.fip_route.route_table_id)]
+        if veth_leak.enabled(self.conf):
+            options.append(('[veth_leak] veth_leak_table_id',
+                            self.conf.veth_leak.veth_leak_table_id))
+        for option, number in options:
+            if number == table:
+                yield (f'{option} = {number}: this is the table of VRF '
+                       f'{vrf}; choose another one between 1 and 252')
 
     def read(self, known):
         found = kernel.reading('devices', links.read_all)

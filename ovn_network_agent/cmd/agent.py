@@ -17,6 +17,7 @@ are ours, not the library launcher's: that one loses SIGINT and restarts the
 service on SIGHUP, which here would drain a gateway.
 """
 
+import contextlib
 import queue
 import signal
 import sys
@@ -34,7 +35,9 @@ from ovn_network_agent import loader  # noqa: E402
 from ovn_network_agent import planning  # noqa: E402
 from ovn_network_agent import privileged  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
+from ovn_network_agent import surroundings  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
+from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.frr import observers  # noqa: E402
@@ -71,11 +74,10 @@ def main(argv=None):
     """
     conf = cfg.CONF
     try:
-        _configure(conf, sys.argv[1:] if argv is None else argv)
+        plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
         if conf.check_config:
-            print('configuration OK')
-            return EXIT_OK
-        return _run(conf)
+            return _checked(conf)
+        return _run(conf, *plugins)
     except (validate.ConfigError, cfg.Error, loader.LoadError) as e:
         return _fail('configuration', getattr(e, 'messages', (str(e),)),
                      EXIT_CONFIGURATION)
@@ -83,6 +85,13 @@ def main(argv=None):
         return _fail('environment', e.messages, EXIT_ENVIRONMENT)
     except (privileges.NoPrivileges, view.NotReady) as e:
         return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
+
+
+def _checked(conf):
+    for message in validate.warnings(conf):
+        print('ovn-network-agent: warning: %s' % message, file=sys.stderr)
+    print('configuration OK')
+    return EXIT_OK
 
 
 def _fail(kind, messages, status):
@@ -93,7 +102,10 @@ def _fail(kind, messages, status):
 
 
 def _configure(conf, argv):
-    """Everything that can be wrong before the node is looked at."""
+    """Everything that can be wrong before the node is looked at.
+
+    :returns: (drivers, backends)
+    """
     report_opts.set_defaults(conf)
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
@@ -103,16 +115,28 @@ def _configure(conf, argv):
     except (OSError, UnicodeError) as e:
         raise validate.ConfigError(['a configuration file cannot be read: '
                                     '%s' % e]) from e
-    validate.check(conf)
+    except cfg.ConfigFileParseError as e:
+        raise validate.ConfigError([
+            '%s; a file has lines "option = value" below a section like '
+            '[DEFAULT]' % e]) from e
+    messages = validate.problems(conf)
+    if messages:
+        # They cannot be made from what is wrong, but may be wrong, too.
+        with contextlib.suppress(cfg.Error, ValueError):
+            try:
+                loader.check_names(conf.drivers)
+            except loader.LoadError as e:
+                messages.append(str(e))
+        raise validate.ConfigError(messages)
+    return loader.load_drivers(conf), loader.load_backends(conf)
 
 
-def _run(conf):
+def _run(conf, drivers, backends):
     logging.setup(conf, 'ovn-network-agent')
+    levels.apply(conf)
     guru_meditation_report.TextGuruMeditation.setup_autorun(
         version.Info(), conf=conf)
     signals = _catch_signals()
-    drivers = loader.load_drivers(conf)
-    backends = loader.load_backends(conf)
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
     _check_node(backends)
@@ -122,6 +146,7 @@ def _run(conf):
     streams.configure(conf)
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
+    surroundings.look_beside(conf)
     agent = service.AgentService(conf, drivers, backends,
                                  observers.make(conf))
     try:

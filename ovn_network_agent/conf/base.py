@@ -49,8 +49,8 @@ OPTS = [
              'Empty (the default) means that they are discovered from the '
              'gateway ports of the routers on this chassis. A list replaces '
              'discovery completely: addresses outside it are not handled.'),
-    cfg.StrOpt(
-        'gateway_port', default='',
+    cfg.Opt(
+        'gateway_port', type=types.PortName(), default='',
         help='Name of the one chassisredirect port to follow, like '
              '"cr-lrp-4f1c...". Empty (the default) means all routers whose '
              'gateway is on this chassis.'),
@@ -71,6 +71,14 @@ OPTS = [
              'removes all that the agent made on this node and in OVN. Set '
              'it to false to keep forwarding over a restart or an upgrade: '
              'the next start adopts what is there.'),
+    cfg.StrOpt(
+        'log_level', default='info', mutable=True, ignore_case=True,
+        choices=[('debug', 'everything; the same as "debug = true"'),
+                 ('info', 'what changes'),
+                 ('warn', 'what is not as it should be'),
+                 ('error', 'what failed')],
+        help='From which severity on messages are logged. "debug = true" '
+             'counts more.'),
     cfg.Opt(
         'shutdown_timeout', type=types.Integer(1, 3600), default=60,
         help='Seconds that an orderly stop may take before the agent gives '

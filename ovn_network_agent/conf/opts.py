@@ -18,6 +18,8 @@ Sources in the order of precedence: the command line, the environment
 """
 
 import copy
+import functools
+from importlib import metadata
 import itertools
 
 from oslo_config import cfg
@@ -50,16 +52,26 @@ def _file_opts(module):
 def register(conf):
     """Register our options and those of oslo.log.
 
-    Must come before the command line is parsed.  The options of drivers
+    None as an option of the command line, which :func:`load` reads by
+    itself: oslo.config ends the program over a bad value in a file for
+    such an option, without a word about which file.  The options of drivers
     that are not ours are registered when they are loaded.
     """
-    if 'use_journal' not in conf:
-        log.register_options(conf)
-    conf.register_cli_opts(base.CLI_OPTS)
-    conf.register_cli_opts(base.CLI_ONLY_OPTS)
+    for group, listed in _log_options():
+        conf.register_opts(listed, group=group)
+    conf.register_opts(base.CLI_OPTS)
+    conf.register_opts(base.CLI_ONLY_OPTS)
     for module in MODULES:
         group = None if module.GROUP == 'DEFAULT' else module.GROUP
         conf.register_opts(module.OPTS, group=group)
+
+
+@functools.cache
+def _log_options():
+    """What oslo.log has, as it tells the generator of the sample file."""
+    point, = metadata.entry_points(group='oslo.config.opts',
+                                   name='oslo.log')
+    return point.load()()
 
 
 def load(conf, argv, version=None):
@@ -72,14 +84,16 @@ def load(conf, argv, version=None):
     :raises oslo_config.cfg.Error: when a file cannot be read or parsed
     """
     register(conf)
+    rest, files = _split(argv)
+    given = list(_given(rest, version))
     # The names make the default files those of the project, whatever the
     # program is started as.
-    conf(args=argv, project=PROJECT, prog=PROJECT, version=version)
-    for name, value in _given(argv):
+    conf(args=files, project=PROJECT, prog=PROJECT, version=version)
+    for name, value in given:
         conf.set_override(name, value)
 
 
-def _given(argv):
+def _given(argv, version):
     """What the command line alone says, as (option, value) pairs.
 
     oslo.config lets a file that comes later on the command line win over
@@ -90,7 +104,7 @@ def _given(argv):
     log.register_options(probe)
     probe.register_cli_opts(base.CLI_OPTS)
     probe.register_cli_opts(base.CLI_ONLY_OPTS)
-    probe(args=list(_without_files(argv)), project=PROJECT, prog=PROJECT,
+    probe(args=argv, project=PROJECT, prog=PROJECT, version=version,
           default_config_files=[], default_config_dirs=[], use_env=False)
     for name in probe:
         location = probe.get_location(name)
@@ -98,15 +112,22 @@ def _given(argv):
             yield name, probe[name]
 
 
-def _without_files(argv):
-    skip = False
+def _split(argv):
+    """Arguments that name no files, and those that do."""
+    rest, files = [], []
+    value_of = None
     for arg in argv:
-        if skip:
-            skip = False
+        if value_of is not None:
+            value_of.append(arg)
+            value_of = None
         elif arg in ('--config-file', '--config-dir'):
-            skip = True
-        elif not arg.startswith(('--config-file=', '--config-dir=')):
-            yield arg
+            files.append(arg)
+            value_of = files
+        elif arg.startswith(('--config-file=', '--config-dir=')):
+            files.append(arg)
+        else:
+            rest.append(arg)
+    return rest, files
 
 
 def env_name(group, option):

@@ -14,6 +14,7 @@
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 
@@ -37,5 +38,6 @@ def reload(conf):
               default_config_dirs=conf.config_dir)
         validate.check(aside)
         conf.mutate_config_files()
+        levels.apply(conf)
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error

@@ -61,6 +61,32 @@ class Name(types.ConfigType):
         return str(value)
 
 
+class PortName(types.ConfigType):
+    """The name of a port in OVN, or the empty string."""
+
+    def __init__(self, type_name='port name'):
+        super().__init__(type_name=type_name)
+
+    def __call__(self, value):
+        value = str(value).strip()
+        if any(char.isspace() or not char.isprintable() for char in value):
+            raise ValueError('%r is not the name of a port; write it as '
+                             '"ovn-sbctl list Port_Binding" shows it, without '
+                             'blanks' % value)
+        return value
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return 'PortName'
+
+    def _formatter(self, value):
+        return str(value)
+
+
 class InterfaceName(Name):
     """The name of a network device."""
 

@@ -17,15 +17,15 @@ them are reported at once: an operator does not want to find them one start
 at a time.
 """
 
-import difflib
-import ipaddress
 import os
 import re
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
+from ovn_network_agent.conf import unknown
 from ovn_network_agent.conf import veth_leak
 
 _OSLO_ERROR = re.compile(
@@ -33,8 +33,6 @@ _OSLO_ERROR = re.compile(
     r"is not valid: (?P<reason>.*)", re.DOTALL)
 # Where the kernel puts its rule for VRFs, and it cannot be told otherwise.
 _L3MDEV_PRIORITY = 1000
-# Sections that libraries register when they are used, which may be never.
-_LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
 
 
 class ConfigError(Exception):
@@ -62,40 +60,63 @@ def problems(conf):
     :returns: list of str, each "option = value: what is wrong; remedy"
     """
     messages = list(_bad_values(conf))
-    if messages:
-        # The checks below need values that can be read.
-        return messages
-    for rule in (_drivers, _remotes, tls.problems, _tables, _priorities,
-                 _pair):
-        messages.extend(rule(conf))
+    for rule in (_drivers, _remotes, tls.problems, *relations.RULES):
+        try:
+            messages.extend(list(rule(conf)))
+        except (cfg.Error, ValueError):
+            # It needs a value that cannot be read, which is said already.
+            continue
     return messages
 
 
-def _say(option, value, text):
-    if isinstance(value, list | tuple):
-        value = ','.join(value)
-    return '%s = %s: %s' % (option, value, text)
-
-
 def _bad_values(conf):
-    for group, opt in opts.everything():
+    """Values of ours and of the libraries that their types do not take."""
+    for name in sorted(conf):
         try:
-            conf[opt.dest] if group == 'DEFAULT' else conf[group][opt.dest]
+            value = conf[name]
         except (cfg.Error, ValueError) as error:
-            match = _OSLO_ERROR.search(str(error))
-            reason = match['reason'] if match else str(error)
-            source = match['source'] if match else 'command line'
-            yield '[%s] %s: %s (from %s)' % (group, opt.dest, reason, source)
+            yield _bad_value('DEFAULT', name, error)
+            continue
+        if isinstance(value, cfg.ConfigOpts.GroupAttr):
+            yield from bad_values_of(name, value)
+
+
+def bad_values_of(group, values):
+    """Values of one group that their types do not take.
+
+    :param group: name of the group
+    :param values: its options, ``conf[group]``
+    :returns: iterator of str
+    """
+    for name in sorted(values):
+        try:
+            values[name]
+        except (cfg.Error, ValueError) as error:
+            yield _bad_value(group, name, error)
+
+
+def _bad_value(group, name, error):
+    match = _OSLO_ERROR.search(str(error))
+    reason = match['reason'] if match else str(error)
+    source = match['source'] if match else 'command line'
+    variable = opts.env_name(group, name.replace('-', '_'))
+    if variable in os.environ:
+        # It counts more than a file, which oslo.config blames if both are.
+        source = variable
+    if reason.startswith('Unexpected boolean'):
+        reason += '; use true or false'
+    return '[%s] %s: %s (from %s)' % (
+        group, name.replace('-', '_'), reason, source)
 
 
 def _drivers(conf):
     if not conf.drivers:
-        yield _say('[DEFAULT] drivers', conf.drivers,
+        yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'there is nothing to do; name at least one driver, like '
                    'fip_route,veth_leak')
     twice = sorted({d for d in conf.drivers if conf.drivers.count(d) > 1})
     if twice:
-        yield _say('[DEFAULT] drivers', conf.drivers,
+        yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'names %s more than once; name each driver once' %
                    ', '.join(twice))
 
@@ -114,50 +135,9 @@ def _remotes(conf):
                    (name, '6641' if name == 'ovn_nb_remote' else '6642',
                     name, opts.env_name('ovn', name)))
         if {'tcp', 'ssl'} <= _schemes(remotes):
-            yield _say('[ovn] ' + name, remotes,
+            yield relations.say('[ovn] ' + name, remotes,
                        'mixes tcp and ssl, so that a failover would drop '
                        'the encryption; use one of them for all')
-
-
-def _tables(conf):
-    table = conf.veth_leak.veth_leak_table_id
-    if veth_leak.enabled(conf) and conf.fip_route.route_table_id == table:
-        yield _say('[veth_leak] veth_leak_table_id', str(table),
-                   'is [fip_route] route_table_id too; choose another one '
-                   'between 1 and 252')
-
-
-def _priorities(conf):
-    if not conf.fip_route.route_table_id or not veth_leak.enabled(conf):
-        return
-    first = conf.veth_leak.veth_leak_rule_priority - 3
-    if conf.fip_route.route_rule_priority >= first:
-        yield _say('[fip_route] route_rule_priority',
-                   str(conf.fip_route.route_rule_priority),
-                   'does not come before the rules of the veth leak, which '
-                   'begin at %d, so what arrives there would never find its '
-                   'route; choose a lower number' % first)
-
-
-def _pair(conf):
-    if not veth_leak.enabled(conf):
-        return
-    nexthop = ipaddress.ip_interface(conf.veth_leak.veth_nexthop + '/30')
-    provider = veth_leak.provider_ip(conf)
-    hosts = [str(host) for host in nexthop.network.hosts()]
-    if sorted(hosts) != sorted([str(nexthop.ip), provider]):
-        yield ('[veth_leak] veth_nexthop = %s, veth_provider_ip = %s: these '
-               'are not the two hosts of one /30; in this one they are %s '
-               'and %s' % (nexthop.ip, conf.veth_leak.veth_provider_ip or
-                           '%s (computed)' % provider, *hosts))
-    networks = [conf.bridge_ip] if conf.bridge_ip else []
-    for other in networks + conf.network_cidr:
-        if nexthop.network.overlaps(ipaddress.ip_network(other)):
-            yield _say('[veth_leak] veth_nexthop', str(nexthop.ip),
-                       'its /30 overlaps %s (%s); use another link-local '
-                       '/30' % (other, '[DEFAULT] bridge_ip'
-                                if other == conf.bridge_ip
-                                else '[DEFAULT] network_cidr'))
 
 
 def warnings(conf):
@@ -166,66 +146,29 @@ def warnings(conf):
     :param conf: a ConfigOpts without :func:`problems`
     :returns: list of str
     """
-    return [*tls.warnings(conf), *_odd_leak(conf), *unknown_keys(conf)]
+    return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),
+            *unknown.keys(conf), *unknown.variables(conf)]
 
 
 def _odd_leak(conf):
     if (conf.frr.vrf_name and 'fip_route' in conf.drivers and
             'veth_leak' not in conf.drivers):
-        yield _say('[DEFAULT] drivers', conf.drivers,
+        yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'without veth_leak somebody else has to make the way '
                    'from VRF %s to the provider bridge, with %s as next hop'
                    % (conf.frr.vrf_name, conf.veth_leak.veth_nexthop))
     priority = conf.veth_leak.veth_leak_rule_priority
     if veth_leak.enabled(conf) and priority - 3 <= _L3MDEV_PRIORITY:
-        yield _say('[veth_leak] veth_leak_rule_priority', str(priority),
-                   'the rules of the leak do not come after the kernel\'s '
-                   'rule for VRFs (%d), so what is in the VRF already may '
-                   'be sent through the pair again' % _L3MDEV_PRIORITY)
+        yield relations.say(
+            '[veth_leak] veth_leak_rule_priority', str(priority),
+            'the rules of the leak do not come after the kernel\'s rule for '
+            'VRFs (%d), so what is in the VRF already may be sent through '
+            'the pair again' % _L3MDEV_PRIORITY)
 
 
-def unknown_keys(conf):
-    """Sections and options in the files that nothing registered.
-
-    Call it after the drivers and libraries have registered theirs.
-
-    :returns: list of str, one for each section or option
-    """
-    known = {name: conf[name] for name in conf}
-    groups = {name: set(value) for name, value in known.items()
-              if isinstance(value, cfg.ConfigOpts.GroupAttr)}
-    groups['DEFAULT'] = set(known)
-    messages = []
-    for path in _files(conf):
-        sections = {}
-        cfg.ConfigParser(path, sections).parse()
-        for section, keys in sorted(sections.items()):
-            messages.extend(_unknown_in(groups, path, section, keys))
-    return messages
-
-
-def _files(conf):
-    files = list(conf.config_file or [])
-    for directory in conf.config_dir or []:
-        if os.path.isdir(directory):
-            files.extend(os.path.join(directory, name)
-                         for name in sorted(os.listdir(directory))
-                         if name.endswith('.conf'))
-    return files
-
-
-def _unknown_in(groups, path, section, keys):
-    if section not in groups:
-        if not _LIBRARY_GROUPS.fullmatch(section):
-            yield '%s: unknown section [%s]%s' % (
-                path, section, _meant(section, groups))
-        return
-    for key in sorted(keys):
-        if key.replace('-', '_') not in groups[section]:
-            yield '%s: unknown option %s in section [%s]%s' % (
-                path, key, section, _meant(key, groups[section]))
-
-
-def _meant(name, known):
-    close = difflib.get_close_matches(name, known, n=1)
-    return '; did you mean %s?' % close[0] if close else ''
+def _port(conf):
+    if conf.gateway_port and not conf.gateway_port.startswith('cr-'):
+        yield relations.say(
+            '[DEFAULT] gateway_port', conf.gateway_port,
+            'names of chassisredirect ports begin with "cr-"; unless this '
+            'is one all the same, no router is followed')

@@ -51,6 +51,16 @@ def split(text):
     :returns: (daemons, configuration lines)
     :raises Unreadable: when the configuration is not complete
     """
+    before, configuration = parts(text)
+    return daemons(before), configuration
+
+
+def parts(text):
+    """Output with that of 'show running-config' in it.
+
+    :returns: (lines before it, lines of the configuration)
+    :raises Unreadable: when the configuration is not complete
+    """
     lines = text.split('\n')
     try:
         begin = lines.index(_BEGIN)
@@ -59,7 +69,7 @@ def split(text):
     except ValueError as error:
         raise Unreadable('vtysh did not show the whole running '
                          'configuration') from error
-    return daemons(lines[:begin]), lines[current + 1:end]
+    return lines[:begin], lines[current + 1:end]
 
 
 def daemons(lines):

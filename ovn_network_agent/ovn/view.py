@@ -23,6 +23,7 @@ from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import wire
 from ovn_network_agent import ownership
+from ovn_network_agent import surroundings
 
 LOG = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class View:
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
         self._wire = None
+        self._ports = surroundings.BridgePorts(conf.bridge_dev)
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
         self.last = None
@@ -114,6 +116,7 @@ class View:
             changed = self._databases['ovs'].dirty.take()
             if self._wire is None or changed:
                 self._wire = wire.read(ovs, ())
+                self._ports.look(wire.ports(ovs, self._conf.bridge_dev))
         if not self._wire.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')

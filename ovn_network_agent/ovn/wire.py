@@ -62,6 +62,17 @@ def read(ovs, devices):
                 tuple(sorted(_patch_ports(ovs, bridges))), devices)
 
 
+def ports(ovs, bridge):
+    """Names of the ports of a bridge.
+
+    :param ovs: the rows of the local database
+    :param bridge: name
+    :returns: list of str
+    """
+    return [port.name for row in ovs['Bridge'].values()
+            if row.name == bridge for port in row.ports]
+
+
 def _patch_ports(ovs, bridges):
     for bridge in ovs['Bridge'].values():
         if bridge.name not in bridges:

@@ -38,9 +38,10 @@ class NoPrivileges(Exception):
 def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     """Start the daemons, in a process that has no threads yet.
 
-    As root they are forked and the agent then gives up its own capabilities
-    for good.  As another user each is started with ``sudo -n
-    privsep-helper`` or the ``helper_command`` of its group.
+    As root, or with the capabilities that they need, they are forked and
+    the agent then gives up its own for good.  As another user each is
+    started with ``sudo -n privsep-helper`` or the ``helper_command`` of its
+    group.
 
     :param conf: the global oslo.config ConfigOpts; privsep reads its own
         groups [privsep_kernel], [privsep_ovs], [privsep_frr] from it
@@ -54,12 +55,31 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
         context.read_only = dry_run
     if dry_run:
         contexts = [context for context in contexts if context.reads]
-    if os.geteuid() == 0:
+    missing = _missing(contexts)
+    if os.geteuid() == 0 and missing:
+        raise NoPrivileges(
+            'no privileges: %s: check the capabilities of the container or '
+            'of the service unit' % '; '.join(
+                f'[{context.cfg_section}] has to have {_names([context])}'
+                for context in missing))
+    if not missing:
         _fork(contexts, drop)
     else:
         _run_helpers(contexts)
     LOG.info('privileged daemons running: %s',
              ', '.join(context.name for context in contexts) or 'none')
+
+
+def _missing(contexts):
+    """Contexts whose daemons this process cannot give what they need.
+
+    Capabilities count, not the number of the user: a service unit may grant
+    them to any (AmbientCapabilities), and a container keep them from root.
+    """
+    held = capability.permitted()
+    return [context for context in contexts
+            if not all(held >> number & 1
+                       for number in context.conf.capabilities)]
 
 
 def _fork(contexts, drop):
@@ -77,14 +97,19 @@ def _fork(contexts, drop):
         try:
             context.attach()
         except (OSError, daemon.FailedToDropPrivileges) as error:
-            names = ' '.join(
-                capabilities.CAPS_BYVALUE.get(number, str(number))
-                for number in context.conf.capabilities)
             raise NoPrivileges(
                 f'no privileges: the daemon of [{context.cfg_section}] ended '
-                f'at its start ({error}); it has to have {names}: check the '
+                f'at its start ({error}); it has to have '
+                f'{_names([context])}: check the '
                 f'capabilities of the container or of the service unit'
             ) from error
+
+
+def _names(contexts):
+    """Names of the capabilities that contexts need."""
+    return ' '.join(sorted({
+        capabilities.CAPS_BYVALUE.get(number, str(number))
+        for context in contexts for number in context.conf.capabilities}))
 
 
 def _run_helpers(contexts):
@@ -98,9 +123,10 @@ def _run_helpers(contexts):
                 (*ROOT_HELPER, 'privsep-helper'))
             raise NoPrivileges(
                 f'no privileges: "{command}" for [{context.cfg_section}] '
-                f'failed ({error}); run the agent as root, allow '
-                f'privsep-helper for this user in sudoers, or set '
-                f'[{context.cfg_section}] helper_command') from error
+                f'failed ({error}); run the agent as root or with the '
+                f'capabilities {_names(contexts)}, allow privsep-helper for '
+                f'this user in sudoers, or set [{context.cfg_section}] '
+                f'helper_command') from error
 
 
 def drop_privileges():

@@ -165,6 +165,19 @@ def _is_daemon(pid):
         return False
 
 
+def granted():
+    """An ordinary user to whom the capabilities were granted."""
+    capabilities.set_keepcaps(True)
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    needed = {number for context in privileged.CONTEXTS
+              for number in context.conf.capabilities}
+    capabilities.drop_all_caps_except(needed, needed, [])
+    start.start(cfg.CONF)
+    return {'uid': os.getuid(), 'left': _status()['CapPrm'],
+            'call': links.set_links_up(['br-ex'])}
+
+
 def no_helper():
     """An ordinary user without a helper that works."""
     cfg.CONF.set_override('helper_command', '/bin/false', 'privsep_kernel')

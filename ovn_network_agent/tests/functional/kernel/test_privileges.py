@@ -97,6 +97,12 @@ class PrivilegesTest(base.KernelTestCase):
         for part in ('no privileges', '[privsep_kernel]', 'CAP_NET_ADMIN'):
             self.assertIn(part, text)
 
+    def test_the_capability_counts_and_not_the_user(self):
+        got = self.run_child('granted')
+        self.assertEqual((65534, NOTHING, []),
+                         (got['uid'], got['left'], got['call']))
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+
     def test_a_daemon_started_by_a_helper(self):
         got = self.run_child('helper')
         self.assertEqual(([], []), (got['call'], got['after']))

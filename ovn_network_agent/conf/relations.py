@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values that are right one by one and cannot be together."""
+
+import ipaddress
+
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent import ownership
+
+_EVERYTHING = '0.0.0.0/0'
+
+
+def say(option, value, text):
+    """One message about one option.
+
+    :param option: with its group, like "[frr] vrf_name"
+    :param value: str, or list of str
+    :param text: what is wrong, and the remedy
+    """
+    if isinstance(value, list | tuple):
+        value = ','.join(value)
+    return '%s = %s: %s' % (option, value, text)
+
+
+def _devices(conf):
+    """Each device has one purpose."""
+    pair = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
+    for option, name in (('[DEFAULT] bridge_dev', conf.bridge_dev),
+                         ('[frr] vrf_name', conf.frr.vrf_name)):
+        if name in pair:
+            yield say(option, name,
+                      'this is the name of an end of the veth pair that the '
+                      'agent makes; name the device that you made')
+    if conf.bridge_dev == conf.frr.vrf_name:
+        yield say('[frr] vrf_name', conf.frr.vrf_name,
+                  'is [DEFAULT] bridge_dev too; one is the VRF of the '
+                  'uplink, the other the bridge of the provider networks')
+
+
+def _tables(conf):
+    table = conf.veth_leak.veth_leak_table_id
+    if veth_leak.enabled(conf) and conf.fip_route.route_table_id == table:
+        yield say('[veth_leak] veth_leak_table_id', str(table),
+                  'is [fip_route] route_table_id too; choose another one '
+                  'between 1 and 252')
+
+
+def _priorities(conf):
+    if not conf.fip_route.route_table_id or not veth_leak.enabled(conf):
+        return
+    first = conf.veth_leak.veth_leak_rule_priority - 3
+    if conf.fip_route.route_rule_priority >= first:
+        yield say('[fip_route] route_rule_priority',
+                  str(conf.fip_route.route_rule_priority),
+                  'does not come before the rules of the veth leak, which '
+                  'begin at %d, so what arrives there would never find its '
+                  'route; choose a lower number' % first)
+
+
+def _pair(conf):
+    """The next hop and its other end are the two hosts of one /30."""
+    if not veth_leak.enabled(conf):
+        return
+    nexthop = ipaddress.ip_interface(conf.veth_leak.veth_nexthop + '/30')
+    provider = veth_leak.provider_ip(conf)
+    hosts = [str(host) for host in nexthop.network.hosts()]
+    if sorted(hosts) != sorted([str(nexthop.ip), provider]):
+        yield ('[veth_leak] veth_nexthop = %s, veth_provider_ip = %s: these '
+               'are not the two hosts of one /30; in this one they are %s '
+               'and %s' % (nexthop.ip, conf.veth_leak.veth_provider_ip or
+                           '%s (computed)' % provider, *hosts))
+
+
+def _pair_overlaps(conf):
+    if not veth_leak.enabled(conf):
+        return
+    nexthop = ipaddress.ip_interface(conf.veth_leak.veth_nexthop + '/30')
+    networks = [conf.bridge_ip] if conf.bridge_ip else []
+    for other in networks + conf.network_cidr:
+        if other != _EVERYTHING and nexthop.network.overlaps(
+                ipaddress.ip_network(other)):
+            yield say('[veth_leak] veth_nexthop', str(nexthop.ip),
+                      'its /30 overlaps %s (%s); use another link-local '
+                      '/30' % (other, '[DEFAULT] bridge_ip'
+                               if other == conf.bridge_ip
+                               else '[DEFAULT] network_cidr'))
+
+
+def _networks(conf):
+    """A provider network that is everything would take the node along."""
+    if _EVERYTHING in conf.network_cidr:
+        yield say('[DEFAULT] network_cidr', conf.network_cidr,
+                  '%s is everything, also what this node sends '
+                  'itself; name the provider networks, or nothing to have '
+                  'them discovered' % _EVERYTHING)
+
+
+RULES = (_devices, _tables, _priorities, _pair, _pair_overlaps, _networks)

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What was configured and nobody asks for: typing errors, mostly."""
+
+import difflib
+import os
+import re
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+
+# Sections that libraries register when they are used, which may be never.
+_LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
+# How oslo.config names options in the environment; those of OpenStack's
+# clients (OS_AUTH_URL) have no two underscores.
+_VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
+_ORIGINAL = 'OVN_NETWORK_'
+
+
+def keys(conf):
+    """Sections and options in the files that nothing registered.
+
+    Call it after the drivers and libraries have registered theirs.
+
+    :param conf: a loaded ConfigOpts
+    :returns: list of str, one for each section or option
+    """
+    groups = _known(conf)
+    messages = []
+    for path in _files(conf):
+        sections = {}
+        cfg.ConfigParser(path, sections).parse()
+        for section, found in sorted(sections.items()):
+            messages.extend(_unknown_in(groups, path, section, found))
+    return messages
+
+
+def variables(conf):
+    """Variables of the environment that look like options and are none.
+
+    :param conf: a loaded ConfigOpts
+    :returns: list of str
+    """
+    groups = _known(conf)
+    by_variable = {opts.env_name(group, option): None
+                   for group, options in groups.items()
+                   for option in options}
+    for name in sorted(os.environ):
+        match = _VARIABLE.fullmatch(name)
+        if match and name not in by_variable and not (
+                _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
+            yield ('%s in the environment is no option%s'
+                   % (name, _meant(name, by_variable)))
+        elif name.startswith(_ORIGINAL):
+            option = name.removeprefix(_ORIGINAL).lower()
+            yield ('%s in the environment is not read%s' % (name, ''.join(
+                '; set %s instead' % opts.env_name(group, option)
+                for group in _homes(groups, option))))
+
+
+def _known(conf):
+    """Names of options by group."""
+    known = {name: conf[name] for name in conf}
+    groups = {name: set(value) for name, value in known.items()
+              if isinstance(value, cfg.ConfigOpts.GroupAttr)}
+    groups['DEFAULT'] = {name.replace('-', '_') for name in known
+                         if name not in groups}
+    return groups
+
+
+def _files(conf):
+    files = list(conf.config_file or [])
+    for directory in conf.config_dir or []:
+        if os.path.isdir(directory):
+            files.extend(os.path.join(directory, name)
+                         for name in sorted(os.listdir(directory))
+                         if name.endswith('.conf'))
+    return files
+
+
+def _unknown_in(groups, path, section, found):
+    if section not in groups:
+        if not _LIBRARY_GROUPS.fullmatch(section):
+            yield '%s: unknown section [%s]%s' % (
+                path, section, _meant(section, groups))
+        return
+    for key in sorted(found):
+        name = key.replace('-', '_')
+        if name not in groups[section]:
+            homes = _homes(groups, name)
+            yield '%s: unknown option %s in section [%s]%s' % (
+                path, key, section,
+                '; it belongs to section [%s]' % homes[0] if homes
+                else _meant(name, groups[section]))
+
+
+def _homes(groups, option):
+    """Groups that have an option of this name."""
+    return [group for group, options in groups.items() if option in options]
+
+
+def _meant(name, known):
+    close = difflib.get_close_matches(name, known, n=1)
+    return '; did you mean %s?' % close[0] if close else ''

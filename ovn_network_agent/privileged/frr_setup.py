@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry point: how FRR is configured for BGP.
+
+Read in the daemon and reduced there: there are passwords in the running
+configuration.
+"""
+
+import errno
+
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import setup
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import vtysh
+
+
+@privileged.frr.entrypoint
+def read_setup(vrf, prefix_list):
+    """Read what matters of the configuration of FRR.
+
+    :param vrf: name, '' for the default VRF
+    :param prefix_list: name of the list, '' for none
+    :returns: the fields of :class:`frr.setup.Setup`, a list
+    :raises OSError: when it cannot be read in full
+    """
+    try:
+        if vrf:
+            lines.check_device(vrf)
+        if prefix_list:
+            lines.check_name(prefix_list)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    shown = vtysh.show('show vrf', 'show running-config')
+    try:
+        return list(setup.read(shown.stdout, vrf, prefix_list))
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a real FRR lacks, and that the lines which are named help."""
+
+from ovn_network_agent import surroundings
+from ovn_network_agent.tests.functional.frr import base
+
+FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
+
+
+class SetupTest(base.FrrTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.frr.restart_bgpd)
+
+    def lacks(self):
+        return surroundings.frr(self.conf)
+
+    def test_nothing(self):
+        self.assertEqual([], self.lacks())
+
+    def test_redistribution(self):
+        self.frr.configure(*FAMILY, 'no redistribute static')
+        text, = self.lacks()
+        self.assertIn('"router bgp 65001" / "address-family ipv4 unicast" / '
+                      '"redistribute static"', text)
+        self.frr.configure(*FAMILY, 'redistribute static')
+        self.assertEqual([], self.lacks())
+
+    def test_redistribution_for_the_other_method(self):
+        self.conf.set_override('announce_method', 'kernel', 'fip_route')
+        text, = self.lacks()
+        self.assertIn('"redistribute kernel"', text)
+        self.frr.configure(*FAMILY, 'redistribute kernel')
+        self.assertEqual([], self.lacks())
+
+    def test_a_filter(self):
+        without = f'no neighbor 10.0.0.2 prefix-list {base.LIST} out'
+        self.frr.configure(*FAMILY, without)
+        text, = self.lacks()
+        self.assertIn(f'"neighbor ADDRESS prefix-list {base.LIST} out"', text)
+        # A route map does as well.
+        self.frr.configure('route-map OUT permit 10',
+                           f'match ip address prefix-list {base.LIST}')
+        self.addCleanup(self.frr.configure, 'no route-map OUT')
+        self.assertEqual([], self.lacks())
+        self.conf.set_override('frr_prefix_list', '', 'frr')
+        self.frr.configure('no route-map OUT')
+        self.assertEqual([], self.lacks())
+        self.frr.configure('route-map OUT permit 10')
+
+    def test_no_neighbour(self):
+        self.frr.configure('router bgp 65001', 'no neighbor 10.0.0.2')
+        found = self.lacks()
+        self.assertTrue(any('has no neighbours' in text for text in found),
+                        found)
+
+    def test_no_instance(self):
+        self.frr.configure('no router bgp 65001')
+        none, redistribution = self.lacks()
+        self.assertIn('add "router bgp ASN"', none)
+        self.assertIn('"redistribute static"', redistribution)
+
+    def test_another_vrf(self):
+        self.conf.set_override('vrf_name', 'blue', 'frr')
+        unknown, none, redistribution = self.lacks()
+        self.assertIn('zebra does not know VRF blue', unknown)
+        self.assertIn('add "router bgp ASN vrf blue"', none)
+        self.assertIn('BGP of VRF blue does not redistribute',
+                      redistribution)
+        self.frr.configure(
+            'router bgp 65001 vrf blue', 'neighbor 10.9.9.9 remote-as 65003',
+            'address-family ipv4 unicast', 'redistribute static',
+            f'neighbor 10.9.9.9 prefix-list {base.LIST} out')
+        self.addCleanup(self.frr.configure, 'no router bgp 65001 vrf blue')
+        text, = self.lacks()
+        self.assertIn('zebra does not know VRF blue', text)
+
+    def test_it_makes_no_bgp_of_its_own(self):
+        # PRE-14
+        self.frr.configure('no router bgp 65001')
+        before = self.frr.running()
+        self.lacks()
+        self.assertEqual(before, self.frr.running())

@@ -118,7 +118,7 @@ def permitted(process='self'):
     :param process: path below /proc: 'self', '1234' or '1/task/2'
     :returns: bit mask, int
     """
-    with open(f'/proc/{process}/status', encoding='ascii',
+    with open(f'/proc/{process}/status', encoding='utf-8',
               errors='replace') as status:
         for line in status:
             if line.startswith('CapPrm:'):

@@ -77,22 +77,3 @@ class ProgramTest(base.ProgramTestCase):
         ended = self.run_agent('--no-such-thing')
         self.assertEqual(2, ended.returncode)
         self.assertIn('--no-such-thing', ended.stderr)
-
-    def test_a_bridge_that_is_missing(self):
-        ended = self.run_agent(
-            '--config-file', self.config('[frr]\nvrf_name =\n',
-                                         bridge_dev='br-nowhere'))
-        self.assertEqual(1, ended.returncode, ended.stderr)
-        self.assertIn('bridge_dev = br-nowhere', ended.stderr)
-        self.assertIn('ovs-vsctl add-br br-nowhere', ended.stderr)
-        self.assertNotIn('Traceback', ended.stderr)
-
-    def test_a_vrf_that_is_missing_and_one_that_is_none(self):
-        for name, reason in (('vrf-nowhere', 'there is no such device'),
-                             ('lo', 'is no VRF')):
-            ended = self.run_agent(
-                '--config-file', self.config(
-                    '[frr]\nvrf_name = %s\n' % name, bridge_dev='lo'))
-            self.assertEqual(1, ended.returncode, ended.stderr)
-            self.assertIn('vrf_name = %s' % name, ended.stderr)
-            self.assertIn(reason, ended.stderr)

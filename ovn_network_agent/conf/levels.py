@@ -23,5 +23,5 @@ def apply(conf):
 
     :param conf: a loaded ConfigOpts
     """
-    level = 'debug' if conf.debug else conf.log_level
+    level = 'debug' if conf.debug else conf.log_level.lower()
     logging.getLogger().setLevel(_LEVELS[level])

@@ -34,6 +34,10 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual(60, conf.reconcile_interval)
         self.assertEqual(0.05, conf.event_coalesce)
         self.assertIs(False, conf.dry_run)
+        self.assertEqual('info', conf.log_level)
+        self.assertEqual('', conf.ovs.ovs_wrapper)
+        self.assertIs(True, conf.veth_leak.veth_leak_enabled)
+        self.assertEqual('', conf.veth_leak.veth_provider_ip)
         self.assertIs(True, conf.cleanup_on_shutdown)
         self.assertEqual([], conf.ovn.ovn_nb_remote)
         self.assertEqual('unix:/run/openvswitch/db.sock',
@@ -79,6 +83,7 @@ class SourcesTest(base.ConfTestCase):
         self.assertIs(True, conf.dry_run)
 
     def test_booleans_work_in_both_directions(self):
+        # Trap T66
         for text, value in (('true', True), ('1', True), ('yes', True),
                             ('false', False), ('0', False), ('no', False)):
             conf = self.load(
@@ -87,6 +92,7 @@ class SourcesTest(base.ConfTestCase):
             self.assertIs(value, conf.cleanup_on_shutdown, text)
 
     def test_empty_text_is_a_value_in_file_and_environment(self):
+        # Trap T73
         conf = self.load('[frr]\nfrr_prefix_list =\nvrf_name =\n')
         self.assertEqual('', conf.frr.frr_prefix_list)
         self.assertEqual('', conf.frr.vrf_name)

@@ -15,6 +15,7 @@
 
 import fixtures
 
+from ovn_network_agent.backends import link
 from ovn_network_agent.conf import validate
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.tests.unit.conf import base
@@ -166,6 +167,13 @@ class WarningsTest(base.ConfTestCase):
         self.assertIn('reconcile_intervall', found[0])
         self.assertIn('did you mean reconcile_interval?', found[0])
 
+    def test_a_port_that_is_no_gateway(self):
+        found = self.warnings('[DEFAULT]\ngateway_port = lrp-1\n')
+        self.assertEqual(1, len(found), found)
+        self.assertIn('gateway_port = lrp-1', found[0])
+        self.assertEqual([], self.warnings(
+            '[DEFAULT]\ngateway_port = cr-lrp-1\n'))
+
     def test_option_in_the_wrong_section(self):
         found = self.warnings('[ovn]\nvrf_name = a\n')
         self.assertIn('unknown option vrf_name in section [ovn]', found[0])
@@ -182,3 +190,20 @@ class WarningsTest(base.ConfTestCase):
     def test_leak_rules_before_the_rule_for_vrfs(self):
         found = self.warnings('[veth_leak]\nveth_leak_rule_priority = 1000\n')
         self.assertIn('veth_leak_rule_priority = 1000', found[0])
+
+
+class VrfTableTest(base.ConfTestCase):
+
+    def problems(self, text):
+        backend = link.LinkBackend(self.load(text))
+        return list(backend._check_table('vrf-provider', 200))
+
+    def test_our_tables_are_not_that_of_the_vrf(self):
+        found, = self.problems('')
+        self.assertIn('[veth_leak] veth_leak_table_id = 200: this is the '
+                      'table of VRF vrf-provider; choose another', found)
+        found, = self.problems('[fip_route]\nroute_table_id = 200\n'
+                               '[veth_leak]\nveth_leak_table_id = 201\n')
+        self.assertIn('[fip_route] route_table_id = 200', found)
+        self.assertEqual([], self.problems(
+            '[veth_leak]\nveth_leak_enabled = false\n'))

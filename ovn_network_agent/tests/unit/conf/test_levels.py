@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From which severity on the program logs."""
+
+import logging
+
+from ovn_network_agent.conf import levels
+from ovn_network_agent.conf import reload
+from ovn_network_agent.tests.unit.conf import base
+
+
+class LevelTest(base.ConfTestCase):
+
+    def setUp(self):
+        super().setUp()
+        root = logging.getLogger()
+        self.addCleanup(root.setLevel, root.level)
+
+    def level(self, text):
+        levels.apply(self.load('[DEFAULT]\n' + text))
+        return logging.getLogger().level
+
+    def test_levels(self):
+        for text, level in (('', logging.INFO),
+                            ('log_level = debug\n', logging.DEBUG),
+                            ('log_level = WARN\n', logging.WARNING),
+                            ('log_level = error\n', logging.ERROR),
+                            ('log_level = error\ndebug = true\n',
+                             logging.DEBUG)):
+            self.assertEqual(level, self.level(text), text)
+
+    def test_change_without_a_restart(self):
+        conf = self.load('[DEFAULT]\nlog_level = error\n')
+        levels.apply(conf)
+        with open(conf.config_file[0], 'w') as opened:
+            opened.write('[DEFAULT]\nlog_level = warn\n')
+        reload.reload(conf)
+        self.assertEqual(logging.WARNING, logging.getLogger().level)

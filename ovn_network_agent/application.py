@@ -118,12 +118,14 @@ class Application:
     def blind_under(self, resource):
         """Whether it may be under an announcement that nobody has seen.
 
-        A former run may have left that; taking away what it rests on would
-        attract traffic and drop it.
+        A former run may have left that, or a change that took too long has
+        been made after all; taking away what it rests on would attract
+        traffic and drop it.
         """
         return (resource.subject is not None and
                 resource.stage is not resources.Stage.ANNOUNCE and
-                any(self._planes.unread(b.name)
+                any(self._planes.unread(b.name) or
+                    b.name in self._planes.unreadable
                     for b in self._planes.at(resources.Stage.ANNOUNCE)))
 
     def _failed_beside(self, resource):

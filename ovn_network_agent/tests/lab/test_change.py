@@ -130,7 +130,7 @@ class Change:
         self.assertEqual([], [line for line in written.splitlines()
                               if 'lookup' in line])
         computed = re.findall(r'Computed (\d+) of (\d+) contributions: '
-                              r'(.*) _contribute', self.said('gw1', mark))
+                              r'(.*) update', self.said('gw1', mark))
         self.assertNotEqual([], computed)
         for _count, _total, names in computed:
             self.assertNotIn(self._uuid(self.beta), names)

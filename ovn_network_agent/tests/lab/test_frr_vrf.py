@@ -16,14 +16,19 @@ Needs nothing of the lab but its kernel: network namespaces and a run
 directory of its own.  Skipped on a kernel without VRF devices.
 """
 
+import signal
 import subprocess
 import unittest
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
+from ovn_network_agent.frr import verification
+from ovn_network_agent import outcome
+from ovn_network_agent.privileged import bgp
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent import trigger
 
 VRF = 'vrf-provider'
 NEXTHOP = '169.254.0.1'
@@ -56,7 +61,8 @@ def route(last, network='198.51.100'):
     return resources.Announcement(VRF, f'{network}.{last}/32', NEXTHOP)
 
 
-class VrfTest(base.FrrTestCase):
+class VrfTestCase(base.FrrTestCase):
+    """With the backends, and the prefix list filled."""
 
     make = VrfFrr
     vrf = VRF
@@ -92,6 +98,9 @@ class VrfTest(base.FrrTestCase):
 
     def read(self):
         return set(self.static.read(frozenset()))
+
+
+class VrfTest(VrfTestCase):
 
     def test_announced_and_withdrawn(self):
         for last in range(10):
@@ -153,3 +162,91 @@ class VrfTest(base.FrrTestCase):
         self.assertEqual(set(), self.read())
         self.frr.configure('no vrf vrf-none')
         self.assertEqual(before, self.frr.running())
+
+
+class SmallBufferFrr(VrfFrr):
+    """A zebra that loses notifications of the kernel when it is slow."""
+
+    zebra = ('-s', '2048')
+
+
+class MissedTest(VrfTestCase):
+    """Trap T39: zebra does not know what the next hop is connected to."""
+
+    make = SmallBufferFrr
+
+    def setUp(self):
+        super().setUp()
+        self.enter_namespace()
+        self.trigger = trigger.Trigger(0)
+        self.clock = 1000.0
+        self.made = verification.Verification(self.conf,
+                                              lambda: self.clock)
+        self.made._trigger = self.trigger
+
+    def connected(self):
+        return bgp.read_surroundings(VRF, True)['connected']
+
+    def miss(self):
+        """zebra misses that the address came back."""
+        self.frr.ip('address', 'del', '169.254.0.2/30', 'dev',
+                    'veth-provider')
+        base.wait_until(lambda: '169.254.0.0/30' not in self.connected(),
+                        'gone in zebra')
+        self.frr.signal('zebra', signal.SIGSTOP)
+        try:
+            for _time in range(100):
+                self.frr.ip('address', 'add', '192.0.2.200/32', 'dev', 'lo')
+                self.frr.ip('address', 'del', '192.0.2.200/32', 'dev', 'lo')
+            self.frr.ip('address', 'add', '169.254.0.2/30', 'dev',
+                        'veth-provider')
+        finally:
+            self.frr.signal('zebra', signal.SIGCONT)
+
+    def look(self):
+        self.made.look({route(1).prefix: 'static'})
+        self.clock += 1
+        return ' '.join(self.made.reasons)
+
+    def test_told_again_at_most_once_a_minute(self):
+        self.apply(self.static, create=(route(1),))
+        self.made.after_pass(outcome.Outcome(
+            applied=(('created', route(1)),)), None, False)
+        self.miss()
+        self.frr.ip('route', 'add', '192.0.2.128/25', 'via', NEXTHOP,
+                    'dev', 'veth-provider', 'table', '1001')
+        self.assertNotIn('169.254.0.0/30', self.connected())
+        self.look()
+        self.assertIn('no connected network with 169.254.0.1', self.look())
+        self.assertEqual(1, self.made.repairs)
+        base.wait_until(lambda: '169.254.0.0/30' in self.connected(),
+                        'zebra knows it again')
+        base.wait_until(lambda: 'inactive' not in self.look(), 'active')
+        # Nothing else went with the address, and it stands as it was.
+        self.assertIn('192.0.2.128/25', self.shown('route show table 1001'))
+        addresses = self.shown('-4 address show dev veth-provider')
+        self.assertIn('169.254.0.2/30', addresses)
+        self.assertNotIn('169.254.0.2/32', addresses)
+        self.miss()
+        for _time in range(3):
+            self.look()
+        self.assertEqual(1, self.made.repairs)
+        self.clock += 60
+        self.look()
+        self.assertEqual(2, self.made.repairs)
+
+    def shown(self, command):
+        return subprocess.run(['ip', *command.split()], check=True,
+                              capture_output=True, text=True).stdout
+
+    def test_default_route(self):
+        self.apply(self.static, create=(route(1),))
+        self.made.after_pass(outcome.Outcome(
+            applied=(('created', route(1)),)), None, False)
+        base.wait_until(lambda: self.frr.learned(), 'announced')
+        self.assertIn(f'VRF {VRF} has no default route', self.look())
+        self.frr.ip('route', 'add', 'default', 'via', '10.0.0.2', 'table',
+                    '1001')
+        self.addCleanup(self.frr.ip, 'route', 'del', 'default', 'table',
+                        '1001')
+        base.wait_until(lambda: self.look() == '', 'it is there')

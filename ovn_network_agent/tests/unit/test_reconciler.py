@@ -258,6 +258,24 @@ class HoldBackTest(ReconcilerTestCase):
         self.assertNotIn(ROUTE, gateway.world.objects)
         self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
 
+    def test_and_when_a_change_may_have_been_made_after_all(self):
+        # Trap T43: what timed out in FRR may have got there.
+        gateway = self.gateway()
+        gateway.run()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.put(resources.Announcement(
+            'vrf-provider', DST, '169.254.0.1'))
+        gateway.run()
+        self.assertIn((254, DST),
+                      gateway.world.of(resources.KernelRoute))
+        gateway.world.down.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run().settled)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn((254, DST),
+                         gateway.world.of(resources.KernelRoute))
+
     def test_an_announcement_follows_its_flows_to_a_new_port(self):
         # The flow that it requires has another key afterwards.
         gateway = self.gateway()

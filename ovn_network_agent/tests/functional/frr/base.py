@@ -17,6 +17,7 @@ by their process ids.  A second bgpd is the neighbour that learns what is
 announced.
 """
 
+import ctypes
 import json
 import os
 import pwd
@@ -34,9 +35,13 @@ from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
 from ovn_network_agent.tests import needs
 
 DAEMONS = '/usr/lib/frr'
+# Before the tests put scripts in its place.
+_VTYSH = shutil.which('vtysh')
+_libc = ctypes.CDLL(None, use_errno=True)
 BRIDGE = 'br-ex'
 LIST = 'ANNOUNCED-NETWORKS'
 # A prefix list that is referenced and does not exist denies everything.
@@ -74,6 +79,12 @@ def wait_until(condition, what, seconds=15):
         time.sleep(0.02)
 
 
+def _move_to(namespace):
+    """Move this thread into a network namespace, an open file."""
+    if _libc.setns(namespace, 0) != 0:
+        raise OSError(ctypes.get_errno(), 'setns')
+
+
 class Daemons:
     """Daemons of FRR that share a run directory and a network namespace.
 
@@ -95,11 +106,23 @@ class Daemons:
         os.mkdir(self.bindir)
         for name in ('frr.conf', 'vtysh.conf'):
             self._write(name, '')
-        self._write('bin/vtysh', f'#!/bin/sh\nexec {shutil.which("vtysh")} '
-                    f'--vty_socket {self.rundir} --config_dir {self.rundir} '
-                    '"$@"\n')
+        self.restore_vtysh()
+
+    @property
+    def real_vtysh(self):
+        """The program and arguments that reach these daemons."""
+        return (f'{_VTYSH} --vty_socket {self.rundir} '
+                f'--config_dir {self.rundir}')
+
+    def write_vtysh(self, script):
+        """Put a script in the place of vtysh."""
+        self._write('bin/vtysh', script)
         os.chmod(os.path.join(self.bindir, 'vtysh'),
                  stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP)
+
+    def restore_vtysh(self):
+        """Take the script away again."""
+        self.write_vtysh(f'#!/bin/sh\nexec {self.real_vtysh} "$@"\n')
 
     def start(self, name, *args, config=''):
         """Start a daemon and wait until it takes commands."""
@@ -158,6 +181,12 @@ class Daemons:
             [os.path.join(self.bindir, 'vtysh'), *arguments],
             check=True, capture_output=True, text=True, input=stdin).stdout
 
+    def only(self, daemon, command):
+        """What one daemon says."""
+        return subprocess.run(
+            [os.path.join(self.bindir, 'vtysh'), '-d', daemon, '-c',
+             command], check=True, capture_output=True, text=True).stdout
+
     def configure(self, *lines):
         """Change the configuration, as the operator would."""
         self.vtysh('configure terminal', *lines)
@@ -186,9 +215,11 @@ class Frr(Daemons):
     """zebra, staticd and bgpd, a bridge, and a BGP neighbour.
 
     :cvar bgp: configuration of bgpd
+    :cvar zebra: more arguments of zebra
     """
 
     bgp = BGP
+    zebra = ()
 
     def __init__(self):
         super().__init__()
@@ -217,7 +248,7 @@ class Frr(Daemons):
         for daemons in (self, self.neighbour):
             wait_until(daemons.unshared, 'a network namespace')
         self.make_links()
-        self.start('zebra')
+        self.start('zebra', *self.zebra)
         self.start('staticd')
         self.start('bgpd', config=self.bgp)
         self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)
@@ -289,6 +320,20 @@ class FrrTestCase(unittest.TestCase):
         self.root_side(frr_run_dir=self.frr.rundir)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
+
+    def enter_namespace(self):
+        """Change the kernel of FRR's namespace, in this process."""
+        privileged.kernel.set_client_mode(False)
+        self.addCleanup(privileged.kernel.set_client_mode, True)
+        home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
+        self.addCleanup(os.close, home)
+        self.addCleanup(_move_to, home)
+        self.addCleanup(channel.close)
+        away = os.open(self.frr.namespace, os.O_RDONLY)
+        self.addCleanup(os.close, away)
+        # Another test may have left its socket open elsewhere.
+        channel.close()
+        _move_to(away)
 
     def path(self, directory):
         """Have a directory with a vtysh searched first."""

@@ -1,0 +1,263 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whole passes over a real FRR and the real kernel beside it.
+
+The driver, the reconciler and the backends of routes, rules and FRR are the
+real ones; switch, databases and devices are a world.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends import route
+from ovn_network_agent.backends import rule
+from ovn_network_agent import drift
+from ovn_network_agent import model
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.unit import test_reconciler
+from ovn_network_agent.tests.unit import world as worlds
+
+FIP = '198.51.100.10'
+TABLE = 100
+OPTIONS = {'frr__vrf_name': '', 'frr__vtysh_timeout': 1,
+           'fip_route__route_table_id': TABLE}
+REAL = {'frr_static': frr_static.StaticBackend,
+        'frr_prefix_list': frr_prefix_list.PrefixListBackend,
+        'route': route.RouteBackend, 'rule': rule.RuleBackend}
+FOREIGN = ('ip route 198.51.100.77/32 10.0.0.2',
+           'ip route 198.51.100.78/32 blackhole',
+           f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/25 ge 32')
+
+
+class PassTestCase(base.FrrTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.enter_namespace()
+        self.root_side(vtysh_timeout=1)
+        world = worlds.World()
+        conf = worlds.conf(**OPTIONS)
+        self.gateway = test_reconciler.Gateway(
+            [REAL[name](conf) if name in REAL else worlds.WorldBackend(
+                name, world) for name in worlds.BACKENDS], world, **OPTIONS)
+        self.addCleanup(self.gateway.reconciler.close)
+        self.addCleanup(self.gateway.run, phase=model.Phase.STOPPED)
+        self.router = worlds.router(fips=[FIP])
+
+    def run_pass(self, *routers, **how):
+        outcome = self.gateway.run(*routers, **how)
+        self.assertEqual([], outcome.degraded)
+        return outcome
+
+    def statics(self):
+        """What FRR has for our addresses, without the operator's."""
+        return {line.split()[2] for line in self.frr.running()
+                if line.startswith('ip route ') and
+                line.endswith(' ' + base.BRIDGE)}
+
+    def entries(self):
+        return [line.split(f'{base.LIST} ')[1]
+                for line in self.frr.running()
+                if line.startswith('ip prefix-list')]
+
+    def routes(self):
+        """Host routes of our table."""
+        shown = subprocess.run(
+            ['ip', '-j', 'route', 'show', 'table', str(TABLE)],
+            check=True, capture_output=True).stdout
+        return {found['dst'] for found in json.loads(shown or '[]')}
+
+
+class TestPass(PassTestCase):
+
+    def test_there_and_gone(self):
+        self.run_pass(self.router)
+        self.assertEqual({f'{FIP}/32', '198.51.100.1/32'}, self.statics())
+        self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+        base.wait_until(lambda: self.frr.learned() == self.statics(),
+                        'announced', 2)
+        self.assertEqual(0, self.run_pass(self.router, full=True).changes)
+        self.run_pass(self.router.__class__(
+            self.router.uuid, self.router.name, ports=(
+                worlds.port(local=False, chassis=worlds.OTHER),),
+            nats=self.router.nats))
+        self.assertEqual(set(), self.statics())
+        self.assertEqual(set(), self.routes())
+        self.assertEqual([], self.entries())
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 2)
+
+    def test_operators_objects_survive_standby_and_stop(self):
+        # Trap T33: another next hop is another owner.
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.run_pass(self.router)
+        self.assertIn('seq 12 permit 198.51.100.0/24 ge 32 le 32',
+                      self.entries())
+        self.run_pass()
+        self.assertEqual(before, self.frr.running())
+        self.run_pass(self.router)
+        self.run_pass(self.router, phase=model.Phase.STOPPED)
+        self.assertEqual(before, self.frr.running())
+
+    def test_order(self):
+        # Trap T32: what lets an address out is there before the address.
+        seen = self._watched_vtysh()
+        self.run_pass(self.router)
+        self.run_pass()
+        with open(seen) as opened:
+            written = [line.strip() for line in opened
+                       if line.strip().startswith(('ip ', 'no ip '))]
+        entry = f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 '
+        announce = f'ip route {FIP}/32 {base.BRIDGE}'
+        added = [line.startswith(entry) for line in written].index(True)
+        self.assertLess(added, written.index(announce + ' with its route'))
+        # And goes with its route still there.
+        withdrawn = written.index(f'no {announce} with its route')
+        self.assertLess(withdrawn, [
+            line.startswith(f'no ip prefix-list {base.LIST}')
+            for line in written].index(True))
+        self.assertEqual(set(), self.routes())
+
+    def _watched_vtysh(self):
+        """Log each line, and whether the host route exists at that time."""
+        log = self.frr.rundir + '/written'
+        real = self.frr.real_vtysh
+        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.write_vtysh(f"""#!/bin/bash
+if [ "$1" != -f ]; then exec {real} "$@"; fi
+mark=
+ip route show table {TABLE} | grep -q '^{FIP} ' && mark=' with its route'
+input=$(cat)
+sed "s|\\({FIP}/32 .*\\)|\\1$mark|" <<< "$input" >> {log}
+exec {real} "$@" <<< "$input"
+""")
+        return log
+
+    def test_vanished_is_added_again_and_said_louder(self):
+        self.run_pass(self.router)
+        levels = []
+        for _time in range(3):
+            self.frr.configure(f'no ip route {FIP}/32 {base.BRIDGE}')
+            with self.assertLogs(drift.__name__, 'WARNING') as logs:
+                self.run_pass(self.router, stale=['frr_static'])
+            levels += [record.levelname for record in logs.records]
+            self.assertIn(f'{FIP}/32', self.statics())
+        self.assertEqual(['WARNING', 'WARNING', 'ERROR'], levels)
+        with self.assertNoLogs(drift.__name__, 'WARNING'):
+            self.run_pass(self.router, stale=['frr_static'])
+
+
+class TestTrouble(PassTestCase):
+
+    def test_no_route_goes_while_frr_cannot_withdraw(self):
+        # Trap T43: attract and drop.
+        self.run_pass(self.router)
+        self.frr.signal('staticd', signal.SIGSTOP)
+        try:
+            outcome = self.gateway.run()
+            self.assertTrue(outcome.degraded)
+            self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+            # Not at the end either.
+            self.gateway.run(phase=model.Phase.STOPPED)
+            self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+        finally:
+            self.frr.signal('staticd', signal.SIGCONT)
+        self.gateway.clock += 60
+        self.run_pass()
+        self.assertEqual(set(), self.statics())
+        self.assertEqual(set(), self.routes())
+
+    def test_what_frr_refuses_to_withdraw_costs_only_itself(self):
+        # Trap T43: one bad item in the batch.
+        other = '198.51.100.11'
+        self.run_pass(worlds.router(fips=[FIP, other]))
+        self._refusing_vtysh(f'no ip route {FIP}/32')
+        outcome = self.gateway.run()
+        self.assertIn(f'{FIP}/32', ' '.join(outcome.degraded))
+        self.assertEqual({FIP}, self.routes())
+        self.assertEqual({f'{FIP}/32'}, self.statics())
+        self.frr.restore_vtysh()
+        self.gateway.clock += 60
+        self.run_pass()
+        self.assertEqual(set(), self.routes())
+
+    def _refusing_vtysh(self, line):
+        """A vtysh that rejects any batch with that line in it."""
+        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.write_vtysh(f"""#!/bin/bash
+if [ "$1" != -f ]; then exec {self.frr.real_vtysh} "$@"; fi
+input=$(cat)
+if grep -q '^{line} ' <<< "$input"; then
+    echo '% Configuration failed.'; exit 1
+fi
+exec {self.frr.real_vtysh} "$@" <<< "$input"
+""")
+
+    def test_wedged_zebra_ends_the_pass_by_its_limit(self):
+        # Trap T44: the rest is done, and no process stays.
+        self.frr.signal('zebra', signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            outcome = self.gateway.run(self.router)
+            self.assertLess(time.monotonic() - started, 8)
+            self.assertIn('frr_static', outcome.unreadable)
+            self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+            self.assertEqual('', _running_vtysh(self.frr.rundir))
+        finally:
+            self.frr.signal('zebra', signal.SIGCONT)
+        self.gateway.clock += 60
+        self.run_pass(self.router)
+        self.assertIn(f'{FIP}/32', self.statics())
+
+    def test_messages_do_not_spoil_the_documents(self):
+        # Trap T44b: what vtysh says beside is not part of the JSON.
+        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.write_vtysh(
+            '#!/bin/sh\necho "% warning {" >&2\n'
+            f'exec {self.frr.real_vtysh} "$@"\n')
+        self.run_pass(self.router)
+        self.assertEqual(0, self.run_pass(self.router, full=True).changes)
+
+    def test_unreadable_removes_nothing(self):
+        # Trap T40: a format that changed is no empty answer.
+        self.run_pass(self.router)
+        before = self.frr.running()
+        self.addCleanup(self.frr.restore_vtysh)
+        for said in ('', 'Codes: K - kernel route', '{}', '[]'):
+            with self.subTest(said):
+                self.frr.write_vtysh(f'#!/bin/sh\necho "{said}"\n')
+                self.gateway.clock += 60
+                outcome = self.gateway.run(self.router, full=True)
+                self.assertTrue(outcome.degraded)
+                self.assertIn(FIP, self.routes())
+                self.frr.restore_vtysh()
+                self.assertEqual(before, self.frr.running())
+
+
+def _running_vtysh(rundir):
+    """Command lines of the vtysh that talk to these daemons."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline') as opened:
+                line = opened.read()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if 'vtysh' in line.split('\0')[0] and rundir in line:
+            found.append(line)
+    return ' '.join(found)

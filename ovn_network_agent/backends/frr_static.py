@@ -181,7 +181,7 @@ class StaticBackend(base.Backend):
             when == 'on-removal' and withdrawn)
         try:
             if when == 'never' or not due:
-                return vtysh.read_daemons()
+                return vtysh.read_daemons(withdrawn)
             self._refresh_due = True
             running, said = vtysh.soft_refresh(self._vrf)
         except context.FAILURES as error:

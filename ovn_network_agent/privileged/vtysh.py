@@ -173,13 +173,16 @@ def soft_refresh(vrf):
 
 
 @privileged.frr.entrypoint
-def read_daemons():
+def read_daemons(answering=False):
     """Names of the daemons that run, a list.
 
+    :param answering: whether each of them has to answer, too: staticd takes
+        a change while zebra hangs, and it is without effect until then
     :raises OSError: as :func:`change_static`
     """
-    with contextlib.suppress(vty.Unavailable):
-        return sorted(vty.daemons())
+    if not answering:
+        with contextlib.suppress(vty.Unavailable):
+            return sorted(vty.daemons())
     return sorted(output.daemons(show('show daemons').stdout.split('\n')))
 
 

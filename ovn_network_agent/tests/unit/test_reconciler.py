@@ -764,6 +764,7 @@ class BesideTest(ReconcilerTestCase):
         self.assertTrue(gateway.reconciler.wait_beside(10))
 
     def test_a_slow_database_delays_nothing(self):
+        # Trap T31: what is announced does not wait for OVN NB.
         gateway, nb = self.slow()
         nb.gate.clear()
         outcome = gateway.run(worlds.router(fips=[FIP]))

@@ -136,6 +136,8 @@ class TestPass(PassTestCase):
     def _watched_vtysh(self):
         """Log each line, and whether the host route exists at that time."""
         log = self.frr.rundir + '/written'
+        # So that vtysh is the way to write.
+        self.root_side(frr_run_dir=self.frr.bindir)
         real = self.frr.real_vtysh
         self.addCleanup(self.frr.restore_vtysh)
         self.frr.write_vtysh(f"""#!/bin/bash
@@ -182,6 +184,21 @@ class TestTrouble(PassTestCase):
         self.assertEqual(set(), self.statics())
         self.assertEqual(set(), self.routes())
 
+    def test_no_route_goes_while_zebra_hangs(self):
+        # Trap T43: staticd takes the change, and BGP goes on announcing.
+        self.gateway.backend('frr_static').conf.set_override(
+            'bgp_soft_refresh', 'never', 'frr')
+        self.run_pass(self.router)
+        self.frr.signal('zebra', signal.SIGSTOP)
+        try:
+            self.assertTrue(self.gateway.run().degraded)
+            self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+        finally:
+            self.frr.signal('zebra', signal.SIGCONT)
+        self.gateway.clock += 60
+        self.run_pass()
+        self.assertEqual(set(), self.routes())
+
     def test_what_frr_refuses_to_withdraw_costs_only_itself(self):
         # Trap T43: one bad item in the batch.
         other = '198.51.100.11'
@@ -198,6 +215,7 @@ class TestTrouble(PassTestCase):
 
     def _refusing_vtysh(self, line):
         """A vtysh that rejects any batch with that line in it."""
+        self.root_side(frr_run_dir=self.frr.bindir)
         self.addCleanup(self.frr.restore_vtysh)
         self.frr.write_vtysh(f"""#!/bin/bash
 if [ "$1" != -f ]; then exec {self.frr.real_vtysh} "$@"; fi

@@ -68,6 +68,7 @@ class TestPrefixList(base.FrrTestCase):
         self.assertEqual([], self.shown())
 
     def test_twice_is_once(self):
+        # Trap T34: the documents of zebra and bgpd follow each other.
         for _attempt in range(2):
             self.assertEqual({}, self.create(entry()))
             self.assertEqual(1, len(self.shown()))

@@ -60,6 +60,7 @@ class StaticTestCase(base.FrrTestCase):
 class TestStatic(StaticTestCase):
 
     def test_announced_and_withdrawn(self):
+        # Trap T30: no soft refresh together with the change.
         for attempt in range(20):
             wanted = {route(attempt * 2), route(attempt * 2 + 1)}
             prefixes = {r.prefix for r in wanted}
@@ -136,6 +137,7 @@ class TestStatic(StaticTestCase):
         self.assertEqual(before, self.frr.running())
 
     def test_many(self):
+        # Trap T42: they are no arguments of a program.
         routes = [route(n % 250, f'11.0.{n // 250}') for n in range(5000)]
         self.assertEqual({}, self.create(*routes))
         self.assertEqual(set(routes), self.read())

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The unit file that is shipped."""
+
+import configparser
+import pathlib
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+# What takes the agent along when another unit stops.
+BINDING = ('Requires', 'Requisite', 'BindsTo', 'PartOf')
+
+
+class ServiceUnitTest(unittest.TestCase):
+
+    def test_a_restart_of_frr_does_not_stop_the_agent(self):
+        # Trap T45: it would withdraw every floating IP of the node.
+        files = sorted((ROOT / 'contrib').rglob('*.service'))
+        self.assertTrue(files)
+        for path in files:
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.optionxform = str
+            unit.read(path)
+            for name in BINDING:
+                self.assertNotIn(name, unit['Unit'], path)
+            self.assertIn('frr.service', unit['Unit']['Wants'].split())
+            self.assertIn('frr.service', unit['Unit']['After'].split())

@@ -67,13 +67,11 @@ class Surroundings:
     """What announcing depends on.
 
     :ivar connected: list of the networks that zebra is connected to
-    :ivar default_route: whether the VRF has one that is in effect
     :ivar neighbours: dict of BGP neighbour to its state ('Established'), or
         None when nobody asked
     """
 
     connected: list
-    default_route: bool
     neighbours: dict | None
 
     @property
@@ -90,12 +88,12 @@ class Surroundings:
 
 
 def surroundings(text):
-    """Read 'show ip route connected', '0.0.0.0/0' and 'show bgp summary'.
+    """Read 'show ip route connected' and 'show bgp summary'.
 
     :returns: the fields of :class:`Surroundings`, a dict
     :raises output.Unreadable: when it is anything else
     """
-    found = {'connected': [], 'default_route': False, 'neighbours': None}
+    found = {'connected': [], 'neighbours': None}
     try:
         for document in output.json_documents(text):
             if 'peers' in document:
@@ -103,10 +101,8 @@ def surroundings(text):
                     peer: values['state']
                     for peer, values in document['peers'].items()}
             for network, entries in _routes(document):
-                active = [e for e in entries if _in_effect(e)]
-                if network == '0.0.0.0/0':
-                    found['default_route'] = bool(active)
-                elif any(e['protocol'] == 'connected' for e in active):
+                if any(_in_effect(e) and e['protocol'] == 'connected'
+                       for e in entries):
                     found['connected'].append(network)
     except (AttributeError, KeyError, TypeError) as error:
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
@@ -184,9 +180,6 @@ def reasons(problems, wanted, around, vrf, nexthop):
         texts.append(f'no BGP neighbour of {where} is established '
                      f'({len(around.neighbours)} configured); nothing can '
                      'be announced')
-    if wanted and vrf and not around.default_route:
-        texts.append(f'{where} has no default route: what floating IPs send '
-                     'has no way out; have it learned by BGP or set it')
     return tuple(texts)
 
 

@@ -70,8 +70,7 @@ def read_surroundings(vrf, bgp):
     """
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
     route, table = _of_vrf(vrf)
-    commands = [f'show ip route {route}connected json',
-                f'show ip route {route}0.0.0.0/0 json']
+    commands = [f'show ip route {route}connected json']
     if bgp:
         commands.append(f'show bgp {table}summary json')
     result = vtysh.show(*commands)

@@ -238,15 +238,3 @@ class MissedTest(VrfTestCase):
     def shown(self, command):
         return subprocess.run(['ip', *command.split()], check=True,
                               capture_output=True, text=True).stdout
-
-    def test_default_route(self):
-        self.apply(self.static, create=(route(1),))
-        self.made.after_pass(outcome.Outcome(
-            applied=(('created', route(1)),)), None, False)
-        base.wait_until(lambda: self.frr.learned(), 'announced')
-        self.assertIn(f'VRF {VRF} has no default route', self.look())
-        self.frr.ip('route', 'add', 'default', 'via', '10.0.0.2', 'table',
-                    '1001')
-        self.addCleanup(self.frr.ip, 'route', 'del', 'default', 'table',
-                        '1001')
-        base.wait_until(lambda: self.look() == '', 'it is there')

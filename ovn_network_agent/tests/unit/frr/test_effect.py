@@ -39,10 +39,9 @@ def found(*documents):
     return made
 
 
-def around(connected=('169.254.0.0/30',), default_route=True,
+def around(connected=('169.254.0.0/30',),
            neighbours=(('10.0.0.2', 'Established'),)):
-    return effect.Surroundings(list(connected), default_route,
-                               dict(neighbours))
+    return effect.Surroundings(list(connected), dict(neighbours))
 
 
 class FoundTest(unittest.TestCase):
@@ -80,7 +79,6 @@ class SurroundingsTest(unittest.TestCase):
                 '10.0.0.2': {'state': 'Established'},
                 '10.0.0.3': {'state': 'Active'}}})))))
         self.assertEqual(['169.254.0.0/30'], read.connected)
-        self.assertTrue(read.default_route)
         self.assertEqual(['10.0.0.2'], read.established)
         self.assertTrue(read.reaches('169.254.0.1'))
         self.assertFalse(read.reaches('10.0.0.1'))
@@ -88,8 +86,7 @@ class SurroundingsTest(unittest.TestCase):
     def test_nothing_there(self):
         read = effect.Surroundings(**effect.surroundings(
             '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}'))
-        self.assertEqual(([], False, None), (
-            read.connected, read.default_route, read.neighbours))
+        self.assertEqual(([], None), (read.connected, read.neighbours))
 
 
 class ReasonsTest(unittest.TestCase):
@@ -126,15 +123,6 @@ class ReasonsTest(unittest.TestCase):
 
     def test_all_is_well(self):
         self.assertEqual((), self.said())
-
-    def test_no_default_route_in_the_vrf(self):
-        bare = around(default_route=False)
-        text, = self.said(surroundings=bare)
-        self.assertIn('VRF vrf-p has no default route', text)
-        # Nothing is here that needs one; or there is no VRF.
-        self.assertEqual((), self.said(wanted=(), surroundings=bare))
-        self.assertEqual((), self.said(surroundings=bare, vrf='',
-                                       nexthop='br-ex'))
 
     def test_no_neighbour(self):
         for neighbours in ((), (('10.0.0.2', 'Active'),)):

@@ -46,6 +46,11 @@ class ReloadTest(base.ConfTestCase):
         self.assertEqual((7, False), (self.conf.reconcile_interval,
                                       self.conf.cleanup_on_shutdown))
 
+    def test_a_bad_value_of_an_argument_does_not_end_the_loop(self):
+        # oslo.config raises SystemExit for it, when it is an argument.
+        self.assertIn("[DEFAULT] dry_run: Unexpected boolean value 'maybe'",
+                      self.refused('[DEFAULT]\ndry_run = maybe\n'))
+
     def test_others_stay_and_are_named(self):
         self.rewrite('[DEFAULT]\nreconcile_interval = 7\n'
                      'bridge_dev = br-new\n')

@@ -98,6 +98,7 @@ class Database:
         self._probe_interval = probe_interval
         self._changed = changed
         self._failure = ''
+        self._said = ''
         self._columns = collections.defaultdict(set)
         self._conditions = {}
         self._connection = None
@@ -135,8 +136,9 @@ class Database:
         """A started ovsdbapp Connection; leaves nothing when it fails."""
         helper = self._schema_helper()
         idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
-                          self._sync_changed, self._probe_interval,
-                          leader_only=False)
+                          self._sync_changed,
+                          lambda: self._changed(self),
+                          self._probe_interval, leader_only=False)
         try:
             for table, clauses in self._conditions.items():
                 if table in idl.tables:
@@ -155,14 +157,17 @@ class Database:
         return connection
 
     def _sync_changed(self):
-        """On the IDL thread, after every loss and every complete load."""
+        """On the IDL thread: lost, why it is lost, or there again."""
         if self._connection is None:
             return
-        if self.connected:
-            LOG.info('%s: connected again', SCHEMAS[self.name])
+        trouble = self.trouble
+        if trouble == self._said:
+            return
+        self._said = trouble
+        if trouble:
+            LOG.warning('%s; what was seen last stays in force', trouble)
         else:
-            LOG.warning('%s; what was seen last stays in force',
-                        self.trouble)
+            LOG.info('%s: connected again', SCHEMAS[self.name])
         self._changed(self)
 
     def _schema_helper(self):

@@ -93,11 +93,13 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
 
     :param handler: ovsdbapp RowEventHandler
     :param dirty: :class:`connection.DirtyRows`
-    :param changed: function() called when :attr:`in_sync` has changed
+    :param changed: function() called when :attr:`in_sync` has changed, and
+        again and again as long as it is false
+    :param wake: function() called when an event could not
     :param probe_interval: milliseconds, 0 for none
     """
 
-    def __init__(self, remote, helper, handler, dirty, changed,
+    def __init__(self, remote, helper, handler, dirty, changed, wake,
                  probe_interval, **kwargs):
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
@@ -108,6 +110,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self.dirty = dirty
         self.doubt = ''
         self._changed = changed
+        self._wake = wake
         self._told = False
 
     @property
@@ -145,7 +148,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             # Rows may have vanished or come without a notice.
             self.dirty.mark_all()
             self.doubt = ''
-        if self.in_sync != self._told:
+        if not (self.in_sync and self._told):
+            # As long as it is lost, the reason may become known.
             self._told = self.in_sync
             self._changed()
 
@@ -171,7 +175,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         except Exception:
             # An event's bug must not keep others from theirs.
             LOG.exception('An event of %s failed', row._table.name)
-            self._changed()
+            self._wake()
 
     def ask(self, operations, answered):
         """Send a read-only transaction; hold the connection's lock.

@@ -107,12 +107,15 @@ class OvsdbTestCase(base.BaseTestCase):
         self.servers = {}
         for name in ('nb', 'sb', 'ovs'):
             server = ovsdb.Server(name, self.schema_changes.get(name),
-                                  self.tcp)
+                                  self.tcp, self.certificates(name))
             self.addCleanup(server.close)
             self.servers[name] = server.start()
         self.nb, self.sb, self.ovs = self.servers.values()
         self.cloud = cloud.Cloud(self.nb, self.sb, self.ovs)
         self.cloud.fill()
+
+    def certificates(self, name):
+        """(authority, certificate, key) of a server that speaks TLS."""
 
     def remotes(self):
         return {name: server.remote

@@ -11,9 +11,11 @@
 # under the License.
 """An agent that is killed and started again; a dry run."""
 
+import random
 import re
 import signal
 import tempfile
+import threading
 import unittest
 
 from lab import dump
@@ -161,9 +163,25 @@ class Restart:
     # -- dry run ----------------------------------------------------------
 
     def _everything(self):
-        """The node, its sysctls, and all tables of NB."""
+        """The node, its sysctls, all tables of NB, the wiring, files.
+
+        Left out is what changes by itself: counters and ages (of flows, of
+        routes and neighbours), neighbours that the kernel learned, what
+        BGP brings from elsewhere, and statistics of interfaces in OVSDB.
+        """
         node = self.cloud['gw1']
         found = base.without_fabric(dump.node(node))
+        for argv in (('ip', '-d', '-o', 'link'), ('ip', '-o', 'addr'),
+                     ('ip', '-6', 'rule'),
+                     ('ip', '-6', 'route', 'show', 'table', 'all'),
+                     ('ovs-vsctl', 'list', 'Open_vSwitch'),
+                     ('ovs-vsctl', 'list', 'Bridge'),
+                     ('ovs-vsctl', 'list', 'Port'),
+                     ('sh', '-c', 'md5sum /etc/frr/* '
+                      '/etc/ovn-network-agent/*')):
+            found[' '.join(argv)] = [
+                line for line in node.out(*argv).splitlines()
+                if not line.startswith('statistics')]
         found['sysctl'] = sorted(
             line for line in node.out(
                 'sysctl', '-a', '--pattern',
@@ -281,6 +299,40 @@ class TestRestartKernel(Restart, base.LabTestCase):
     """With kernel routes that FRR redistributes."""
 
     METHOD = 'kernel'
+
+    def test_ten_kills_at_random_moments(self):
+        """While floating IPs come and go; what was right stays right."""
+        seed = random.SystemRandom().randrange(10 ** 6)
+        base.note('%s: seed %d' % (self.METHOD, seed))
+        dice = random.Random(seed)
+        agent = self.cloud.agents['gw1']
+        before = self.state('gw1')
+        last = []
+        with self.probing(self.fip.address) as running, \
+                self.probing(self.fip.address, 'tcp') as tcp:
+            for _kill in range(10):
+                # Something to do, in which it is killed; the start takes
+                # about as long as this.
+                fip = self.floating_ip(self.alpha, self.vm.port)
+                if last and dice.random() < 0.5:
+                    self.cloud.neutron.remove_fips(self.alpha, [last.pop()])
+                last.append(fip)
+                # Not a wait for anything: the moment is what is random.
+                threading.Event().wait(dice.uniform(0, 2.5))
+                agent.kill()
+                agent.start()
+            agent.wait_ready()
+            for fip in last:
+                self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+            self.reach(self.client, 'icmp', last[-1].address)
+            self.cloud.neutron.remove_fips(self.alpha, last)
+            for fip in last:
+                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+            self.wait_gone('gw1', *(fip.address for fip in last))
+            base.note('%s: killed ten times, seed %d: %s' % (
+                self.METHOD, seed, self.lossless(running)))
+            self.lossless(tcp)
+        self.assertEqual([], dump.difference(before, self.state('gw1')))
 
 
 if __name__ == '__main__':

@@ -15,9 +15,14 @@
 They run in a network namespace and a directory of their own and are ended
 by their process ids.  A second bgpd is the neighbour that learns what is
 announced.
+
+Since FRR 9 it is mgmtd that holds the configuration of staticd, since 10
+also that of zebra.  Its sockets are in /run/frr whatever it is told, so that
+this is the directory of their own, in a mount namespace.
 """
 
 import ctypes
+import functools
 import json
 import os
 import pwd
@@ -42,6 +47,7 @@ DAEMONS = '/usr/lib/frr'
 # Before the tests put scripts in its place.
 _VTYSH = shutil.which('vtysh')
 _libc = ctypes.CDLL(None, use_errno=True)
+RUN = '/run/frr'
 BRIDGE = 'br-ex'
 LIST = 'ANNOUNCED-NETWORKS'
 # A prefix list that is referenced and does not exist denies everything.
@@ -85,6 +91,14 @@ def _move_to(namespace):
         raise OSError(ctypes.get_errno(), 'setns')
 
 
+@functools.cache
+def _takes(daemon, option):
+    """Whether a daemon of this version has an option."""
+    shown = subprocess.run([os.path.join(DAEMONS, daemon), '--help'],
+                           check=True, capture_output=True, text=True)
+    return option in shown.stdout
+
+
 class Daemons:
     """Daemons of FRR that share a run directory and a network namespace.
 
@@ -94,10 +108,13 @@ class Daemons:
     def __init__(self):
         self.rundir = tempfile.mkdtemp(prefix='frr-')
         self._processes = {}
-        # It holds the namespace, and must not hold the output of the test.
+        os.makedirs(RUN, exist_ok=True)
+        # It holds the namespaces, and must not hold the output of the test.
         self._holder = subprocess.Popen(
-            ['unshare', '-n', 'sleep', '1000'], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ['unshare', '--net', '--mount', 'sh', '-c',
+             'mount --bind "$0" "$1" && exec sleep 1000', self.rundir, RUN],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         self.namespace = f'/proc/{self._holder.pid}/ns/net'
         self._user = pwd.getpwnam('frr')
         os.chmod(self.rundir, 0o755)
@@ -127,10 +144,11 @@ class Daemons:
     def start(self, name, *args, config=''):
         """Start a daemon and wait until it takes commands."""
         self._write(name + '.conf', config)
-        argv = ['nsenter', '--net=' + self.namespace,
-                os.path.join(DAEMONS, name), '--vty_socket', self.rundir,
-                '-i', os.path.join(self.rundir, name + '.pid'), '-P', '0',
-                '-f', os.path.join(self.rundir, name + '.conf')]
+        argv = [*self._enter, os.path.join(DAEMONS, name),
+                '--vty_socket', self.rundir,
+                '-i', os.path.join(self.rundir, name + '.pid'), '-P', '0']
+        if _takes(name, '--config_file'):
+            argv += ['-f', os.path.join(self.rundir, name + '.conf')]
         if '-Z' not in args:
             argv += ['-z', os.path.join(self.rundir, 'zserv.api')]
         with open(os.path.join(self.rundir, name + '.log'), 'ab') as log:
@@ -166,8 +184,16 @@ class Daemons:
                        check=True, capture_output=True)
 
     def unshared(self):
-        """Whether the namespace is a new one by now."""
-        return os.readlink(self.namespace) != os.readlink('/proc/self/ns/net')
+        """Whether the namespaces are there, as they shall be, by now."""
+        with open(f'/proc/{self._holder.pid}/comm') as opened:
+            return opened.read().strip() == 'sleep'
+
+    @property
+    def _enter(self):
+        """Run something in the namespaces."""
+        # Without --root it would leave a chroot.
+        return ['nsenter', f'--target={self._holder.pid}', '--net', '--mount',
+                '--root', '--wd']
 
     @property
     def holder(self):
@@ -248,6 +274,8 @@ class Frr(Daemons):
         for daemons in (self, self.neighbour):
             wait_until(daemons.unshared, 'a network namespace')
         self.make_links()
+        if os.path.exists(os.path.join(DAEMONS, 'mgmtd')):
+            self.start('mgmtd')
         self.start('zebra', *self.zebra)
         self.start('staticd')
         self.start('bgpd', config=self.bgp)

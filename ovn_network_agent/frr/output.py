@@ -23,12 +23,15 @@ again, never that one is taken away.
 """
 
 import json
+import re
 import typing
 
 _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
 _END = 'end'
 _IP_ROUTE = 'ip route '
+# A daemon of FRR 10 that does not have a prefix list: {"zebra":,"bgpd":}.
+_NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 
 
 class Unreadable(ValueError):
@@ -118,19 +121,21 @@ def known_routes(text):
 def prefix_lists(text, name):
     """One prefix list as each daemon has it.
 
-    The output is a stream of JSON documents, one for each daemon.
+    The output is a stream of JSON documents, one for each daemon; FRR 10
+    makes one of them, and leaves out the value where a daemon has nothing.
 
     :param text: output of 'show ip prefix-list <name> json'
-    :returns: dict of the daemon's name as printed ('BGP') to list of
-        :class:`Entry`, without the daemons that do not have it
+    :returns: dict of the daemon's name as FRR 8 prints it ('BGP', 'ZEBRA')
+        to list of :class:`Entry`, without the daemons that do not have it
     :raises Unreadable: when it is anything else
     """
     found = {}
     try:
-        for document in json_documents(text):
+        for document in json_documents(_NO_ANSWER.sub(r'"\1":{}', text)):
             for daemon, lists in document.items():
                 if name in lists:
-                    found[daemon.upper()] = _entries(lists[name])
+                    printed = daemon.upper().removesuffix('D')
+                    found[printed] = _entries(lists[name])
     except (AttributeError, KeyError, TypeError) as error:
         raise Unreadable(
             f'prefix list in JSON of FRR: {error!r}') from error

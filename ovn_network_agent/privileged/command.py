@@ -47,6 +47,10 @@ class Result:
 def run(argv, timeout, stdin=''):
     """Run a program and wait for it, at most ``timeout`` seconds.
 
+    Its standard input is a file, not a pipe: since version 9 each child of
+    ``vtysh -f /dev/stdin``, one for each daemon, opens it for itself and
+    reads all of it; of a pipe each would get some part.
+
     It gets a session of its own, so that it can be killed with all its
     children: wrappers fork, and vtysh does too.
 
@@ -57,13 +61,16 @@ def run(argv, timeout, stdin=''):
     :raises TimeoutError: when it was killed because of ``timeout``
     :raises OSError: when it cannot be started
     """
-    # Built from fixed words, checked names and the configuration.
-    process = subprocess.Popen(  # noqa: S603
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
-        env={**os.environ, 'LC_ALL': 'C'})
+    with open(os.memfd_create('stdin'), 'w+b', buffering=0) as given:
+        given.write(stdin.encode())
+        given.seek(0)
+        # Built from fixed words, checked names and the configuration.
+        process = subprocess.Popen(  # noqa: S603
+            argv, stdin=given, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+            env={**os.environ, 'LC_ALL': 'C'})
     try:
-        stdout, stderr = process.communicate(stdin.encode(), timeout)
+        stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
         _kill(process)
         raise TimeoutError(
@@ -82,6 +89,6 @@ def _kill(process):
     try:
         process.communicate(timeout=_AFTERMATH)
     except subprocess.TimeoutExpired:
-        for pipe in (process.stdin, process.stdout, process.stderr):
+        for pipe in (process.stdout, process.stderr):
             pipe.close()
         process.wait(_AFTERMATH)

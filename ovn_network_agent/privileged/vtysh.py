@@ -26,6 +26,7 @@ there are passwords in it.
 
 import contextlib
 import errno
+import re
 
 from oslo_config import cfg
 
@@ -41,6 +42,14 @@ from ovn_network_agent.privileged import vty
 _BATCH = 2500
 # What is left to the inner limit to end first, seconds.
 _GRACE = 2
+# Who holds the configuration, in versions with mgmtd.
+_OF_STATICS = ('mgmtd',)
+_OF_PREFIX_LISTS = ('mgmtd', 'zebra', 'bgpd')
+_CHATTER = re.compile(
+    r"% Can't open configuration file|"
+    r'\[\d+\|\w+\] (sending configuration|done)$|'
+    r'Waiting for children to finish applying config|'
+    r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
 
 
@@ -147,7 +156,8 @@ def change_prefix_list(name, adds, deletes):
     refused, configuration = _lines(
         adds, deletes,
         lambda *item: lines.prefix_list_entry(name, *item))
-    return [refused, _configure(configuration) if configuration else '']
+    return [refused, _configure(configuration, _OF_PREFIX_LISTS)
+            if configuration else '']
 
 
 @privileged.frr.change
@@ -204,26 +214,48 @@ def _write(configuration):
     try:
         return vty.configure(configuration)
     except vty.Unavailable:
-        return _configure(configuration)
+        return _configure(configuration, _OF_STATICS)
 
 
-def _configure(configuration):
-    """Feed lines to vtysh; returns what it said about them."""
-    result = _vtysh(['-f', '/dev/stdin'], '\n'.join(configuration) + '\n')
-    said = _said(result.stdout + '\n' + result.stderr)
-    if result.status != 0 and not said:
-        said = f'vtysh ended with status {result.status}'
+def _configure(configuration, daemons):
+    """Feed lines to vtysh; returns what it said about them.
+
+    :param daemons: names of those that they are for
+    """
+    text = '\n'.join(configuration) + '\n'
+    results = [_vtysh([*only, '-f', '/dev/stdin'], text)
+               for only in _one_by_one(daemons)]
+    said = _said('\n'.join(text for result in results
+                           for text in (result.stdout, result.stderr)))
+    failed = [result.status for result in results if result.status != 0]
+    if failed and not said:
+        said = f'vtysh ended with status {failed[0]}'
     return said
+
+
+def _one_by_one(daemons):
+    """Arguments for each process that is needed to reach all daemons.
+
+    Since version 9, which has mgmtd, vtysh has a child for each daemon, and
+    all of them read the standard input.  That they each read all of it is
+    sure of a file, see :func:`command.run`, but a wrapper may make a pipe of
+    it (as what enters a container does), which only one of them may read.
+    """
+    if _options().vtysh_wrapper.split():
+        running = output.daemons(show('show daemons').stdout.split('\n'))
+        if 'mgmtd' in running:
+            return [['-d', name] for name in daemons if name in running]
+    return [[]]
 
 
 def _said(text):
     """Messages without what vtysh always says on many nodes.
 
-    It misses vtysh.conf, which it does not need.
+    It misses vtysh.conf, which it does not need; and since version 9 it
+    says what its children do, and mgmtd that there is nothing to do.
     """
     rows = [row.strip() for row in text.split('\n')]
-    return '\n'.join(row for row in rows if row and not row.startswith(
-        "% Can't open configuration file"))
+    return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
 def show(*commands):
@@ -240,9 +272,13 @@ def show(*commands):
     return result
 
 
-def _vtysh(arguments, stdin=''):
+def _options():
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    conf = cfg.CONF.frr
+    return cfg.CONF.frr
+
+
+def _vtysh(arguments, stdin=''):
+    conf = _options()
     limit = conf.vtysh_timeout
     argv = ['vtysh', *arguments]
     wrapper = conf.vtysh_wrapper.split()

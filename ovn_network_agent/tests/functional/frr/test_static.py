@@ -305,6 +305,18 @@ class TestTrouble(StaticTestCase):
         self.assertEqual({}, self.create(route(1)))
         self.assertEqual({route(1)}, self.read())
 
+    def test_wrapper_that_makes_a_pipe(self):
+        # As what enters a container does; since FRR 9 vtysh has a child for
+        # each daemon, and these share what is in the pipe.
+        wrapper = os.path.join(self.frr.rundir, 'wrapper')
+        with open(wrapper, 'w') as opened:
+            opened.write('#!/bin/sh\ncat | "$@"\n')
+        os.chmod(wrapper, 0o755)
+        self.root_side(vtysh_wrapper=wrapper)
+        for number in range(1, 6):
+            self.assertEqual({}, self.create(route(number)))
+        self.assertEqual({route(n) for n in range(1, 6)}, self.read())
+
     def test_hanging_wrapper_leaves_no_process(self):
         self.root_side(
             vtysh_timeout=1,

@@ -105,6 +105,20 @@ class TestJson(unittest.TestCase):
         self.assertEqual({}, output.prefix_lists('\n\n', 'AN'))
         self.assertEqual({}, output.prefix_lists(LISTS, 'OTHER'))
 
+    def test_prefix_list_of_frr_10(self):
+        entry = ('{"entries": [{"sequenceNumber": 5, "type": "permit", '
+                 '"prefix": "198.51.100.0/24", "minimumPrefixLength": 32, '
+                 '"maximumPrefixLength": 32}]}')
+        expected = [output.Entry(5, 'permit', '198.51.100.0/24', 32, 32)]
+        self.assertEqual({}, output.prefix_lists('{"zebra":,"bgpd":}', 'AN'))
+        self.assertEqual(
+            {'ZEBRA': expected}, output.prefix_lists(
+                '{"zebra":{"AN":%s}\n,"bgpd":}\n' % entry, 'AN'))
+        self.assertEqual(
+            {'ZEBRA': expected, 'BGP': expected}, output.prefix_lists(
+                '{"zebra":{"AN":%s}\n,"bgpd":{"AN":%s}\n}' % (entry, entry),
+                'AN'))
+
     @given(st.lists(json_values, max_size=3))
     def test_documents_there_and_back(self, documents):
         text = '\n'.join(json.dumps(document) for document in documents)

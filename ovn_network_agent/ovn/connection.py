@@ -29,6 +29,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp import exceptions
 
 from ovn_network_agent.ovn import bounded
+from ovn_network_agent.ovn import schema as needed
 from ovn_network_agent.ovn import replica
 from ovn_network_agent.ovn import streams
 
@@ -174,6 +175,12 @@ class Database:
         schema = bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
                                       self._timeout)
         tables = schema['tables']
+        lacking = needed.lacking(self.name, self._columns, tables)
+        if lacking:
+            raise Unavailable(
+                '%s has no %s: it is of an OVN older than %s, or of none'
+                % (SCHEMAS[self.name], ', no '.join(lacking),
+                   needed.OLDEST))
         helper = ovs_idl.SchemaHelper(None, schema)
         for table, columns in sorted(self._columns.items()):
             if table not in tables:

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which parts of the databases' schemas the agent cannot do without.  Pure.
+
+The view reads nothing that OVN 22.03 (NB schema 6.1.0) does not have, but
+for the table Static_MAC_Binding of 22.06; nor has 26.03 (NB 7.18.0) taken
+anything of it away.  What is missing in a database is therefore that of
+something much older, or no OVN, and nothing may be concluded from it.
+"""
+
+from ovn_network_agent.ovn import events
+
+OLDEST = '22.03'
+# Their absence has a meaning, or is said by who would write there.
+_OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
+                    'Static_MAC_Binding'}
+_OPTIONAL_COLUMNS = {
+    ('Logical_Router_Port', 'gateway_chassis'),
+    ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Static_Route', 'output_port'),
+    ('Logical_Router_Static_Route', 'policy'),
+    ('Logical_Router_Static_Route', 'route_table'),
+    ('NAT', 'external_mac'), ('NAT', 'logical_port'),
+    ('Port_Binding', 'tag'),
+}
+
+
+def lacking(database, required, tables):
+    """What is essential, required and not there.
+
+    :param database: 'nb', 'sb' or 'ovs'
+    :param required: dict of table to set of columns that are to be
+        replicated; others are not looked at
+    :param tables: the tables of the schema, as JSON types
+    :returns: sorted list of texts, each names a table or column
+    """
+    found = set()
+    for watch in events.VIEW:
+        if watch.database != database or watch.table not in required or (
+                watch.table in _OPTIONAL_TABLES):
+            continue
+        if watch.table not in tables:
+            found.add('table %s' % watch.table)
+            continue
+        present = tables[watch.table]['columns']
+        found.update(
+            'column %s of table %s' % (column, watch.table)
+            for column in required[watch.table].intersection(watch.columns)
+            if column not in present and
+            (watch.table, column) not in _OPTIONAL_COLUMNS)
+    return sorted(found)

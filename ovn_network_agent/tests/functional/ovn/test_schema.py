@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Databases of older and newer versions of OVN.
+
+The variants are the installed schema with what another version does not
+have taken away, and with what nobody knows yet added.
+"""
+
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+
+
+def without(*names):
+    """Take away tables ('NAT') and columns ('NAT.match'), where present."""
+    def change(tables):
+        for name in names:
+            table, _dot, column = name.partition('.')
+            if column:
+                tables[table]['columns'].pop(column, None)
+            else:
+                tables.pop(table, None)
+    return change
+
+
+def from_the_future(tables):
+    """Columns in all tables, and a table, that nobody knows."""
+    for table in tables.values():
+        table['columns']['of_the_future'] = {
+            'type': {'key': 'string', 'min': 0, 'max': 'unlimited'}}
+    tables['Of_The_Future'] = {'columns': {'name': {'type': 'string'}},
+                               'isRoot': True}
+
+
+class SchemaTestCase(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_static_route('r1')
+
+    def look(self):
+        """What is seen of the router."""
+        router = self.eyes().router('r1')
+        return ([nat.external_ip for nat in router.nats],
+                [port.local for port in router.ports],
+                [route.nexthop for route in router.default_routes])
+
+    def reason(self, name, change):
+        """Why a database with such a schema cannot be used."""
+        server = ovsdb.Server(name, change)
+        self.addCleanup(server.close)
+        server.start()
+        eyes = base.Eyes({**self.remotes(), name: server.remote})
+        self.addCleanup(eyes.stop)
+        return str(self.assertRaises(connection.Unavailable,
+                                     eyes.databases[name].start))
+
+
+class TestOvn2203(SchemaTestCase):
+    """NB 6.1.0."""
+
+    schema_changes = {'nb': without(
+        'Static_MAC_Binding', 'NAT.match', 'NAT.priority',
+        'Logical_Router_Static_Route.selection_fields')}
+
+    def test_the_view_is_complete(self):
+        self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
+                         self.look())
+
+    def test_what_is_essential_is_named(self):
+        self.assertIn(
+            'OVN_Northbound has no column external_ip of table NAT: it is '
+            'of an OVN older than 22.03',
+            self.reason('nb', without('NAT.external_ip')))
+        self.assertIn(
+            'no column nat_addresses of table Port_Binding',
+            self.reason('sb', without('Port_Binding.nat_addresses')))
+        self.assertIn(
+            'no table Logical_Router_Static_Route',
+            self.reason('nb', without(
+                'Logical_Router_Static_Route',
+                'Logical_Router.static_routes')))
+
+
+class TestFuture(SchemaTestCase):
+
+    schema_changes = dict.fromkeys(('nb', 'sb', 'ovs'), from_the_future)
+
+    def test_the_view_is_complete(self):
+        self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
+                         self.look())

@@ -153,13 +153,22 @@ class TestFlow(base.FlowTestCase):
             base.BRIDGE, 'flow_tables:0=@t')
         self.addCleanup(self.ovs.vsctl, '--no-wait', 'clear', 'bridge',
                         base.BRIDGE, 'flow_tables')
-        time.sleep(0.3)
+        self._wait_for_limit(2)
         wanted = [base.hairpin(f'198.51.100.{n}/32') for n in range(5)]
         failed = self.backend.apply(backends.Delta(create=tuple(wanted)))
         self.assertEqual([f.ref for f in wanted[2:]], sorted(
             failed, key=lambda ref: ref.key))
         self.assertIn('TABLE_FULL', failed[wanted[2].ref])
         self.assertEqual(set(wanted[:2]), self.read())
+
+    def _wait_for_limit(self, limit):
+        """Until the switch itself says that table 0 holds no more."""
+        wanted = f'max_entries={limit}\n'
+        deadline = time.monotonic() + 30
+        while wanted not in self.ovs.ofctl('dump-table-features',
+                                           base.BRIDGE):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
 
     def test_invalid_items_cost_only_themselves(self):
         good = base.hairpin(DST)

@@ -127,6 +127,8 @@ class GatewayPort:
     :ivar group: :class:`GatewayGroup`
     :ivar segment: :class:`Segment` or None when it cannot be resolved
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
+    :ivar nexthop_user: who else in OVN has the address that would be the
+        virtual gateway of this port, in words, '' when nobody
     """
 
     lrp: str
@@ -137,6 +139,7 @@ class GatewayPort:
     group: GatewayGroup
     segment: Segment | None
     nat_addresses: tuple = ()
+    nexthop_user: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

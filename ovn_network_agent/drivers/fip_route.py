@@ -28,6 +28,9 @@ from ovn_network_agent import resources
 
 MAIN_TABLE = 254
 
+# So many addresses are named in one message.
+_NAMED = 5
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Target:
@@ -60,6 +63,7 @@ class FipRouteDriver(base.Driver):
             yield from self._handed_over(router)
             return
         yield from self._northbound(router, node)
+        yield from self._left_out(router)
         for port in router.local_ports:
             yield from self._port(router, port, node)
 
@@ -118,6 +122,30 @@ class FipRouteDriver(base.Driver):
             # leaves out what is not in it.
             if networks.inside(address, nets):
                 yield address
+
+    def _left_out(self, router):
+        """What of a router is not announced, and why."""
+        distributed = sum(1 for nat in router.nats if nat.distributed_mac)
+        if distributed:
+            yield resources.Problem(
+                'router %s: %d distributed floating IPs (external_mac) are '
+                'answered by the chassis of their machines and not '
+                'announced here' % (router.name, distributed))
+        if self.conf.network_cidr:
+            # Then leaving out is what was asked for.
+            return
+        nets = [net for port in router.ports
+                for net in networks.provider_networks(port.networks)]
+        outside = sorted({
+            nat.external_ip for nat in router.nats
+            if not nat.distributed_mac and
+            not networks.inside(nat.external_ip, nets)})
+        if outside and not any(not p.local for p in router.ports):
+            yield resources.Problem(
+                'router %s: %d NAT addresses (%s) are in no network of its '
+                'gateway ports and not announced; if they should be, name '
+                'all provider networks in [DEFAULT] network_cidr'
+                % (router.name, len(outside), ', '.join(outside[:_NAMED])))
 
     # -- flows ------------------------------------------------------------
 
@@ -223,9 +251,14 @@ class FipRouteDriver(base.Driver):
         if any(not route.managed for route in router.default_routes):
             return
         for port in router.local_ports:
-            nexthop = self._nexthop(router, port)
+            nexthop = networks.virtual_gateway(port.networks)
             if nexthop is None:
                 continue
+            user = self._nexthop_user(router, port, nexthop)
+            if user:
+                yield self._refusal(router, port, nexthop, user)
+            if user and not self._in_use(router, nexthop):
+                return
             if not self._usable(port.segment):
                 # In doubt, as with what is announced: its replies go
                 # through these rows.
@@ -235,13 +268,39 @@ class FipRouteDriver(base.Driver):
             yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
                                          node.hostname)
             return
+        if any(networks.family(n) == 4 for port in router.local_ports
+               for n in port.networks):
+            yield resources.Problem(
+                'router %s: no network of its gateway ports has room for a '
+                'virtual gateway (/30 or larger); it gets no default route'
+                % router.name)
 
-    def _nexthop(self, router, port):
-        nexthop = networks.virtual_gateway(port.networks)
-        taken = {nat.external_ip for nat in router.nats}
-        taken.update(str(networks.parse_interface(n).ip)
-                     for p in router.ports for n in p.networks)
-        return None if nexthop in taken else nexthop
+    def _nexthop_user(self, router, port, nexthop):
+        """Who has the address of the virtual gateway, in words, or ''."""
+        if any(nat.external_ip == nexthop for nat in router.nats):
+            return 'a NAT row of this router'
+        if any(str(networks.parse_interface(n).ip) == nexthop
+               for p in router.ports for n in p.networks):
+            return 'a port of this router'
+        return port.nexthop_user
+
+    def _in_use(self, router, nexthop):
+        """Whether the router goes through it already.
+
+        Then it goes on doing so: what came later in its place is one
+        address, and all of the router's traffic would be lost for it.
+        """
+        return any(route.managed and route.nexthop == nexthop
+                   for route in router.default_routes)
+
+    def _refusal(self, router, port, nexthop, user):
+        return resources.Problem(
+            'router %s, port %s: its virtual gateway %s is in use by %s; end '
+            'the allocation pool of the subnet before that address. %s'
+            % (router.name, port.lrp, nexthop, user,
+               'It stays, since all of its traffic goes there'
+               if self._in_use(router, nexthop) else
+               'The router gets no default route'))
 
     def _handed_over(self, router):
         """Rows that carry our tag while the port is on another chassis.

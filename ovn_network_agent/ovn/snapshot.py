@@ -19,6 +19,7 @@ them changed, so an event on one router costs that router.
 
 import collections
 
+from ovn_network_agent.drivers import networks
 from ovn_network_agent import model
 from ovn_network_agent.ovn import index
 from ovn_network_agent.ovn import rows
@@ -47,6 +48,19 @@ def _tag_keys(row):
         yield row.external_ids.get(ownership.EXT_ID_CHASSIS, '')
 
 
+def _nexthop_keys(row):
+    nexthop = networks.virtual_gateway(sorted(row.networks))
+    if nexthop is not None:
+        yield nexthop
+
+
+def _address_keys(row):
+    for text in row.networks:
+        interface = networks.parse_interface(text)
+        if interface is not None:
+            yield str(interface.ip)
+
+
 class Builder:
     """Keeps the view up to date.
 
@@ -68,7 +82,11 @@ class Builder:
                     if r.type == 'chassisredirect' else ())},
             ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
             ('nb', 'Logical_Router_Port'): {
-                'name': index.Index(lambda r: [r.name])},
+                'name': index.Index(lambda r: [r.name]),
+                'nexthop': index.Index(_nexthop_keys),
+                'address': index.Index(_address_keys)},
+            ('nb', 'NAT'): {
+                'address': index.Index(lambda r: [r.external_ip])},
             ('nb', 'Logical_Router'): {
                 'port': index.Index(lambda r: [p.uuid for p in r.ports]),
                 'route': index.Index(
@@ -161,6 +179,9 @@ class Builder:
         elif table == 'Logical_Router_Static_Route':
             stale.update(self._index('nb', 'Logical_Router',
                                      'route').find(uuid))
+        elif table in ('NAT', 'Logical_Router_Port'):
+            for address in self._index('nb', table, 'address').keys_of(uuid):
+                stale.update(self._routers_via(address))
         elif table == 'Port_Binding':
             if self._index('sb', table, 'localnet').keys_of(uuid):
                 stale.update(self._routers)
@@ -175,6 +196,13 @@ class Builder:
         by_name = self._index('nb', 'Logical_Router_Port', 'name')
         by_port = self._index('nb', 'Logical_Router', 'port')
         return {router for port in by_name.find(lrp)
+                for router in by_port.find(port)}
+
+    def _routers_via(self, address):
+        """UUIDs of the routers whose virtual gateway would be that."""
+        by_nexthop = self._index('nb', 'Logical_Router_Port', 'nexthop')
+        by_port = self._index('nb', 'Logical_Router', 'port')
+        return {router for port in by_nexthop.find(address)
                 for router in by_port.find(port)}
 
     def _set_node(self, sb, wire):
@@ -267,13 +295,22 @@ class Builder:
             binding = sb['Port_Binding'][redirect]
             chassis = rows.chassis_name(binding)
             follows = self._follows(binding.logical_port)
-        networks, bad = rows.networks(lrp)
+        nets, bad = rows.networks(lrp)
         problems.extend(bad)
         segment, addresses = self._segment(sb, router, lrp.name)
         yield model.GatewayPort(
-            lrp.name, lrp.mac, networks, chassis,
+            lrp.name, lrp.mac, nets, chassis,
             follows and chassis == self._wire.chassis != '', group,
-            segment, addresses)
+            segment, addresses, self._nexthop_user(nets))
+
+    def _nexthop_user(self, nets):
+        """Who has the virtual gateway's address already, in words."""
+        nexthop = networks.virtual_gateway(nets)
+        if self._index('nb', 'NAT', 'address').find(nexthop):
+            return 'a NAT row'
+        if self._index('nb', 'Logical_Router_Port', 'address').find(nexthop):
+            return 'a router port'
+        return ''
 
     def _segment(self, sb, router, lrp):
         """(Segment or None, nat_addresses) of a gateway port.

@@ -383,6 +383,54 @@ class NorthboundTest(FipRouteTestCase):
                     '172.16.0.2/30',)),))):
             self.assertEqual([], self.rows(router), router)
 
+    def problems(self, router, **options):
+        return [r.text for r in self.of(router, **options)
+                if r.kind == 'problem']
+
+    def test_who_has_the_virtual_gateway_is_said(self):
+        for router, who in (
+                (world.router(fips=['198.51.100.254']),
+                 'a NAT row of this router'),
+                (world.router(ports=(world.port(networks=(
+                    '198.51.100.254/24',)),)), 'a port of this router'),
+                (world.router(ports=(world.port(
+                    nexthop_user='a NAT row'),)), 'a NAT row')):
+            self.assertEqual([], self.rows(router))
+            said, = self.problems(router)
+            self.assertIn('198.51.100.254 is in use by %s;' % who, said)
+            self.assertIn('gets no default route', said)
+
+    def test_a_router_that_goes_through_it_already_goes_on(self):
+        # One address came later; all of the router's traffic came before.
+        for chassis in (world.HOSTNAME, 'gw2'):
+            router = world.router(
+                ports=(world.port(nexthop_user='a NAT row'),),
+                default_routes=(self.foreign(
+                    managed=True, chassis=chassis, nexthop='198.51.100.254',
+                    output_port='lrp-1'),))
+            self.assertEqual(2, len(self.rows(router)))
+            self.assertIn('It stays', self.problems(router)[0])
+
+    def test_no_room_for_a_virtual_gateway_is_said(self):
+        for nets, said in ((['198.51.100.1/31'], 1), (['198.51.100.1/32'], 1),
+                           (['2001:db8::1/64'], 0),
+                           (['2001:db8::1/64', '198.51.100.1/24'], 0)):
+            router = world.router(ports=(world.port(networks=tuple(nets)),))
+            self.assertEqual(said, len(self.problems(router)), nets)
+
+    def test_what_is_not_announced_is_said(self):
+        self.assertEqual([], self.problems(world.router(
+            fips=[FIP, '2001:db8::10'])))
+        said, = self.problems(world.router(nats=(world.fip(
+            FIP, distributed_mac='fa:16:3e:00:00:aa'),)))
+        self.assertIn('1 distributed', said)
+        elsewhere = world.router(fips=[FIP, '192.0.2.7'])
+        said, = self.problems(elsewhere)
+        self.assertIn('(192.0.2.7)', said)
+        # By hand it is what was asked for.
+        self.assertEqual([], self.problems(
+            elsewhere, network_cidr=['198.51.100.0/24']))
+
     def test_the_first_port_that_can_have_one(self):
         router = world.router(ports=(
             world.port(1, networks=('203.0.113.1/32',)), world.port(2)))

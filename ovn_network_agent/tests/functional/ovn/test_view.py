@@ -169,7 +169,29 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
                      ['lrp-second'], 'only the second here')
 
+    def test_whoever_takes_the_address_of_a_virtual_gateway(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER,
+                              networks=['203.0.113.1/24'])
+        eyes = self.eyes()
+
+        def user():
+            return eyes.router('r1').ports[0].nexthop_user
+
+        self.assertEqual('', user())
+        self.cloud.add_nat('r2', '198.51.100.254')
+        self.eventually(lambda: user() == 'a NAT row', 'a floating IP')
+        self.cloud.change_nat('198.51.100.254', external_ip='198.51.100.9')
+        self.eventually(lambda: user() == '', 'it moved')
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r2'},
+            networks=ovsdb.ovsdb_set(['198.51.100.254/24'])))
+        self.eventually(lambda: user() == 'a router port', 'a router')
+        self.cloud.remove_router('r2')
+        self.eventually(lambda: user() == '', 'it is gone')
+
     def test_a_malformed_nat_row_costs_only_itself(self):
+        """Trap T19."""
         self.cloud.add_router('r1', chassis=HERE)
         self.cloud.add_nat('r1', '198.51.100.10')
         self.cloud.add_nat('r1', 'not-an-ip')
@@ -433,7 +455,8 @@ class IncrementalTest(base.OvsdbTestCase):
         """Strategy for one transaction, as (method, arguments)."""
         name = strategies.sampled_from(self.names)
         address = strategies.sampled_from(
-            ['198.51.100.%d' % n for n in range(10, 14)] + ['bad'])
+            ['198.51.100.%d' % n for n in range(10, 14)] +
+            ['198.51.100.254', 'bad'])
         where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
         tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
                                        ''])
@@ -509,7 +532,8 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_networks(self, name, number):
         self.nb.transact(ovsdb.update(
             'Logical_Router_Port', {'name': 'lrp-' + name},
-            networks=ovsdb.ovsdb_set(['198.51.100.%d/24' % number,
+            networks=ovsdb.ovsdb_set(['198.51.100.%d/24' % (
+                number if number < 9 else 254),
                                       'malformed'])))
 
     def _do_route(self, name, tag):

@@ -64,7 +64,10 @@ class Change:
         self.assert_served('gw1', *others)
 
     def test_added_costs_the_others_nothing(self):
-        """While floating IPs are added, another one loses no packet."""
+        """While floating IPs are added, another one loses no packet.
+
+        Trap T48: nothing of the others is written again.
+        """
         with self.probing(self.fip.address) as running:
             flows = self.flows('gw1')
             mark = self.mark('gw1')
@@ -130,7 +133,7 @@ class Change:
         self.assertEqual([], [line for line in written.splitlines()
                               if 'lookup' in line])
         computed = re.findall(r'Computed (\d+) of (\d+) contributions: '
-                              r'(.*) update', self.said('gw1', mark))
+                              r'(.*)', self.said('gw1', mark))
         self.assertNotEqual([], computed)
         for _count, _total, names in computed:
             self.assertNotIn(self._uuid(self.beta), names)
@@ -203,6 +206,39 @@ class TestChangeKernel(Change, base.LabTestCase):
         """None at all, but for the look at what BGP made of it."""
         for launched in self._measure():
             self.assertLessEqual(launched, LOOK)
+
+    def test_patch_port_made_anew(self):
+        """Trap T46: it has another number, and the flows follow it.
+
+        Nothing is left on the old number, which OVS may give to any port.
+        """
+        node = self.cloud['gw1']
+
+        def patch():
+            out = node.out('ovs-vsctl', '--format=csv', '--no-headings',
+                           '--columns=name,ofport', 'find', 'Interface',
+                           'type=patch').split()
+            ports = set(node.out('ovs-vsctl', 'list-ports',
+                                 plan.BRIDGE).split())
+            return next((line.split(',') for line in out
+                         if line.split(',')[0] in ports), (None, None))
+
+        def in_ports():
+            return {re.search(r'in_port=([^, ]+)', text)[1]
+                    for text in self.flows('gw1')}
+
+        name, number = patch()
+        self.assertEqual({number}, in_ports())
+        # ovn-controller makes it again at once.
+        node.out('ovs-vsctl', 'del-port', plan.BRIDGE, name)
+        nodes.wait_until('there is a new patch port', lambda: patch()[1]
+                         not in (None, '[]', number), base.SETTLE)
+        nodes.wait_until(
+            lambda: 'flows are on %s, and not on %s' % (
+                patch(), in_ports()),
+            lambda: in_ports() == {patch()[1]}, base.SETTLE)
+        self.reach(self.client, 'icmp', self.fip.address)
+        self.assert_served('gw1', self.fip.address, self.fip_beta.address)
 
 
 class TestReady(base.LabTestCase):

@@ -130,7 +130,10 @@ class Reach:
         self.addCleanup(self.cloud.nb.do, remove)
 
     def test_between_routers_of_one_chassis(self):
-        """The hairpin flows reflect it, in both directions, and no loop."""
+        """The hairpin flows reflect it, in both directions, and no loop.
+
+        Trap T47: without both MACs rewritten it would be dropped.
+        """
         self._force_hairpin()
         both = (self.fip.address, self.fip_beta.address)
         vm, target = self.vm.node, self.fip_beta.address

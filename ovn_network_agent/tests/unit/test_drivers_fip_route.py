@@ -272,6 +272,7 @@ class AddressesTest(FipRouteTestCase):
 class UnresolvedTest(FipRouteTestCase):
 
     def test_what_is_there_stays_and_nothing_is_made(self):
+        """Trap T50: nothing moves to another device for want of knowledge."""
         for segment in (None, world.segment(mac=''),
                         world.segment(patch_port=0), OTHER_SEGMENT):
             router = world.router(ports=(world.port(segment=segment),),
@@ -330,6 +331,7 @@ class NorthboundTest(FipRouteTestCase):
                                     world.HOSTNAME)], self.rows(router))
 
     def test_one_with_a_gateway_of_somebody_gets_nothing(self):
+        """Trap T25: no MAC binding either."""
         ours = self.foreign(managed=True, chassis=world.HOSTNAME,
                             nexthop='198.51.100.254', output_port='lrp-1')
         for routes in ((self.foreign(),), (self.foreign(), ours)):

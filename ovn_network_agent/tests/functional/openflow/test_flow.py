@@ -171,6 +171,7 @@ class TestFlow(base.FlowTestCase):
             time.sleep(0.01)
 
     def test_invalid_items_cost_only_themselves(self):
+        """Trap T49."""
         good = base.hairpin(DST)
         bad = [base.hairpin('198.51.100.0/24', in_port=0),
                base.hairpin('198.51.100.1/24'),

@@ -89,6 +89,15 @@ class EventsTest(base.OvsdbTestCase):
             self.assertEqual((wanted, stale, False),
                              (reasons, doubted, urgent))
 
+    def test_a_changed_priority_wakes(self):
+        self.cloud.add_router('ha', chassis=HERE, group='HA_Chassis_Group',
+                              networks=['198.51.100.2/24'])
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            reasons, _doubted, _urgent = self.woken_by(
+                lambda table=table: self.nb.transact(ovsdb.update(
+                    table, {'chassis_name': HERE}, priority=8)))
+            self.assertEqual({'nb:' + table}, reasons)
+
     def test_what_nobody_watches_wakes_nobody(self):
         for server, operation in (
                 (self.nb, ovsdb.update(

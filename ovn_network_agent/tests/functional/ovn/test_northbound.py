@@ -192,6 +192,7 @@ class WriteTest(NorthboundTestCase):
 class ForeignTest(NorthboundTestCase):
 
     def test_a_foreign_default_route_is_left_alone(self):
+        """Trap T25, the default route itself."""
         self.foreign()
         before = self.nb.content()
         failures = self.create(self.route())
@@ -228,6 +229,7 @@ class ForeignTest(NorthboundTestCase):
         self.assertEqual(before, self.nb.content())
 
     def test_foreign_bindings_survive(self):
+        """Trap T24."""
         foreign = {'logical_port': 'lrp-r1', 'ip': '198.51.100.200',
                    'mac': OTHER_MAC}
         self.nb.transact(ovsdb.insert('Static_MAC_Binding', **foreign))

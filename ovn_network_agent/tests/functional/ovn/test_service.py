@@ -150,6 +150,19 @@ class LifeTest(ServiceTestCase):
         self.assertEqual([cloud.HOSTNAME], self.routes())
         self.assertEqual(1, len(self.nb.rows('Static_MAC_Binding')))
 
+    def test_what_is_malformed_is_said_and_costs_only_itself(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        agent = self.agent()
+        self.cloud.add_nat('r1', 'not-an-ip')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'its neighbour')
+        self.eventually(lambda: any(
+            "'not-an-ip'" in reason for reason in agent.status.reasons or ()),
+            'it is said')
+        self.cloud.remove_nat('r1', 'not-an-ip')
+        self.eventually(lambda: not agent.status.reasons, 'all is well')
+
     def test_the_node_is_set_up_before_ovn_is_reached(self):
         for server in self.servers.values():
             server.kill()

@@ -23,6 +23,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import view
 from ovn_network_agent import ownership
+from ovn_network_agent import trouble
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -268,7 +269,33 @@ class ViewTest(base.OvsdbTestCase):
         self.eventually(lambda: segment().bridge == '', 'no mapping')
         self.assertEqual('', segment().device)
 
+    def test_the_patch_port_of_this_network_and_no_other(self):
+        """Trap T54: not simply the first patch port of the bridge."""
+        self.cloud.add_router('r1', chassis=HERE)
+        for number, name, external_ids in (
+                (1, 'patch-a', {'ovn-localnet-port': 'provnet-0'}),
+                (2, 'patch-b', {})):
+            self.ovs.transact(
+                ovsdb.insert('Interface', 'iface', name=name, type='patch',
+                             ofport=number),
+                ovsdb.insert('Port', 'port', name=name,
+                             interfaces=['named-uuid', 'iface'],
+                             external_ids=ovsdb.ovsdb_dict(external_ids)),
+                ovsdb.mutate('Bridge', {'name': cloud.BRIDGE}, 'ports',
+                             'insert', ['named-uuid', 'port']))
+        eyes = self.eyes()
+        self.assertEqual(3, eyes.router('r1').ports[0].segment.patch_port)
+        # Without its mark none is taken in its place.
+        self.ovs.transact(ovsdb.update(
+            'Port', {'name': 'patch-provnet-1'},
+            external_ids=ovsdb.ovsdb_dict({})))
+        self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
+                     'no patch port')
+        self.assertIn('has no patch port for provnet-1', trouble.of(
+            eyes.look(), cloud.BRIDGE)[0])
+
     def test_a_vlan_segment_and_a_localnet_port_that_comes_late(self):
+        """Only the segment knows; see trap T50."""
         datapath = self.cloud._add_datapath()
         self.cloud.add_router('r1', chassis=HERE, network=datapath)
         eyes = self.eyes()

@@ -22,6 +22,7 @@ import dataclasses
 
 from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import gatewayless
 from ovn_network_agent.drivers import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -60,9 +61,9 @@ class FipRouteDriver(base.Driver):
 
     def for_router(self, router, node):
         if not router.local_ports:
-            yield from self._handed_over(router)
+            yield from gatewayless.handed_over(router)
             return
-        yield from self._northbound(router, node)
+        yield from gatewayless.rows(router, node, self._usable)
         yield from self._left_out(router)
         for port in router.local_ports:
             yield from self._port(router, port, node)
@@ -239,82 +240,3 @@ class FipRouteDriver(base.Driver):
                 yield resources.Keep(self._rule(dst).ref)
             yield resources.Keep(resources.Ref(
                 resources.Announcement.kind, (self.conf.frr.vrf_name, dst)))
-
-    # -- OVN northbound ---------------------------------------------------
-
-    def _northbound(self, router, node):
-        """Default route and MAC binding of a gatewayless router.
-
-        A default route that somebody else made means a real gateway: then
-        the router needs, and gets, no row of ours at all.
-        """
-        if any(not route.managed for route in router.default_routes):
-            return
-        for port in router.local_ports:
-            nexthop = networks.virtual_gateway(port.networks)
-            if nexthop is None:
-                continue
-            user = self._nexthop_user(router, port, nexthop)
-            if user:
-                yield self._refusal(router, port, nexthop, user)
-            if user and not self._in_use(router, nexthop):
-                return
-            if not self._usable(port.segment):
-                # In doubt, as with what is announced: its replies go
-                # through these rows.
-                yield from self._keep_rows(router, port.lrp, nexthop)
-                return
-            yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
-            yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
-                                         node.hostname)
-            return
-        if any(networks.family(n) == 4 for port in router.local_ports
-               for n in port.networks):
-            yield resources.Problem(
-                'router %s: no network of its gateway ports has room for a '
-                'virtual gateway (/30 or larger); it gets no default route'
-                % router.name)
-
-    def _nexthop_user(self, router, port, nexthop):
-        """Who has the address of the virtual gateway, in words, or ''."""
-        if any(nat.external_ip == nexthop for nat in router.nats):
-            return 'a NAT row of this router'
-        if any(str(networks.parse_interface(n).ip) == nexthop
-               for p in router.ports for n in p.networks):
-            return 'a port of this router'
-        return port.nexthop_user
-
-    def _in_use(self, router, nexthop):
-        """Whether the router goes through it already.
-
-        Then it goes on doing so: what came later in its place is one
-        address, and all of the router's traffic would be lost for it.
-        """
-        return any(route.managed and route.nexthop == nexthop
-                   for route in router.default_routes)
-
-    def _refusal(self, router, port, nexthop, user):
-        return resources.Problem(
-            'router %s, port %s: its virtual gateway %s is in use by %s; end '
-            'the allocation pool of the subnet before that address. %s'
-            % (router.name, port.lrp, nexthop, user,
-               'It stays, since all of its traffic goes there'
-               if self._in_use(router, nexthop) else
-               'The router gets no default route'))
-
-    def _handed_over(self, router):
-        """Rows that carry our tag while the port is on another chassis.
-
-        The new owner takes them over; deleting them would cut the replies
-        of a router that works.
-        """
-        for route in router.default_routes:
-            if route.managed:
-                yield from self._keep_rows(router, route.output_port,
-                                           route.nexthop)
-
-    def _keep_rows(self, router, lrp, nexthop):
-        yield resources.Keep(resources.Ref(
-            resources.DefaultRoute.kind, (router.uuid,)))
-        yield resources.Keep(resources.Ref(
-            resources.MacBinding.kind, (lrp, nexthop)))

@@ -90,7 +90,7 @@ class TestPass(PassTestCase):
         self.assertEqual({f'{FIP}/32', '198.51.100.1/32'}, self.statics())
         self.assertEqual({FIP, '198.51.100.1'}, self.routes())
         base.wait_until(lambda: self.frr.learned() == self.statics(),
-                        'announced', 2)
+                        'announced', 10)
         self.assertEqual(0, self.run_pass(self.router, full=True).changes)
         self.run_pass(self.router.__class__(
             self.router.uuid, self.router.name, ports=(
@@ -99,7 +99,7 @@ class TestPass(PassTestCase):
         self.assertEqual(set(), self.statics())
         self.assertEqual(set(), self.routes())
         self.assertEqual([], self.entries())
-        base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 2)
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 10)
 
     def test_operators_objects_survive_standby_and_stop(self):
         # Trap T33: another next hop is another owner.

@@ -85,12 +85,12 @@ class TestVerification(VerificationTestCase):
         prefixes = {r.prefix for r in routes}
         base.wait_until(
             lambda: verification.advertised('', prefixes) == prefixes,
-            'advertised', 2)
+            'advertised', 10)
         self.assertEqual((), self.look())
         self.assertEqual(set(), self.stale())
         self.withdraw(*routes)
         base.wait_until(lambda: not verification.advertised('', prefixes),
-                        'withdrawn', 2)
+                        'withdrawn', 10)
 
     def test_inactive(self):
         self.announce(route(1))
@@ -230,12 +230,12 @@ class TestThread(VerificationTestCase):
     def test_vanished_is_put_in_doubt(self):
         self.announce(route(1))
         self.frr.configure('no ip route 198.51.100.1/32 br-ex')
-        base.wait_until(lambda: 'frr_static' in self.stale(), 'doubt', 3)
+        base.wait_until(lambda: 'frr_static' in self.stale(), 'doubt')
 
     def test_reported_and_taken_back(self):
         outside = route(1, '203.0.113')
         self.announce(outside)
-        base.wait_until(lambda: self.made.reasons, 'reported', 5)
+        base.wait_until(lambda: self.made.reasons, 'reported')
         self.frr.configure(
             f'ip prefix-list {base.LIST} seq 10 permit 203.0.113.0/24 ge 32')
         base.wait_until(lambda: not self.made.reasons, 'right again')

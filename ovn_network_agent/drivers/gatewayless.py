@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The default route of a gatewayless router, and what it goes through.
+
+Pure functions.  The next hop is the virtual gateway: an address that no
+device has, bound to the MAC of the provider bridge.
+"""
+
+from ovn_network_agent.drivers import networks
+from ovn_network_agent import resources
+
+
+def rows(router, node, usable):
+    """What a router that is local wants in OVN.
+
+    A default route that somebody else made means a real gateway: then
+    the router needs, and gets, no row of ours at all.
+
+    :param router: :class:`model.Router`
+    :param node: :class:`model.Node`
+    :param usable: function of a :class:`model.Segment` or None: whether
+        traffic can pass it
+    :returns: iterable of :class:`resources.Resource`
+    """
+    if any(not route.managed for route in router.default_routes):
+        return
+    for port in router.local_ports:
+        nexthop = networks.virtual_gateway(port.networks)
+        if nexthop is None:
+            continue
+        user = _user(router, port, nexthop)
+        if user:
+            yield _refusal(router, port, nexthop, user)
+        if user and not _in_use(router, nexthop):
+            return
+        if not usable(port.segment):
+            # In doubt, as with what is announced: its replies go through
+            # these rows.
+            yield from _keep(router, port.lrp, nexthop)
+            return
+        yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
+        yield resources.DefaultRoute(router.uuid, port.lrp, nexthop,
+                                     node.hostname)
+        return
+    if any(networks.family(n) == 4 for port in router.local_ports
+           for n in port.networks):
+        yield resources.Problem(
+            'router %s: no network of its gateway ports has room for a '
+            'virtual gateway (/30 or larger); it gets no default route'
+            % router.name)
+
+
+def handed_over(router):
+    """Rows that carry our tag while the port is on another chassis.
+
+    The new owner takes them over; deleting them would cut the replies
+    of a router that works.
+
+    :param router: :class:`model.Router`
+    :returns: iterable of :class:`resources.Keep`
+    """
+    for route in router.default_routes:
+        if route.managed:
+            yield from _keep(router, route.output_port, route.nexthop)
+
+
+def _user(router, port, nexthop):
+    """Who has the address of the virtual gateway, in words, or ''."""
+    if any(nat.external_ip == nexthop for nat in router.nats):
+        return 'a NAT row of this router'
+    if any(str(networks.parse_interface(n).ip) == nexthop
+           for p in router.ports for n in p.networks):
+        return 'a port of this router'
+    return port.nexthop_user
+
+
+def _in_use(router, nexthop):
+    """Whether the router goes through it already.
+
+    Then it goes on doing so: what came later in its place is one
+    address, and all of the router's traffic would be lost for it.
+    """
+    return any(route.managed and route.nexthop == nexthop
+               for route in router.default_routes)
+
+
+def _refusal(router, port, nexthop, user):
+    return resources.Problem(
+        'router %s, port %s: its virtual gateway %s is in use by %s; end '
+        'the allocation pool of the subnet before that address. %s'
+        % (router.name, port.lrp, nexthop, user,
+           'It stays, since all of its traffic goes there'
+           if _in_use(router, nexthop) else
+           'The router gets no default route'))
+
+
+def _keep(router, lrp, nexthop):
+    yield resources.Keep(resources.Ref(
+        resources.DefaultRoute.kind, (router.uuid,)))
+    yield resources.Keep(resources.Ref(
+        resources.MacBinding.kind, (lrp, nexthop)))

@@ -90,8 +90,9 @@ class EventsTest(base.OvsdbTestCase):
                              (reasons, doubted, urgent))
 
     def test_a_changed_priority_wakes(self):
-        self.cloud.add_router('ha', chassis=HERE, group='HA_Chassis_Group',
-                              networks=['198.51.100.2/24'])
+        self.woken_by(lambda: self.cloud.add_router(
+            'ha', chassis=HERE, group='HA_Chassis_Group',
+            networks=['198.51.100.3/24']))
         for table in ('Gateway_Chassis', 'HA_Chassis'):
             reasons, _doubted, _urgent = self.woken_by(
                 lambda table=table: self.nb.transact(ovsdb.update(

@@ -19,6 +19,9 @@ from lab import node as nodes
 from lab import plan
 
 DAEMONS = '/usr/lib/frr'
+# FRR 9 and later: it has the configuration of others.
+_FIRST = tuple(name for name in ('mgmtd',)
+               if os.path.exists(os.path.join(DAEMONS, name)))
 
 # FABRIC: the host routes of the other gateways are needed beside the default
 # route, because the VRF has a route of the whole provider network to the veth.
@@ -123,18 +126,17 @@ def spine_config(gateways):
 
 
 def start(node, config):
-    """Start zebra, staticd and bgpd, and load the configuration."""
+    """Start the daemons, and load the configuration."""
     node.write('/etc/frr/frr.conf', config)
     node.write('/etc/frr/vtysh.conf', 'service integrated-vtysh-config\n')
     node.write('/etc/frr/daemons', 'bgpd=yes\n')
     node.run(['sh', '-c', 'mkdir -p /run/frr && chown frr:frr /run/frr '
                           '/var/log/frr && chown -R frr:frr /etc/frr'])
-    start_daemon(node, 'zebra')
-    wait_for(node, 'zebra')
-    for name in ('staticd', 'bgpd'):
-        start_daemon(node, name)
-    for name in ('staticd', 'bgpd'):
-        wait_for(node, name)
+    for names in (_FIRST, ('zebra',), ('staticd', 'bgpd')):
+        for name in names:
+            start_daemon(node, name)
+        for name in names:
+            wait_for(node, name)
     node.run(['vtysh', '-b'])
 
 
@@ -144,7 +146,7 @@ def stop(node, number=signal.SIGTERM):
     :func:`start` brings them back, as the operator configured them: what was
     added at run time alone is gone.
     """
-    for name in ('bgpd', 'staticd', 'zebra'):
+    for name in ('bgpd', 'staticd', 'zebra', *_FIRST):
         node.stop(name, number)
 
 

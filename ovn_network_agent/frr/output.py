@@ -30,6 +30,8 @@ _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
 _END = 'end'
 _IP_ROUTE = 'ip route '
+_VERSION = re.compile(r'frr version (\d+)')
+_MGMTD_SINCE = 9
 # A daemon of FRR 10 that does not have a prefix list: {"zebra":,"bgpd":}.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 
@@ -83,6 +85,21 @@ def daemons(lines):
     """
     return {name for line in lines if line.startswith(' ')
             for name in line.split()}
+
+
+def holders(lines):
+    """Daemons that have to run for static routes to be shown and taken.
+
+    Without the first of them those of FRR 9 and later show none, as if there
+    were none, while zebra still has them.
+
+    :param lines: lines of the running configuration
+    :returns: tuple of names
+    """
+    versions = [int(found[1]) for found in map(_VERSION.match, lines)
+                if found]
+    of_all = ('mgmtd',) if max(versions, default=0) >= _MGMTD_SINCE else ()
+    return (*of_all, 'zebra', 'staticd')
 
 
 def static_routes(lines, vrf):

@@ -39,9 +39,18 @@ _SUFFIX = '.vty'
 _SUCCESS = 0
 # Since FRR 9 mgmtd has the static routes, and a lock that those have to ask
 # for who want several lines to be one transaction.  Before, staticd has them.
-_WRITERS = (('mgmtd', 'configure terminal file-lock'),
+MGMTD = 'mgmtd'
+_WRITERS = ((MGMTD, 'configure terminal file-lock'),
             ('staticd', 'configure terminal'))
+# mgmtd keeps what a session that broke off has sent, and adds it to whatever
+# comes next, from whomever; that of FRR 10.7 also what it has refused, and
+# refuses the next with it.  Until somebody says this.  It takes as long as
+# the change of a route does, when there are thousands of them, so it is not
+# said each time.
+DISCARD = 'mgmt commit abort'
 _MARK = b'\0\0\0'
+# Whether the last session may have broken off: the root side may be killed.
+_broken_off = True
 
 
 class Unavailable(Exception):
@@ -73,6 +82,7 @@ def configure(lines):
     :raises OSError: when a daemon does not answer in time or ends meanwhile;
         what was done is then unknown
     """
+    global _broken_off
     deadline = _deadline()
     running = _answering(deadline)
     for name, enter in _WRITERS:
@@ -81,12 +91,20 @@ def configure(lines):
     else:
         raise Unavailable('neither mgmtd nor staticd')
     with contextlib.closing(_Session(name, deadline)) as session:
-        for command in ('enable', enter, 'XFRR_start_configuration'):
+        for command in ('enable', enter):
             _begin(session, command)
+        if _broken_off and name == MGMTD:
+            session.ask(DISCARD)
+        _begin(session, 'XFRR_start_configuration')
+        _broken_off = True
         said = [session.ask(line)[1] for line in lines]
         # Here the transaction is done, or not.
-        said.append(session.ask('XFRR_end_configuration')[1])
+        status, answer = session.ask('XFRR_end_configuration')
+        said.append(answer)
+        if status != _SUCCESS and name == MGMTD:
+            session.ask(DISCARD)
         said.append(session.ask('end')[1])
+        _broken_off = False
     return '\n'.join(filter(None, said))
 
 

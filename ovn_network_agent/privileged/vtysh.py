@@ -43,8 +43,8 @@ _BATCH = 2500
 # What is left to the inner limit to end first, seconds.
 _GRACE = 2
 # Who holds the configuration, in versions with mgmtd.
-_OF_STATICS = ('mgmtd',)
-_OF_PREFIX_LISTS = ('mgmtd', 'zebra', 'bgpd')
+_OF_STATICS = (vty.MGMTD,)
+_OF_PREFIX_LISTS = (vty.MGMTD, 'zebra', 'bgpd')
 _CHATTER = re.compile(
     r"% Can't open configuration file|"
     r'\[\d+\|\w+\] (sending configuration|done)$|'
@@ -66,7 +66,7 @@ def read_static(vrf):
     result = show('show daemons', 'show running-config')
     try:
         running, configuration = output.split(result.stdout)
-        require(running, 'zebra', 'staticd')
+        require(running, *output.holders(configuration))
         return [list(route) for route in
                 output.static_routes(configuration, vrf)]
     except output.Unreadable as error:
@@ -193,7 +193,7 @@ def read_daemons(answering=False):
     if not answering:
         with contextlib.suppress(vty.Unavailable):
             return sorted(vty.daemons())
-    return sorted(output.daemons(show('show daemons').stdout.split('\n')))
+    return sorted(_running())
 
 
 def _lines(adds, deletes, line):
@@ -230,7 +230,15 @@ def _configure(configuration, daemons):
     failed = [result.status for result in results if result.status != 0]
     if failed and not said:
         said = f'vtysh ended with status {failed[0]}'
+    if failed and vty.MGMTD in _running():
+        # See there.
+        _vtysh(['-d', vty.MGMTD, '-f', '/dev/stdin'], vty.DISCARD + '\n')
     return said
+
+
+def _running():
+    """Names of the daemons that run, by way of vtysh."""
+    return output.daemons(show('show daemons').stdout.split('\n'))
 
 
 def _one_by_one(daemons):
@@ -242,8 +250,8 @@ def _one_by_one(daemons):
     it (as what enters a container does), which only one of them may read.
     """
     if _options().vtysh_wrapper.split():
-        running = output.daemons(show('show daemons').stdout.split('\n'))
-        if 'mgmtd' in running:
+        running = _running()
+        if vty.MGMTD in running:
             return [['-d', name] for name in daemons if name in running]
     return [[]]
 

@@ -99,6 +99,12 @@ def _takes(daemon, option):
     return option in shown.stdout
 
 
+def holder():
+    """The daemon of this version that has the static routes."""
+    return ('mgmtd' if os.path.exists(os.path.join(DAEMONS, 'mgmtd'))
+            else 'staticd')
+
+
 class Daemons:
     """Daemons of FRR that share a run directory and a network namespace.
 
@@ -274,7 +280,7 @@ class Frr(Daemons):
         for daemons in (self, self.neighbour):
             wait_until(daemons.unshared, 'a network namespace')
         self.make_links()
-        if os.path.exists(os.path.join(DAEMONS, 'mgmtd')):
+        if holder() == 'mgmtd':
             self.start('mgmtd')
         self.start('zebra', *self.zebra)
         self.start('staticd')

@@ -144,9 +144,10 @@ class TestPass(PassTestCase):
 if [ "$1" != -f ]; then exec {real} "$@"; fi
 mark=
 ip route show table {TABLE} | grep -q '^{FIP} ' && mark=' with its route'
-input=$(cat)
-sed "s|\\({FIP}/32 .*\\)|\\1$mark|" <<< "$input" >> {log}
-exec {real} "$@" <<< "$input"
+# A file, since each child of vtysh reads all of it.
+cat > {log}.now
+sed "s|\\({FIP}/32 .*\\)|\\1$mark|" {log}.now >> {log}
+exec {real} "$@" < {log}.now
 """)
         return log
 

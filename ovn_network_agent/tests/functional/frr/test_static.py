@@ -20,6 +20,7 @@ import time
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
@@ -118,6 +119,18 @@ class TestStatic(StaticTestCase):
         # Now it is known, and not tried.
         self.assertIn('the operator has', self.create(bad)[bad.ref])
         self.assertEqual({}, self.delete(*routes))
+        self.assertEqual(before, self.frr.running())
+
+    def test_what_frr_refused_is_not_left_in_its_way(self):
+        # FRR 10.7 would refuse everybody's next change for it.
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.assertEqual(1, len(self.create(route(5, '203.0.113'))))
+        self.frr.configure('ip route 203.0.113.7/32 br-ex0')
+        self.frr.configure('no ip route 203.0.113.7/32 br-ex0')
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual({}, self.delete(route(1)))
         self.assertEqual(before, self.frr.running())
 
     def test_bad_items_cost_only_themselves(self):
@@ -238,6 +251,24 @@ class TestSockets(StaticTestCase):
             os.environ['PATH'] = before
         self.assertEqual({route(1)}, self.read())
 
+    def test_what_broke_off_has_no_effect(self):
+        """The root side was killed while it wrote."""
+        add = [['198.51.100.1/32', base.BRIDGE]]
+        self.addCleanup(setattr, vty._Session, 'ask', vty._Session.ask)
+        ask = vty._Session.ask
+
+        def until_the_end(session, command):
+            if command == 'XFRR_end_configuration':
+                raise ConnectionResetError(command)
+            return ask(session, command)
+        vty._Session.ask = until_the_end
+        with self.assertRaises(ConnectionResetError):
+            vtysh.change_static('', add, [])
+        vty._Session.ask = ask
+        before = self.read()
+        self.assertEqual({}, self.create(route(2)))
+        self.assertEqual(before | {route(2)}, self.read())
+
     def test_vtysh_where_there_are_none(self):
         self.root_side(frr_run_dir=self.frr.bindir)
         self.assertEqual({}, self.create(route(1)))
@@ -332,6 +363,29 @@ class TestTrouble(StaticTestCase):
         self.assertEqual([], _processes('WRAPPED=1'))
         self.assertEqual({}, self.create(route(1)))
         self.assertEqual({route(1)}, self.read())
+
+
+class TestHolder(base.FrrTestCase):
+    """Who has the configuration of the static routes does not run."""
+
+    def test_nothing_is_believed(self):
+        """Without mgmtd none is shown, and zebra still has them."""
+        # What else that one had is gone with it, so another FRR.
+        frr = base.Frr()
+        self.addCleanup(frr.stop)
+        self.path(frr.bindir)
+        self.root_side(frr_run_dir=frr.rundir)
+        backend = frr_static.StaticBackend(self.conf)
+        self.assertEqual({}, backend.apply(backends.Delta(
+            create=(route(1),))))
+        holder = base.holder()
+        frr.kill(holder)
+        for operation in (
+                lambda: backend.read(frozenset()),
+                lambda: backend.apply(backends.Delta(delete=(route(1),)))):
+            with self.assertRaisesRegex(backends.BackendError,
+                                        f'{holder}.* of FRR not running'):
+                operation()
 
 
 class TestNothingRuns(base.FrrTestCase):

@@ -83,6 +83,16 @@ class TestRunningConfiguration(unittest.TestCase):
                          output.static_routes(lines, 'vrf-provider'))
         self.assertEqual([], output.static_routes(lines, 'vrf'))
 
+    def test_holders(self):
+        """Of FRR 9 and later mgmtd shows the routes, or nobody does."""
+        for version, holders in (
+                ('8.4.4', ('zebra', 'staticd')),
+                ('9.0', ('mgmtd', 'zebra', 'staticd')),
+                ('10.4-dev', ('mgmtd', 'zebra', 'staticd'))):
+            self.assertEqual(holders, output.holders(
+                ['!', f'frr version {version}', 'frr defaults datacenter']))
+        self.assertEqual(('zebra', 'staticd'), output.holders([]))
+
     @given(st.integers(0, len(WHOLE) - len('\nend\n')))
     def test_cut_short_is_unreadable(self, length):
         with self.assertRaises(output.Unreadable):

@@ -234,6 +234,40 @@ class Restart:
                          _known(self.changes('gw1', mark)))
         return planned
 
+    def test_ten_kills_at_random_moments(self):
+        """While floating IPs come and go; what was right stays right."""
+        seed = random.SystemRandom().randrange(10 ** 6)
+        base.note('%s: seed %d' % (self.METHOD, seed))
+        dice = random.Random(seed)
+        agent = self.cloud.agents['gw1']
+        before = self.state('gw1')
+        last = []
+        with self.probing(self.fip.address) as running, \
+                self.probing(self.fip.address, 'tcp') as tcp:
+            for _kill in range(10):
+                # Something to do, in which it is killed; the start takes
+                # about as long as this.
+                fip = self.floating_ip(self.alpha, self.vm.port)
+                if last and dice.random() < 0.5:
+                    self.cloud.neutron.remove_fips(self.alpha, [last.pop()])
+                last.append(fip)
+                # Not a wait for anything: the moment is what is random.
+                threading.Event().wait(dice.uniform(0, 2.5))
+                agent.kill()
+                agent.start()
+            agent.wait_ready()
+            for fip in last:
+                self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+            self.reach(self.client, 'icmp', last[-1].address)
+            self.cloud.neutron.remove_fips(self.alpha, last)
+            for fip in last:
+                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
+            self.wait_gone('gw1', *(fip.address for fip in last))
+            base.note('%s: killed ten times, seed %d: %s' % (
+                self.METHOD, seed, self.lossless(running)))
+            self.lossless(tcp)
+        self.assertEqual([], dump.difference(before, self.state('gw1')))
+
 
 def _known(steps):
     """Without the sysctls of devices that are made first.
@@ -299,40 +333,6 @@ class TestRestartKernel(Restart, base.LabTestCase):
     """With kernel routes that FRR redistributes."""
 
     METHOD = 'kernel'
-
-    def test_ten_kills_at_random_moments(self):
-        """While floating IPs come and go; what was right stays right."""
-        seed = random.SystemRandom().randrange(10 ** 6)
-        base.note('%s: seed %d' % (self.METHOD, seed))
-        dice = random.Random(seed)
-        agent = self.cloud.agents['gw1']
-        before = self.state('gw1')
-        last = []
-        with self.probing(self.fip.address) as running, \
-                self.probing(self.fip.address, 'tcp') as tcp:
-            for _kill in range(10):
-                # Something to do, in which it is killed; the start takes
-                # about as long as this.
-                fip = self.floating_ip(self.alpha, self.vm.port)
-                if last and dice.random() < 0.5:
-                    self.cloud.neutron.remove_fips(self.alpha, [last.pop()])
-                last.append(fip)
-                # Not a wait for anything: the moment is what is random.
-                threading.Event().wait(dice.uniform(0, 2.5))
-                agent.kill()
-                agent.start()
-            agent.wait_ready()
-            for fip in last:
-                self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
-            self.reach(self.client, 'icmp', last[-1].address)
-            self.cloud.neutron.remove_fips(self.alpha, last)
-            for fip in last:
-                self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-            self.wait_gone('gw1', *(fip.address for fip in last))
-            base.note('%s: killed ten times, seed %d: %s' % (
-                self.METHOD, seed, self.lossless(running)))
-            self.lossless(tcp)
-        self.assertEqual([], dump.difference(before, self.state('gw1')))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What failed, in few lines: what is at the end of a long log is kept.
+
+Reads the subunit stream of one tier on standard input and prints each failed
+test with the end of its traceback.
+"""
+
+import sys
+
+import subunit
+import testtools
+
+# Lines of a traceback; its end says what was expected.
+_LINES = 24
+_WIDTH = 300
+
+
+def ending(details):
+    """The last lines of the tracebacks of one test.
+
+    :param details: dict of name to testtools Content
+    """
+    found = []
+    for name, content in sorted(details.items()):
+        if name.startswith(('traceback', 'reason')):
+            found += content.as_text().rstrip().splitlines()[-_LINES:]
+    return [line[:_WIDTH] for line in found]
+
+
+def say(test):
+    if test['status'] in ('success', 'skip', 'exists', 'xfail'):
+        return
+    print('%s: %s' % (test['status'].upper(), test['id']))
+    for line in ending(test['details']):
+        print('    ' + line)
+
+
+def main():
+    result = testtools.StreamToDict(say)
+    result.startTestRun()
+    subunit.ByteStreamToStreamResult(
+        sys.stdin.buffer, non_subunit_name='stdout').run(result)
+    result.stopTestRun()
+
+
+if __name__ == '__main__':
+    main()

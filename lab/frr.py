@@ -25,6 +25,8 @@ _FIRST = tuple(name for name in ('mgmtd',)
 
 # FABRIC: the host routes of the other gateways are needed beside the default
 # route, because the VRF has a route of the whole provider network to the veth.
+# nht: FRR 10 would look for the next hop of the announced routes by way of the
+# fabric, and go on announcing, where the veth pair is gone.
 # PROVIDER-KERNEL: the "unreachable" default route of the VRF must not become
 # bgpd's own, or the one learned from the fabric would never be used.
 _GATEWAY = '''\
@@ -33,6 +35,7 @@ hostname {name}
 service integrated-vtysh-config
 !
 vrf {vrf}
+ no ip nht resolve-via-default
 exit-vrf
 !
 router bgp {asn} vrf {vrf}

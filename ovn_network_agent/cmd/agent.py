@@ -110,15 +110,7 @@ def _configure(conf, argv):
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
-    try:
-        opts.load(conf, argv, version=version.STRING)
-    except (OSError, UnicodeError) as e:
-        raise validate.ConfigError(['a configuration file cannot be read: '
-                                    '%s' % e]) from e
-    except cfg.ConfigFileParseError as e:
-        raise validate.ConfigError([
-            '%s; a file has lines "option = value" below a section like '
-            '[DEFAULT]' % e]) from e
+    _read(conf, argv)
     messages = validate.problems(conf)
     if messages:
         # They cannot be made from what is wrong, but may be wrong, too.
@@ -129,6 +121,25 @@ def _configure(conf, argv):
                 messages.append(str(e))
         raise validate.ConfigError(messages)
     return loader.load_drivers(conf), loader.load_backends(conf)
+
+
+def _read(conf, argv):
+    """Read all sources; what fails is said with its remedy."""
+    try:
+        opts.load(conf, argv, version=version.STRING)
+    except (OSError, UnicodeError) as e:
+        raise validate.ConfigError(['a configuration file cannot be read: '
+                                    '%s' % e]) from e
+    except cfg.ConfigFilesNotFoundError as e:
+        raise validate.ConfigError([
+            '%s; name files that exist with --config-file' % e]) from e
+    except cfg.ConfigFilesPermissionDeniedError as e:
+        raise validate.ConfigError([
+            '%s; let the user of the agent read them' % e]) from e
+    except cfg.ConfigFileParseError as e:
+        raise validate.ConfigError([
+            '%s; a file has lines "option = value" below a section like '
+            '[DEFAULT]' % e]) from e
 
 
 def _run(conf, drivers, backends):

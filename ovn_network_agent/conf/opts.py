@@ -87,10 +87,17 @@ def load(conf, argv, version=None):
     rest, files = _split(argv)
     given = list(_given(rest, version))
     # The names make the default files those of the project, whatever the
-    # program is started as.
-    conf(args=files, project=PROJECT, prog=PROJECT, version=version)
+    # program is started as.  Looked for as that of the project and as that
+    # of the program, each is found twice.
+    conf(args=files, project=PROJECT, prog=PROJECT, version=version,
+         default_config_files=_once(cfg.find_config_files),
+         default_config_dirs=_once(cfg.find_config_dirs))
     for name, value in given:
         conf.set_override(name, value)
+
+
+def _once(find):
+    return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 
 
 def _given(argv, version):

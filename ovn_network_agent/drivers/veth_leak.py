@@ -160,7 +160,8 @@ class VethLeakDriver(base.Driver):
             yield resources.Problem(
                 'the way out of VRF %s: it has no default route, so what '
                 'floating IPs send, replies too, is dropped unless BGP '
-                'knows its target; have a default route come in by BGP, or '
+                'knows its target; have a default route come in by BGP, '
+                'which needs a filter of the neighbour that lets it in, or '
                 'set one in FRR' % vrf.name)
 
     def _leak(self, network, node):

@@ -183,10 +183,11 @@ class Verification(observer.Observer):
         try:
             problems, reasons = self._examine(pending, everything)
         except context.FAILURES as error:
-            # All are as suspect as before.
-            problems = dict.fromkeys(pending, effect.INACTIVE)
-            problems.update({p: kind for p, kind in self._suspects.items()
-                             if p in pending})
+            # All are as suspect as before, and still to be looked at.
+            problems = {p: kind for p, kind in self._suspects.items()
+                        if p in pending}
+            with self._news:
+                self._pending |= pending.keys()
             reasons = (f'what FRR announces cannot be checked: {error}',)
         self._suspects = problems
         self._again(bool(problems or reasons))

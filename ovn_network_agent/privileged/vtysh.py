@@ -24,7 +24,6 @@ Of the running configuration only static routes of one VRF are given back:
 there are passwords in it.
 """
 
-import contextlib
 import errno
 import re
 
@@ -132,8 +131,12 @@ def change_static(vrf, adds, deletes):
         index, reason] of what was not even tried, and all that vtysh said,
         '' when it was content (it is also content without a staticd)
     :raises OSError: when vtysh cannot be run, takes too long, or cannot
-        reach FRR; what was done is then unknown
+        reach FRR; what was done is then unknown.  Or when zebra does not run
+        and something is to be removed: staticd would forget it, and bgpd go
+        on announcing it until zebra is back
     """
+    if deletes:
+        require(_daemons(), 'zebra')
     enter = ['vrf ' + checked(lines.check_device, vrf)] if vrf else []
     leave = ['exit-vrf'] if vrf else []
     refused, configuration = _lines(adds, deletes, lines.static_route)
@@ -190,10 +193,15 @@ def read_daemons(answering=False):
         a change while zebra hangs, and it is without effect until then
     :raises OSError: as :func:`change_static`
     """
-    if not answering:
-        with contextlib.suppress(vty.Unavailable):
-            return sorted(vty.daemons())
-    return sorted(_running())
+    return sorted(_running() if answering else _daemons())
+
+
+def _daemons():
+    """Names of the daemons that run, the short way if possible, a set."""
+    try:
+        return vty.daemons()
+    except vty.Unavailable:
+        return _running()
 
 
 def _lines(adds, deletes, line):

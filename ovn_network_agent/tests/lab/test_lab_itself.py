@@ -60,10 +60,18 @@ class LabWithoutAgents(base.LabTestCase):
                   'priority=900,ip,in_port=%s,actions=mod_dl_dst:%s,'
                   'output:LOCAL' % (patch, mac)])
         node.batch(
-            'addr add 169.254.169.254/32 dev {br}\n'
             'link add veth-default type veth peer name veth-provider\n'
             'link set veth-provider master {vrf}\n'
-            'link set veth-default up\nlink set veth-provider up\n'
+            'link set veth-default up\nlink set veth-provider up\n'.format(
+                vrf=plan.VRF))
+        # zebra reads devices and addresses in two threads, and forgets the
+        # address of a device that it does not know yet.
+        nodes.wait_until('zebra knows the pair', lambda: 'vrf: ' + plan.VRF in
+                         node.out('vtysh', '-c',
+                                  'show interface veth-provider',
+                                  check=False))
+        node.batch(
+            'addr add 169.254.169.254/32 dev {br}\n'
             'addr add 169.254.0.1/30 dev veth-default\n'
             'addr add 169.254.0.2/30 dev veth-provider\n'
             'route add {fip}/32 dev {br}\n'
@@ -71,7 +79,7 @@ class LabWithoutAgents(base.LabTestCase):
             'rule add iif veth-default lookup main priority 1999\n'
             'rule add from {net} lookup 200 priority 2000\n'
             'route add {net} via 169.254.0.1 dev veth-provider table {table}'
-            '\n'.format(br=plan.BRIDGE, vrf=plan.VRF, net=plan.PROVIDER,
+            '\n'.format(br=plan.BRIDGE, net=plan.PROVIDER,
                         table=plan.VRF_TABLE, fip=self.address))
         node.sysctl(**{
             'net__ipv4__conf__%s__proxy_arp' % plan.BRIDGE: 1,

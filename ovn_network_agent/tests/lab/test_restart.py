@@ -170,6 +170,10 @@ class Restart:
         BGP brings from elsewhere, and statistics of interfaces in OVSDB.
         """
         node = self.cloud['gw1']
+        # The kernel takes a second or two to be sure of its IPv6 addresses.
+        nodes.wait_until('no address is tentative', lambda:
+                         'tentative' not in node.out('ip', '-o', 'addr'),
+                         base.SETTLE)
         found = base.without_fabric(dump.node(node))
         for argv in (('ip', '-d', '-o', 'link'), ('ip', '-o', 'addr'),
                      ('ip', '-6', 'rule'),

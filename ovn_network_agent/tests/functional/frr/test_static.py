@@ -293,6 +293,19 @@ class TestSockets(StaticTestCase):
 class TestTrouble(StaticTestCase):
     """FRR, or parts of it, does not run."""
 
+    def test_nothing_is_withdrawn_without_zebra(self):
+        """bgpd goes on announcing what zebra cannot take back."""
+        self.backend.apply(backends.Delta(create=(route(1),)))
+        base.wait_until(lambda: self.frr.learned(), 'announced')
+        self.frr.kill('zebra')
+        try:
+            with self.assertRaisesRegex(backends.BackendError,
+                                        'zebra of FRR not running'):
+                self.backend.apply(backends.Delta(delete=(route(1),)))
+            self.assertEqual({route(1).prefix}, self.frr.learned())
+        finally:
+            self.frr.start('zebra')
+
     def test_staticd_is_gone(self):
         self.frr.kill('staticd')
         try:

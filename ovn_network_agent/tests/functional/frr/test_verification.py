@@ -165,6 +165,27 @@ class TestVerification(VerificationTestCase):
             self.frr.start('bgpd', config=base.BGP)
             self.frr.wait_for_session()
 
+    def test_what_vanished_while_nobody_could_look(self):
+        """FRR has restarted: what it has forgotten is read all the same."""
+        self.announce(route(1), route(2))
+        self.wait_for()
+        self.stale()
+        self.frr.kill('bgpd')
+        try:
+            self.assertIn('cannot be checked', self.look()[0])
+            # It is looked at again, and not because it was wrong.
+            pending, _everything = self.made._wait()
+            self.assertEqual({route(1).prefix, route(2).prefix},
+                             set(pending))
+            self.frr.configure('no ip route 198.51.100.1/32 br-ex')
+        finally:
+            self.frr.start('bgpd', config=base.BGP)
+            self.frr.wait_for_session()
+        base.wait_until(lambda: not json.loads(self.frr.vtysh(
+            'show ip route 198.51.100.1/32 json')), 'gone')
+        self.look(1)
+        self.assertEqual({'frr_static'}, self.stale())
+
     def test_many(self):
         routes = [route(n % 250, f'11.0.{n // 250}') for n in range(1200)]
         self.frr.configure(

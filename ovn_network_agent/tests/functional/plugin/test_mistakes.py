@@ -153,6 +153,11 @@ class MistakesTest(base.ProgramTestCase):
             self.assertIn(text, ended.stderr)
         self.assertEqual(5, len(ended.stderr.splitlines()), ended.stderr)
 
+    def test_a_file_that_is_not_there(self):
+        path = os.path.join(self.directory, 'nowhere.conf')
+        self.one((path, 'name files that exist with --config-file'),
+                 '--config-file', path)
+
     def test_a_file_of_the_original(self):
         path = os.path.join(self.directory, 'agent.yaml')
         with open(path, 'w') as opened:

@@ -132,7 +132,7 @@ class SetMacBinding(NorthboundCommand):
     def run_idl(self, txn):
         if 'Static_MAC_Binding' not in self.api.idl.tables:
             self.refused = ('this version of OVN has no table '
-                            'Static_MAC_Binding; 22.06 has it')
+                            'Static_MAC_Binding; that of 23.03 has it')
             return
         row = find_mac_binding(self.rows('Static_MAC_Binding'),
                                self.wanted.lrp, self.wanted.ip)

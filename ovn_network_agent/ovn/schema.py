@@ -12,8 +12,8 @@
 
 """Which parts of the databases' schemas the agent cannot do without.  Pure.
 
-The view reads nothing that OVN 22.03 (NB schema 6.1.0) does not have, but
-for the table Static_MAC_Binding of 22.06; nor has 26.03 (NB 7.18.0) taken
+The view reads nothing that OVN 22.03 (NB schema 6.1.0, SB 20.21.0) does not
+have, but for the table Static_MAC_Binding; nor has 26.03 (NB 7.18.0) taken
 anything of it away.  What is missing in a database is therefore that of
 something much older, or no OVN, and nothing may be concluded from it.
 """

@@ -215,16 +215,19 @@ class TestTrouble(PassTestCase):
         self.assertEqual(set(), self.routes())
 
     def _refusing_vtysh(self, line):
-        """A vtysh that rejects any batch with that line in it."""
+        """A vtysh that rejects any batch with that line in it.
+
+        Like the agent it hands on a file: see the page about versions.
+        """
         self.root_side(frr_run_dir=self.frr.bindir)
         self.addCleanup(self.frr.restore_vtysh)
         self.frr.write_vtysh(f"""#!/bin/bash
 if [ "$1" != -f ]; then exec {self.frr.real_vtysh} "$@"; fi
-input=$(cat)
-if grep -q '^{line} ' <<< "$input"; then
+cat > "$0.input"
+if grep -q '^{line} ' "$0.input"; then
     echo '% Configuration failed.'; exit 1
 fi
-exec {self.frr.real_vtysh} "$@" <<< "$input"
+exec {self.frr.real_vtysh} "$@" < "$0.input"
 """)
 
     def test_wedged_zebra_ends_the_pass_by_its_limit(self):

@@ -87,13 +87,14 @@ class Surroundings:
                    for network in self.connected)
 
 
-def surroundings(text):
+def surroundings(text, bgp):
     """Read 'show ip route connected' and 'show bgp summary'.
 
+    :param bgp: whether bgpd was asked; without neighbours it says ``{}``
     :returns: the fields of :class:`Surroundings`, a dict
     :raises output.Unreadable: when it is anything else
     """
-    found = {'connected': [], 'neighbours': None}
+    found = {'connected': [], 'neighbours': {} if bgp else None}
     try:
         for document in output.json_documents(text):
             if 'peers' in document:

@@ -75,7 +75,7 @@ def read_surroundings(vrf, bgp):
         commands.append(f'show bgp {table}summary json')
     result = vtysh.show(*commands)
     try:
-        return effect.surroundings(result.stdout)
+        return effect.surroundings(result.stdout, bgp)
     except output.Unreadable as error:
         raise vtysh.unreadable(error, result) from error
 

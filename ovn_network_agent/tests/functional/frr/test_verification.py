@@ -131,6 +131,19 @@ class TestVerification(VerificationTestCase):
         base.wait_until(lambda: not self.frr.learned(), 'filtered')
         self.wait_for('198.51.100.1/32 is in the table')
 
+    def test_no_neighbour_for_ipv4(self):
+        # bgpd then says nothing at all of its neighbours.
+        self.announce(route(1))
+        self.wait_for()
+        words = ('router bgp 65001', 'address-family ipv4 unicast')
+        self.frr.configure(*words, 'no neighbor 10.0.0.2 activate')
+        try:
+            self.wait_for('no BGP neighbour of the default VRF')
+        finally:
+            self.frr.configure(*words, 'neighbor 10.0.0.2 activate')
+            self.frr.wait_for_session()
+        self.wait_for()
+
     def test_not_redistributed(self):
         self.announce(route(1))
         self.wait_for()

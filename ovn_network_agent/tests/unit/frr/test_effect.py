@@ -77,16 +77,19 @@ class SurroundingsTest(unittest.TestCase):
             route('0.0.0.0/0', 'bgp'),
             json.dumps({'peers': {
                 '10.0.0.2': {'state': 'Established'},
-                '10.0.0.3': {'state': 'Active'}}})))))
+                '10.0.0.3': {'state': 'Active'}}}))), True))
         self.assertEqual(['169.254.0.0/30'], read.connected)
         self.assertEqual(['10.0.0.2'], read.established)
         self.assertTrue(read.reaches('169.254.0.1'))
         self.assertFalse(read.reaches('10.0.0.1'))
 
     def test_nothing_there(self):
-        read = effect.Surroundings(**effect.surroundings(
-            '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}'))
-        self.assertEqual(([], None), (read.connected, read.neighbours))
+        for bgp, neighbours in ((False, None), (True, {})):
+            read = effect.Surroundings(**effect.surroundings(
+                '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}',
+                bgp))
+            self.assertEqual(([], neighbours),
+                             (read.connected, read.neighbours))
 
 
 class ReasonsTest(unittest.TestCase):

@@ -39,5 +39,8 @@ def reload(conf):
         validate.check(aside)
         conf.mutate_config_files()
         levels.apply(conf)
+    except (OSError, UnicodeError) as error:
+        raise validate.ConfigError([
+            'a configuration file cannot be read: %s' % error]) from error
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error

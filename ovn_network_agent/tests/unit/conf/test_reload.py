@@ -80,6 +80,14 @@ class ReloadTest(base.ConfTestCase):
                                   self.conf)
         self.assertIn(path, str(error))
 
+    def test_a_file_that_is_no_text_changes_nothing(self):
+        with open(self.conf.config_file[0], 'wb') as opened:
+            opened.write(b'[DEFAULT]\n# l\xe4uft\nreconcile_interval = 7\n')
+        error = self.assertRaises(validate.ConfigError, reload.reload,
+                                  self.conf)
+        self.assertIn('cannot be read', str(error))
+        self.assertEqual(5, self.conf.reconcile_interval)
+
     def test_the_environment_counts_as_at_the_start(self):
         self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
         self.useFixture(fixtures.EnvironmentVariable(

@@ -191,7 +191,6 @@ class Application:
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
-        self._planes.reached(backend.name)
         if failures:
             self._planes.doubt([backend.name])
         if self._planes.invalidated_by(backend):

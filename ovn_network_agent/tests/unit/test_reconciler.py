@@ -398,6 +398,24 @@ class IsolationTest(ReconcilerTestCase):
         self.assertIsNone(gateway.reconciler.next_retry())
         self.assertIn(DST, gateway.addresses())
 
+    def test_a_change_that_worked_is_no_reading(self):
+        # What vanished is noticed by reading only: that it failed must not
+        # be forgotten because a change came through.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.objects[ANNOUNCEMENT]
+        gateway.world.mute.add('frr_static')
+        router = worlds.router(fips=[FIP, '198.51.100.11'])
+        outcome = gateway.run(router, stale=['frr_static'])
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual({'frr_static': 'frr_static cannot be read'},
+                         outcome.unreadable)
+        self.assertEqual(1, gateway.reconciler.next_retry())
+        gateway.world.mute.clear()
+        gateway.clock += 1
+        self.assertTrue(gateway.run(router).settled)
+        self.assertIn(DST, gateway.addresses())
+
     def test_a_retry_needs_no_other_reason(self):
         gateway = self.gateway()
         gateway.world.refuses_once[ROUTE] = 'no memory'

@@ -49,6 +49,7 @@ class World:
     """Objects by ref, and a journal of every change, in order.
 
     :ivar unknown: refs of announcements that FRR does not know yet
+    :ivar mute: names of backends that take changes and cannot be read
     """
 
     def __init__(self):
@@ -57,6 +58,7 @@ class World:
         self.refuses = {}
         self.refuses_once = {}
         self.down = set()
+        self.mute = set()
         self.unknown = set()
         self.raises = {}
         self.reads = []
@@ -108,6 +110,8 @@ class WorldBackend(base.Backend):
 
     def read(self, known):
         self._reach()
+        if self.name in self.world.mute:
+            raise base.BackendError('%s cannot be read' % self.name)
         self.world.reads.append(self.name)
         names = [kind.kind for kind in self.kinds]
         return [r for r in self.world.objects.values() if r.kind in names]

@@ -61,6 +61,8 @@ class Ending:
                      '(cleanup_on_shutdown is off)')
             return True
         deadline = time.monotonic() + self._conf.shutdown_timeout
+        # What failed for long would be due after the deadline.
+        self._reconciler.hasten()
         self._withdraw(deadline)
         reasons = ['not begun']
         while reasons and not self._hurry.is_set():

@@ -123,6 +123,11 @@ class Reconciler:
         self._retries.forget(names)
         self.doubt(names)
 
+    def hasten(self):
+        """Try everything that failed at the next pass, back-off or not."""
+        self.revive([name for name in self._planes.names
+                     if self._retries.waiting(name)])
+
     def next_retry(self):
         """Seconds until something that failed is due again, or None."""
         return self._retries.due_in()

@@ -48,6 +48,10 @@ LOG = logging.getLogger(__name__)
 # What may be gone when a link changes.
 KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 
+# Backends that write to a database: what failed while it was away is tried
+# again as soon as it is back.
+DATABASE_BACKENDS = {'northbound': 'nb'}
+
 
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
@@ -192,7 +196,14 @@ class AgentService(service.Service):
 
     def _database_changed(self, database):
         """A connection was lost or is there again (on its thread)."""
-        self.trigger.fire('%s connection' % database.name, urgent=True)
+        self._wake_for(database, 'connection')
+
+    def _wake_for(self, database, what):
+        """Wake the loop, and have those write who may be able to again."""
+        self.trigger.fire(
+            '%s %s' % (database.name, what), urgent=True,
+            revived=[name for name, where in DATABASE_BACKENDS.items()
+                     if where == database.name and database.connected])
 
     def _subscribe(self, databases):
         for owner, wanted in self._watches():
@@ -216,7 +227,7 @@ class AgentService(service.Service):
         while not self._stop.is_set():
             try:
                 database.start()
-                self.trigger.fire('%s loaded' % database.name, urgent=True)
+                self._wake_for(database, 'loaded')
                 return
             except Exception as e:
                 if str(e) != said:

@@ -20,6 +20,7 @@ import time
 import fixtures
 from oslo_config import cfg
 
+from ovn_network_agent import backoff
 from ovn_network_agent.backends import northbound
 from ovn_network_agent.conf import opts
 from ovn_network_agent import contributions
@@ -537,6 +538,20 @@ class TroubleTest(ServiceTestCase):
         self.assertTrue(agent.wait(10))
         self.assertFalse(agent.complete)
         self.nb.resume()
+
+    def test_what_waited_for_northbound_follows_at_once(self):
+        # The pauses grow to a minute, and an outage may be long.
+        self.useFixture(fixtures.MockPatchObject(backoff, 'FIRST', 60.0))
+        agent = self.running()
+        self.nb.kill()
+        self.eventually(lambda: not agent._databases['nb'].connected, 'lost')
+        self.cloud.move('lrp-r2', HERE)
+        self.eventually(lambda: any('northbound' in reason for reason
+                                    in agent.status.reasons), 'it failed')
+        self.nb.start()
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME] * 2,
+                        self.routes)
+        self.eventually(lambda: not agent.status.reasons, 'all is well')
 
     def test_a_plane_that_fails_heals(self):
         self.world.down.add('frr_static')

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The orderly end, against the small stateful world."""
+
+import threading
+
+from oslotest import base
+
+from ovn_network_agent import ending
+from ovn_network_agent.tests.unit import test_reconciler
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent import trigger
+
+FIP = test_reconciler.FIP
+
+
+class View:
+    """OVN, which goes on having one router."""
+
+    def __init__(self, *routers):
+        self.routers = routers
+
+    def snapshot(self, phase):
+        return worlds.snapshot(*self.routers, phase=phase)
+
+
+class Pause(threading.Event):
+    """Notes what is there while it is waited for, and waits for nothing."""
+
+    def __init__(self, world):
+        super().__init__()
+        self.world = world
+        self.seen = []
+
+    def wait(self, timeout=None):
+        self.seen.append(self.world.values())
+        return self.is_set()
+
+
+class EndingTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.gateway = test_reconciler.Gateway()
+        self.addCleanup(lambda: self.gateway.reconciler.close())
+        self.router = worlds.router(fips=[FIP])
+        self.assertTrue(self.gateway.run(self.router).settled)
+
+    def end(self, **options):
+        self.pause = Pause(self.gateway.world)
+        return ending.Ending(
+            worlds.conf(**{'shutdown_timeout': 1, **options}),
+            View(self.router), self.gateway.reconciler, trigger.Trigger(0),
+            self.pause, None).run()
+
+    def kinds(self, objects=None):
+        objects = self.gateway.world.values() if objects is None else objects
+        return {r.kind for r in objects}
+
+    def test_what_forwards_outlives_what_attracts(self):
+        before = self.kinds()
+        self.assertTrue(self.end())
+        meanwhile, = self.pause.seen
+        self.assertEqual({'announcement', 'prefix_list_entry',
+                          'default_route', 'mac_binding'} & before,
+                         before - self.kinds(meanwhile))
+        self.assertLess(self.kinds(), self.kinds(meanwhile))
+
+    def test_what_failed_is_tried_once_more(self):
+        # The time to try it again may be after the end of the clean-up.
+        self.gateway.world.down.add('frr_static')
+        for _time in range(8):
+            self.gateway.run(self.router, stale=['frr_static'])
+            self.gateway.clock += 60
+        self.gateway.run(self.router)
+        self.assertLess(30, self.gateway.reconciler.next_retry())
+        self.gateway.world.down.clear()
+        self.assertTrue(self.end())
+        self.assertEqual(set(), self.gateway.addresses())
+
+    def test_without_clean_up_all_stays(self):
+        before = self.gateway.world.values()
+        self.assertTrue(self.end(cleanup_on_shutdown=False))
+        self.assertEqual(before, self.gateway.world.values())

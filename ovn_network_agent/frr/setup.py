@@ -68,11 +68,13 @@ def read(text, vrf, prefix_list):
 def _instance(lines, vrf):
     """AS number and lines of the BGP instance of a VRF."""
     asn, section, inside = '', [], False
+    of_vrf = ['vrf', vrf] if vrf else []
     for line in lines:
         if not line.startswith(' '):
             words = line.split()
-            inside = (line.startswith(_BGP) and
-                      words[3:] == (['vrf', vrf] if vrf else []))
+            # FRR 9 and later may add "as-notation dot".
+            inside = line.startswith(_BGP) and words[3:] in (
+                of_vrf, [*of_vrf, 'as-notation', words[-1]])
             asn = words[2] if inside else asn
         elif inside and line.strip():
             section.append(line)

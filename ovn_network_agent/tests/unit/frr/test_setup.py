@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What is read of FRR's configuration; FRR 8.4 cannot say all of it."""
+
+import unittest
+
+from ovn_network_agent.frr import setup
+
+CONFIGURATION = '''vrf blue inactive (configured)
+Building configuration...
+
+Current configuration:
+!
+frr version 10.0
+%s
+ neighbor 10.0.0.2 remote-as 65002
+ !
+ address-family ipv4 unicast
+  redistribute static
+  neighbor 10.0.0.2 prefix-list L out
+ exit-address-family
+exit
+!
+end
+'''
+
+
+class SetupTest(unittest.TestCase):
+
+    def read(self, instance, vrf):
+        return setup.read(CONFIGURATION % instance, vrf, 'L')
+
+    def test_instance_of_the_vrf(self):
+        for notation in ('', ' as-notation dot', ' as-notation dot+'):
+            for vrf, of_vrf in (('', ''), ('red', ' vrf red')):
+                found = self.read(f'router bgp 65001{of_vrf}{notation}', vrf)
+                self.assertEqual(
+                    ('65001', ('static',), True, True),
+                    (found.asn, found.redistributes, found.neighbours,
+                     found.filters))
+
+    def test_instance_of_somebody_else(self):
+        for instance, vrf in (('router bgp 65001', 'red'),
+                              ('router bgp 65001 vrf blue', 'red'),
+                              ('router bgp 65001 vrf red', ''),
+                              ('router bgp 65001 view red', ''),
+                              ('router bgp 65001 view red', 'red')):
+            self.assertEqual('', self.read(instance, vrf).asn)

@@ -136,6 +136,19 @@ class TestPrefixList(base.FrrTestCase):
         failed = self.create(entry())
         self.assertIn('out of range', failed[entry().ref])
 
+    def test_what_frr_does_not_take_is_no_success(self):
+        # vtysh is content, and no daemon has it.
+        self.assertEqual({}, self.create(entry()))
+        self.frr.write_vtysh('#!/bin/sh\ntest "$1" = -f && exit 0\n'
+                             f'exec {self.frr.real_vtysh} "$@"\n')
+        self.addCleanup(self.frr.restore_vtysh)
+        other = entry('203.0.113.0/25')
+        failures = self.backend.apply(backends.Delta(
+            create=(other,), delete=(entry(),)))
+        self.assertEqual({other.ref, entry().ref}, set(failures))
+        self.assertIn('FRR did not take it', failures[other.ref])
+        self.assertEqual({entry()}, self.read())
+
     def test_not_managed(self):
         self.conf.set_override('frr_prefix_list', '', 'frr')
         self.create(entry())

@@ -12,7 +12,7 @@
 """What failed, in few lines: what is at the end of a long log is kept.
 
 Reads the subunit stream of one tier on standard input and prints each failed
-test with the end of its traceback.
+test with the ends of its traceback.
 """
 
 import sys
@@ -20,20 +20,23 @@ import sys
 import subunit
 import testtools
 
-# Lines of a traceback; its end says what was expected.
-_LINES = 24
+# Lines of a traceback: where it was, and what was expected.
+_FIRST, _LAST = 14, 16
 _WIDTH = 300
 
 
 def ending(details):
-    """The last lines of the tracebacks of one test.
+    """The first and the last lines of the tracebacks of one test.
 
     :param details: dict of name to testtools Content
     """
     found = []
     for name, content in sorted(details.items()):
         if name.startswith(('traceback', 'reason')):
-            found += content.as_text().rstrip().splitlines()[-_LINES:]
+            lines = content.as_text().rstrip().splitlines()
+            if len(lines) > _FIRST + _LAST:
+                lines[_FIRST:-_LAST] = ['...']
+            found += lines
     return [line[:_WIDTH] for line in found]
 
 

@@ -41,6 +41,7 @@ from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.frr import observers  # noqa: E402
+from ovn_network_agent.openflow import watch  # noqa: E402
 from ovn_network_agent.ovn import streams  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
@@ -159,7 +160,7 @@ def _run(conf, drivers, backends):
     conf.log_opt_values(LOG, logging.DEBUG)
     surroundings.look_beside(conf)
     agent = service.AgentService(conf, drivers, backends,
-                                 observers.make(conf))
+                                 [*observers.make(conf), watch.make(conf)])
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)

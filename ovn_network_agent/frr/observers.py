@@ -30,5 +30,5 @@ def make(conf):
     looks = verification.Verification(conf)
     made = [looks]
     if conf.frr.frr_watch:
-        made.append(watch.RestartWatch(looks.everything))
+        made.append(watch.make(looks.everything))
     return made

@@ -10,104 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Notices that a daemon of FRR was started again.
 
-What was written to FRR is in no file of it: a daemon that starts again has
-forgotten it.  Once a second the sockets of the daemons are looked at, which
-takes one call to the privileged side and no process.  When nothing has
-changed for a second the backends of FRR are put in doubt, and once more
-some seconds later, for what was written while the daemons still read their
-files.
-"""
+"""Notices that a daemon of FRR was started again."""
 
-import threading
-import time
-
-from oslo_log import log as logging
-
-from ovn_network_agent import observer
-from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import frr_sockets
-
-LOG = logging.getLogger(__name__)
+from ovn_network_agent import restarts
 
 BACKENDS = ('frr_static', 'frr_prefix_list')
-# Seconds between two looks, and from the restart to the second doubt.
-_INTERVAL = 1.0
-_SECOND = 5.0
 
 
-class RestartWatch(observer.Observer):
-    """See the module.
+def make(restarted):
+    """The watch.
 
     :param restarted: function without arguments, called with each doubt
-    :param clock: function that returns monotonic seconds
+    :returns: :class:`restarts.RestartWatch`
     """
-
-    def __init__(self, restarted, clock=time.monotonic):
-        self._restarted = restarted
-        self._clock = clock
-        self._trigger = None
-        self._stop = threading.Event()
-        self._seen = None
-        self._doubts = []
-        self._trouble = None
-        #: how many restarts were noticed
-        self.restarts = 0
-
-    def start(self, trigger):
-        self._trigger = trigger
-        # What is there now is what the first pass will read.
-        self._seen = self._read()
-        threading.Thread(target=self._run, name='frr-watch',
-                         daemon=True).start()
-
-    def stop(self):
-        self._stop.set()
-
-    def _run(self):
-        while not self._stop.wait(_INTERVAL):
-            self.look()
-
-    def look(self):
-        """Look once."""
-        now = self._clock()
-        found = self._read()
-        if found is None:
-            return
-        if found != self._seen:
-            self._changed(found, now)
-            return
-        if self._doubts and now >= self._doubts[0]:
-            self._doubts.pop(0)
-            self._trigger.fire('FRR was restarted', stale=BACKENDS,
-                               revived=BACKENDS)
-            self._restarted()
-
-    def _changed(self, found, now):
-        before, self._seen = self._seen, found
-        if before is None:
-            # Nothing is known of the time before.
-            before = {}
-        fresh = sorted(name for name, mark in found.items()
-                       if before.get(name) != mark)
-        if fresh:
-            self.restarts += 1
-            LOG.info('Started again in FRR: %s', ', '.join(fresh))
-            self._doubts = [now, now + _SECOND]
-
-    def _read(self):
-        """The sockets by name, or None when they cannot be read."""
-        try:
-            found = frr_sockets.read_sockets()
-        except context.FAILURES as error:
-            self._say('A restart of FRR is only noticed at the '
-                      'reconcile_interval: [frr] frr_run_dir: %s' % error)
-            return None
-        self._say(None)
-        return {name: tuple(mark) for name, mark in found.items()}
-
-    def _say(self, trouble):
-        if trouble is not None and trouble != self._trouble:
-            LOG.warning('%s', trouble)
-        self._trouble = trouble
+    return restarts.RestartWatch('FRR', '[frr] frr_run_dir',
+                                 frr_sockets.read_sockets, BACKENDS,
+                                 restarted)

@@ -57,6 +57,27 @@ def dump_flows(bridge):
     return [list(spec) for spec in found]
 
 
+@privileged.ovs.entrypoint
+def read_socket(bridge):
+    """Read which run of ovs-vswitchd a bridge is of.
+
+    It makes the bridge's socket anew when it starts, so that another inode
+    or time of change is another run.  That costs no process.
+
+    :param bridge: name of the bridge
+    :returns: dict of the bridge to [inode, nanoseconds of its change], empty
+        while there is no socket
+    :raises OSError: when the directory of the sockets cannot be read
+    """
+    path = _path(bridge)
+    os.stat(os.path.dirname(path))
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return {}
+    return {bridge: [found.st_ino, found.st_ctime_ns]}
+
+
 @privileged.ovs.change
 def change_flows(bridge, adds, deletes, strays):
     """Add flows, then delete flows; other flows are not touched.
@@ -86,21 +107,25 @@ def change_flows(bridge, adds, deletes, strays):
 
 def _run(bridge, over_openflow, over_ofctl, *args):
     """Call a function of the transport that is configured."""
-    try:
-        specs.check_bridge(bridge)
-    except ValueError as error:
-        raise OSError(errno.EINVAL, str(error)) from error
-    conf = _conf()
-    if conf.ovs_wrapper:
-        return over_ofctl(ofctl.Command(conf.ovs_wrapper.split(), bridge),
-                          *args)
-    path = os.path.join(conf.ovs_rundir, bridge + '.mgmt')
+    path = _path(bridge)
+    wrapper = _conf().ovs_wrapper
+    if wrapper:
+        return over_ofctl(ofctl.Command(wrapper.split(), bridge), *args)
     with _lock:
         try:
             return _with_connection(path, over_openflow, *args)
         except wire.Malformed as error:
             _drop(path)
             raise OSError(errno.EPROTO, f'{path}: {error}') from error
+
+
+def _path(bridge):
+    """Path of the management socket of a bridge."""
+    try:
+        specs.check_bridge(bridge)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    return os.path.join(_conf().ovs_rundir, bridge + '.mgmt')
 
 
 def _with_connection(path, function, *args):

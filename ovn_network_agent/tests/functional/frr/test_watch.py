@@ -18,6 +18,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.frr import watch
 from ovn_network_agent.privileged import frr_sockets
+from ovn_network_agent import restarts
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent import trigger
 
@@ -30,7 +31,7 @@ class TestWatch(base.FrrTestCase):
         self.root_side(frr_run_dir=self.frr.rundir)
         self.trigger = trigger.Trigger(0)
         self.told = []
-        self.watch = watch.RestartWatch(lambda: self.told.append(1))
+        self.watch = watch.make(lambda: self.told.append(1))
 
     def start(self):
         self.watch.start(self.trigger)
@@ -76,7 +77,7 @@ class TestWatch(base.FrrTestCase):
 
     def test_directory_that_is_not_there_yet(self):
         self.root_side(frr_run_dir=self.frr.rundir + '/later')
-        with self.assertLogs(watch.__name__, 'WARNING') as logs:
+        with self.assertLogs(restarts.__name__, 'WARNING') as logs:
             self.start()
             self.assertIsNone(self.trigger.wait(2.5))
         self.assertEqual(1, len(logs.output))

@@ -15,6 +15,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 
 from ovn_network_agent.tests import needs
@@ -199,6 +200,23 @@ class SurroundingsTest(NodeTestCase):
     def test_frr_that_cannot_be_asked(self):
         self.start(self.config(PLAIN))
         self.logged('how FRR is set up could not be checked', 'vtysh')
+
+    def test_open_vswitch_that_is_started_again(self):
+        # In OVSDB there is nothing to see of it.
+        rundir = os.path.join(self.directory, 'openvswitch')
+        os.mkdir(rundir)
+
+        def bind(name):
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(os.path.join(rundir, name))
+
+        bind('br-ex.mgmt')
+        self.start(self.config(PLAIN + '[ovs]\novs_rundir = %s\n' % rundir))
+        self.logged('waiting for OVN')
+        bind('new')
+        os.rename(os.path.join(rundir, 'new'),
+                  os.path.join(rundir, 'br-ex.mgmt'))
+        self.logged('Started again in Open vSwitch: br-ex')
 
     def test_quiet_where_nothing_is_wrong(self):
         self.start(self.config(PLAIN))

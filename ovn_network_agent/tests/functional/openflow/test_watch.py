@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A restart of ovs-vswitchd is noticed, without OVSDB and a process."""
+
+import os
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.openflow import watch
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent import restarts
+from ovn_network_agent.tests.functional.openflow import base
+from ovn_network_agent import trigger
+
+
+class TestWatch(base.FlowTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.trigger = trigger.Trigger(0)
+        self.watch = watch.make(self.backend.conf)
+
+    def start(self):
+        self.watch.start(self.trigger)
+        self.addCleanup(self.watch.stop)
+
+    def woken(self):
+        wake = self.trigger.wait(10)
+        self.assertIsNotNone(wake, 'nothing was noticed within 10 s')
+        self.assertEqual({'flow'}, set(wake.stale))
+        self.assertEqual({'flow'}, set(wake.revived))
+
+    def test_flows_can_be_restored(self):
+        wanted = base.hairpin('198.51.100.10/32')
+        self.backend.apply(backends.Delta(create=(wanted,)))
+        self.start()
+        self.ovs.restart()
+        self.woken()
+        self.assertEqual(set(), self.read())
+        self.assertEqual(
+            {}, self.backend.apply(backends.Delta(create=(wanted,))))
+        # Once more when all has settled; they are still there.
+        self.woken()
+        self.assertEqual({wanted}, self.read())
+        self.assertEqual(1, self.watch.restarts)
+
+    def test_nothing_happens(self):
+        self.start()
+        self.assertIsNone(self.trigger.wait(2.5))
+
+    def test_directory_that_is_not_there_yet(self):
+        later = self.ovs.rundir + '/later'
+        self.configure(ovs_rundir=later)
+        with self.assertLogs(restarts.__name__, 'WARNING') as logs:
+            self.start()
+        self.assertIn('[ovs] ovs_rundir', logs.output[0])
+        os.symlink(self.ovs.rundir, later)
+        self.addCleanup(os.unlink, later)
+        self.woken()
+
+    def test_no_socket_is_no_run(self):
+        self.assertEqual({}, openflow.read_socket('br-none'))
+        with self.assertRaises(OSError):
+            openflow.read_socket('../br-ex')

@@ -45,6 +45,8 @@ _AGAIN = 1.0
 _LAST = 30.0
 # Between two repairs of zebra's knowledge of an address (trap T39).
 _REPAIR_INTERVAL = 60.0
+# Backends of what goes with an address.
+_WITH_ADDRESS = ('address', 'neighbour', 'route')
 # Protocol of zebra and backend of what is announced.
 _PROTOCOL = {resources.Announcement.kind: 'static',
              resources.AnnouncedRoute.kind: 'kernel'}
@@ -146,11 +148,7 @@ class Verification(observer.Observer):
             work = self._wait()
             if work is None:
                 return
-            try:
-                self.look(*work)
-            except Exception:
-                # A mistake here must not end the looking.
-                LOG.exception('Looking at what FRR announces failed')
+            self.look(*work)
 
     def _wait(self):
         """Wait until something is due.
@@ -182,8 +180,12 @@ class Verification(observer.Observer):
         """
         try:
             problems, reasons = self._examine(pending, everything)
-        except context.FAILURES as error:
-            # All are as suspect as before, and still to be looked at.
+        except Exception as error:
+            # All are as suspect as before, and still to be looked at.  A
+            # mistake of ours is said, and does not end the looking.
+            if not isinstance(error, context.FAILURES):
+                LOG.exception('Looking at what FRR announces failed')
+                error = f'{type(error).__name__}: {error}'
             problems = {p: kind for p, kind in self._suspects.items()
                         if p in pending}
             with self._news:
@@ -256,12 +258,16 @@ class Verification(observer.Observer):
         ends = self._conf.veth_leak
         address = ends.veth_provider_ip or (
             ipaddress.ip_address(ends.veth_nexthop) + 1)
-        done = readdress.renew(ownership.VETH_PROVIDER, f'{address}/30')
+        try:
+            done = readdress.renew(ownership.VETH_PROVIDER, f'{address}/30')
+        except context.FAILURES:
+            # It may be missing now, and no change of ours wakes the loop.
+            self._trigger.fire('address in doubt', stale=_WITH_ADDRESS)
+            raise
         if done:
             self.repairs += 1
             LOG.warning('zebra did not know the network of %s on %s: the '
                         'address was set anew', address,
                         ownership.VETH_PROVIDER)
-            self._trigger.fire('address set anew', stale=(
-                'address', 'neighbour', 'route'))
+            self._trigger.fire('address set anew', stale=_WITH_ADDRESS)
             self.everything()

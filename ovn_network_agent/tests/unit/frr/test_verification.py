@@ -13,19 +13,31 @@
 
 """What is looked at, and when; FRR itself is in the functional tests."""
 
+import os
 import threading
 
 import fixtures
+from oslo_config import cfg
 from oslotest import base
 
+from ovn_network_agent.conf import frr as options
 from ovn_network_agent import delta
 from ovn_network_agent.frr import verification
 from ovn_network_agent import outcome
+from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent import trigger
 
+# Whatever zebra is asked, it is connected to what is no network.
+UNEXPECTED = """#!/bin/sh
+case "$*" in
+*daemons*) echo ' zebra staticd bgpd' ;;
+*connected*) echo '{"10.0.0.300/24": [{"protocol": "connected",
+                    "selected": true, "installed": true}]}' ;;
+esac
+"""
 A, B = '198.51.100.10/32', '198.51.100.11/32'
 
 
@@ -89,11 +101,45 @@ class VerificationTest(base.BaseTestCase):
         self.passed(full=True)
         self.assertEqual(({B: 'static'}, True), self.due())
 
+    def here(self, context):
+        """Have privileged calls run in this process."""
+        context.set_client_mode(False)
+        self.addCleanup(context.set_client_mode, True)
+
+    def vtysh(self, script):
+        """A program in the place of vtysh; '' for none."""
+        self.here(privileged.frr)
+        directory = self.useFixture(fixtures.TempDir()).path
+        if script:
+            path = os.path.join(directory, 'vtysh')
+            with open(path, 'w') as opened:
+                opened.write(script)
+            os.chmod(path, 0o700)
+        self.useFixture(fixtures.EnvironmentVariable('PATH', directory))
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+        cfg.CONF.set_override('frr_run_dir', directory, 'frr')
+        self.addCleanup(cfg.CONF.clear_override, 'frr_run_dir', 'frr')
+
+    def test_an_answer_that_nobody_expected_is_no_end(self):
+        """As bad as none: said, and looked at again."""
+        self.vtysh(UNEXPECTED)
+        self.passed(('created', static(A)))
+        self.made.look(*self.due())
+        self.made.look(*self.due(1))
+        self.assertIn('ValueError', self.made.reasons[0])
+        self.assertEqual(({A: 'static'}, True), self.due(30))
+
+    def test_an_address_that_was_not_set_anew_is_in_doubt(self):
+        # It may be missing, and changes of our own wake nobody.
+        self.here(privileged.kernel)
+        self.useFixture(fixtures.MockPatchObject(
+            ownership, 'VETH_PROVIDER', 'no-such-device'))
+        self.assertRaises(OSError, self.made._tell_zebra)
+        self.assertIn('address', self.trigger.wait(0).stale)
+
     def test_what_could_not_be_looked_at_is_again(self):
         """FRR is not there: said, and neither forgotten nor given up."""
-        privileged.frr.set_client_mode(False)
-        self.addCleanup(privileged.frr.set_client_mode, True)
-        self.useFixture(fixtures.EnvironmentVariable('PATH', '/nonexistent'))
+        self.vtysh('')
         self.passed(('created', static(A)))
         pause = 1.0
         for _time in range(8):

@@ -70,7 +70,8 @@ class Ending:
             if time.monotonic() >= deadline:
                 break
             if reasons:
-                self._trigger.wait(AGAIN)
+                wake = self._trigger.wait(AGAIN)
+                self._reconciler.revive(wake.revived if wake else ())
         if reasons:
             LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
         else:

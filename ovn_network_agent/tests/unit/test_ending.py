@@ -36,15 +36,20 @@ class View:
 
 
 class Pause(threading.Event):
-    """Notes what is there while it is waited for, and waits for nothing."""
+    """Notes what is there while it is waited for, and waits for nothing.
+
+    :ivar meanwhile: function without arguments, called then
+    """
 
     def __init__(self, world):
         super().__init__()
         self.world = world
         self.seen = []
+        self.meanwhile = lambda: None
 
     def wait(self, timeout=None):
         self.seen.append(self.world.values())
+        self.meanwhile()
         return self.is_set()
 
 
@@ -54,14 +59,15 @@ class EndingTest(base.BaseTestCase):
         super().setUp()
         self.gateway = test_reconciler.Gateway()
         self.addCleanup(lambda: self.gateway.reconciler.close())
+        self.pause = Pause(self.gateway.world)
+        self.trigger = trigger.Trigger(0)
         self.router = worlds.router(fips=[FIP])
         self.assertTrue(self.gateway.run(self.router).settled)
 
     def end(self, **options):
-        self.pause = Pause(self.gateway.world)
         return ending.Ending(
             worlds.conf(**{'shutdown_timeout': 1, **options}),
-            View(self.router), self.gateway.reconciler, trigger.Trigger(0),
+            View(self.router), self.gateway.reconciler, self.trigger,
             self.pause, None).run()
 
     def kinds(self, objects=None):
@@ -88,6 +94,17 @@ class EndingTest(base.BaseTestCase):
         self.gateway.world.down.clear()
         self.assertTrue(self.end())
         self.assertEqual(set(), self.gateway.addresses())
+
+    def test_what_comes_back_meanwhile_is_tried_at_once(self):
+        self.gateway.world.down.add('northbound')
+
+        def back():
+            self.gateway.world.down.clear()
+            self.trigger.fire('nb connection', revived=('northbound',))
+
+        self.pause.meanwhile = back
+        self.assertTrue(self.end())
+        self.assertNotIn('default_route', self.kinds())
 
     def test_without_clean_up_all_stays(self):
         before = self.gateway.world.values()

@@ -38,10 +38,13 @@ def renew(dev, address):
     stand_in = f'{ipaddress.IPv4Interface(address).ip}/32'
     create = wire.NLM_F_CREATE | wire.NLM_F_EXCL
     with channel.kernel() as kernel:
-        present = {a.address for a in addresses.read(kernel, index)}
+        present = {a.address: a.protocol
+                   for a in addresses.read(kernel, index)}
         if address not in present:
             return False
-        body = addresses.encode(index, checks.interface(address))
+        # With the mark it has: without ours nobody would know it again.
+        body = addresses.encode(index, checks.interface(address),
+                                present[address])
         steps = [(addresses.RTM_DELADDR, 0, body),
                  (addresses.RTM_NEWADDR, create, body)]
         if stand_in not in present:

@@ -14,6 +14,9 @@
 
 import socket
 
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import netlink
 from ovn_network_agent.privileged import readdress
 from ovn_network_agent.tests.functional.kernel import base
 
@@ -62,6 +65,21 @@ class ReaddressTest(base.KernelTestCase):
         shown = self.ip('-4 -o address show dev br-ex')
         self.assertIn('169.254.0.2/32', shown)
         self.assertIn('169.254.0.2/30', shown)
+
+    def test_it_keeps_its_mark(self):
+        self.assertEqual([], netlink.set_addresses(
+            [['br-ex', '169.254.7.1/30']]))
+        before = self.marks()
+        self.assertEqual({
+            ('169.254.0.2/30', 0),
+            ('169.254.7.1/30', ownership.ADDRESS_PROTOCOL)}, before)
+        for address, _protocol in before:
+            self.assertTrue(readdress.renew('br-ex', address))
+        self.assertEqual(before, self.marks())
+
+    def marks(self):
+        return {(a.address, a.protocol) for a in addresses.read_all()
+                if a.address.endswith('/30')}
 
     def test_no_such_device(self):
         with self.assertRaises(OSError):

@@ -119,7 +119,7 @@ class GatewayPort:
     """A router port with a gateway group.
 
     :ivar lrp: name of the Logical_Router_Port
-    :ivar mac: its MAC
+    :ivar mac: its MAC in lower case, as everything else shows MACs
     :ivar networks: tuple of 'address/len', as in the row, valid ones only
     :ivar chassis: name of the chassis its chassisredirect port is bound to,
         '' when unbound

@@ -58,14 +58,23 @@ def nat(row):
 
 
 def networks(row):
-    """Valid 'address/len' of an LRP and the problems, two tuples."""
+    """Valid 'address/len' of an LRP and the problems, two tuples.
+
+    A network that is everything is none: its rules and routes would take
+    along all that this node sends and receives.
+    """
     valid, problems = [], []
     for text in sorted(row.networks):
         try:
-            ipaddress.ip_interface(text)
+            everything = not ipaddress.ip_interface(text).network.prefixlen
         except ValueError:
             problems.append('Logical_Router_Port %s: network %r is malformed'
                             % (row.name, text))
+            continue
+        if everything:
+            problems.append('Logical_Router_Port %s: network %r is '
+                            'everything and left out; give it the prefix '
+                            'length of its subnet' % (row.name, text))
         else:
             valid.append(text)
     return tuple(valid), tuple(problems)

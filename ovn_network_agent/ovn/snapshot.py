@@ -299,7 +299,7 @@ class Builder:
         problems.extend(bad)
         segment, addresses = self._segment(sb, router, lrp.name)
         yield model.GatewayPort(
-            lrp.name, lrp.mac, nets, chassis,
+            lrp.name, lrp.mac.lower(), nets, chassis,
             follows and chassis == self._wire.chassis != '', group,
             segment, addresses, self._nexthop_user(nets))
 
@@ -325,8 +325,7 @@ class Builder:
         self._depends[patch].add(router)
         datapath = bindings[patch].datapath.uuid
         addresses = rows.nat_addresses(bindings[patch])
-        localnet = self._index('sb', 'Port_Binding',
-                               'localnet').first(datapath)
+        localnet = self._localnet(bindings, datapath)
         if localnet is None:
             return None, addresses
         self._depends[localnet].add(router)
@@ -335,3 +334,15 @@ class Builder:
             str(datapath), row.logical_port,
             row.options.get('network_name', ''),
             rows.optional(row, 'tag', 0)), addresses
+
+    def _localnet(self, bindings, datapath):
+        """UUID of the localnet port of a switch, or None.
+
+        A network of several segments has one for each of them; the one
+        that counts is that of a physical network of this node.
+        """
+        here = dict(self._wire.mappings)
+        found = self._index('sb', 'Port_Binding', 'localnet').find(datapath)
+        return min(found, default=None, key=lambda uuid: (
+            bindings[uuid].options.get('network_name', '') not in here,
+            uuid))

@@ -98,6 +98,13 @@ def prefix(text):
     return _wire(wire.parse_prefix, text)
 
 
+def selector(text):
+    """A prefix of a rule: not everything, and without host bits."""
+    if prefix(text).endswith('/0'):
+        raise invalid(f'{text} matches everything')
+    return text
+
+
 def interface(text):
     """'address/length'."""
     return _wire(wire.parse_interface, text)

@@ -141,8 +141,8 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None):
         checks.priority(priority),
         # 0 is a blackhole, which nothing but such a rule may ask for.
         0 if table == 0 and iif and (src or dst) else checks.table(table),
-        None if src is None else checks.prefix(src),
-        None if dst is None else checks.prefix(dst),
+        None if src is None else checks.selector(src),
+        None if dst is None else checks.selector(dst),
         None if iif is None else checks.device(iif),
         None if fwmark is None else checks.fwmark(*fwmark),
         ownership.RULE_PROTOCOL,

@@ -58,6 +58,19 @@ class RuleTest(base.KernelTestCase):
         self.assertEqual([], self.change(self.backend, delete=ALL))
         self.assertEqual([], self.rules())
 
+    def test_a_rule_for_everything_is_refused_and_costs_only_itself(self):
+        """It would come before the main table for all that the node sends.
+        """
+        bad = [resources.Rule(2000, 200, src='0.0.0.0/0'),
+               resources.Rule(1000, 100, dst='0.0.0.0/0'),
+               resources.Rule(2001, resources.BLACKHOLE, src='0.0.0.0/0',
+                              iif='br-ex')]
+        failures = self.backend.apply(backends.Delta(create=(*bad, LEAK)))
+        self.assertEqual({r.ref for r in bad}, failures.keys())
+        self.assertIn('matches everything', failures[bad[0].ref])
+        self.assertEqual(
+            ['2000:from 198.51.100.0/24 lookup 200 proto 44'], self.rules())
+
     def test_ours_are_recognised_after_a_restart(self):
         self.create(self.backend, *ALL)
         self.assertCountEqual(

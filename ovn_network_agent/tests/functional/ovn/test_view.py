@@ -208,6 +208,25 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: r.problems, 'broken again')
         self.assertEqual({'198.51.100.11', '2001:db8::10'}, self.fips(eyes))
 
+    def test_a_network_that_is_everything_costs_only_itself(self):
+        """Trap T19: its rules would take the whole node along."""
+        self.cloud.add_router('r1', chassis=HERE, networks=[
+            '198.51.100.1/24', '203.0.113.1/0', '2001:db8::1/0'])
+        router = self.eyes().router('r1')
+        self.assertEqual(('198.51.100.1/24',), router.ports[0].networks)
+        self.assertEqual(2, len(router.problems))
+        self.assertIn("'203.0.113.1/0' is everything",
+                      ' '.join(router.problems))
+
+    def test_the_mac_of_a_port_in_upper_case(self):
+        """OVN takes it as it is; flows are compared in lower case."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r1'},
+            mac='FA:16:3E:00:00:0A'))
+        self.assertEqual('fa:16:3e:00:00:0a',
+                         self.eyes().router('r1').ports[0].mac)
+
     def test_one_event_rebuilds_one_router(self):
         for n in range(1, 6):
             self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
@@ -293,6 +312,31 @@ class ViewTest(base.OvsdbTestCase):
                      'no patch port')
         self.assertIn('has no patch port for provnet-1', trouble.of(
             eyes.look(), cloud.BRIDGE)[0])
+
+    def test_several_segments_of_one_network(self):
+        """The one that this node is connected to, wherever it sorts."""
+        self.cloud.add_router('r1', chassis=HERE)
+        for number in range(1, 6):
+            self.cloud._add_binding(
+                self.cloud.network, 'provnet-1%d' % number, 'localnet',
+                options=ovsdb.ovsdb_map(network_name='rack%d' % number))
+        eyes = self.eyes()
+
+        def name():
+            segment = eyes.router('r1').ports[0].segment
+            return segment and segment.localnet_port
+
+        self.assertEqual('provnet-1', name())
+        # And as long as there is none, one of them is said to be elsewhere.
+        self.ovs.transact(ovsdb.update(
+            'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict({
+                'system-id': HERE, 'ovn-bridge-mappings': 'other:br-9'})))
+        self.becomes(eyes, lambda r: not r.ports[0].segment.bridge, 'gone')
+        self.ovs.transact(ovsdb.update(
+            'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict({
+                'system-id': HERE,
+                'ovn-bridge-mappings': 'rack3:' + cloud.BRIDGE})))
+        self.eventually(lambda: name() == 'provnet-13', 'another rack')
 
     def test_a_vlan_segment_and_a_localnet_port_that_comes_late(self):
         """Only the segment knows; see trap T50."""

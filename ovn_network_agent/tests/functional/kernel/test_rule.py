@@ -59,8 +59,7 @@ class RuleTest(base.KernelTestCase):
         self.assertEqual([], self.rules())
 
     def test_a_rule_for_everything_is_refused_and_costs_only_itself(self):
-        """It would come before the main table for all that the node sends.
-        """
+        """Trap T19: it would come before the main table for all packets."""
         bad = [resources.Rule(2000, 200, src='0.0.0.0/0'),
                resources.Rule(1000, 100, dst='0.0.0.0/0'),
                resources.Rule(2001, resources.BLACKHOLE, src='0.0.0.0/0',

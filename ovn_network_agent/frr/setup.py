@@ -31,6 +31,7 @@ class Setup(typing.NamedTuple):
     :ivar redistributes: sources of routes, like 'static', of IPv4 unicast
     :ivar neighbours: whether the instance has neighbours
     :ivar filters: whether a filter uses the prefix list
+    :ivar described: whether the prefix list has a description
     """
 
     vrf: bool
@@ -38,6 +39,7 @@ class Setup(typing.NamedTuple):
     redistributes: tuple
     neighbours: bool
     filters: bool
+    described: bool = False
 
 
 def read(text, vrf, prefix_list):
@@ -62,7 +64,9 @@ def read(text, vrf, prefix_list):
         any(line.split()[-2:] == ['prefix-list', prefix_list] and
             line.strip().startswith('match ip address') for line in lines)
         or any(line[0] == 'neighbor' and line[-3:] == [
-            'prefix-list', prefix_list, 'out'] for line in words))
+            'prefix-list', prefix_list, 'out'] for line in words),
+        any(line.startswith('ip prefix-list %s description ' % prefix_list)
+            for line in lines))
 
 
 def _instance(lines, vrf):
@@ -129,4 +133,10 @@ def lacks(setup, vrf, method, prefix_list):
                      'neighbor ADDRESS prefix-list %s out", or set [frr] '
                      'frr_prefix_list to nothing'
                      % (where, prefix_list, instance, family, prefix_list))
+    if setup.described:
+        found.append('the prefix list %s has a description, and FRR lets '
+                     'everything pass such a list as long as it has no '
+                     'entry, which is so on a node without routers; remove '
+                     'it with "no ip prefix-list %s description"'
+                     % (prefix_list, prefix_list))
     return ['FRR: ' + text for text in found]

@@ -60,6 +60,26 @@ class SetupTest(base.FrrTestCase):
         self.assertEqual([], self.lacks())
         self.frr.configure('route-map OUT permit 10')
 
+    def test_a_description(self):
+        """The list is then there without an entry, and denies nothing."""
+        described = f'ip prefix-list {base.LIST} description ours'
+        self.frr.configure('ip route 203.0.113.9/32 ' + base.BRIDGE)
+        self.addCleanup(self.frr.configure, 'no ' + described.removesuffix(
+            ' ours'), 'no ip route 203.0.113.9/32 ' + base.BRIDGE)
+        self.frr.wait_for_session()
+        self.frr.configure(described)
+        # The agent's last entry comes and goes.
+        entry = f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24'
+        self.frr.configure(entry)
+        self.frr.configure('no ' + entry)
+        base.wait_until(lambda: '203.0.113.9/32' in self.frr.learned(),
+                        'learned')
+        text, = self.lacks()
+        self.assertIn(f'"no ip prefix-list {base.LIST} description"', text)
+        self.frr.configure(f'no ip prefix-list {base.LIST} description')
+        base.wait_until(lambda: not self.frr.learned(), 'withdrawn')
+        self.assertEqual([], self.lacks())
+
     def test_no_neighbour(self):
         self.frr.configure('router bgp 65001', 'no neighbor 10.0.0.2')
         found = self.lacks()

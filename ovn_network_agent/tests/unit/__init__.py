@@ -14,6 +14,9 @@
 
 import hypothesis
 
-# No time limit for one example: the machine may be busy with other things.
-hypothesis.settings.register_profile('project', deadline=None)
+# No time limit for examples and their making: the machine may be busy with
+# other things.
+hypothesis.settings.register_profile(
+    'project', deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile('project')

@@ -276,16 +276,16 @@ class TestThread(VerificationTestCase):
 
     def test_hanging_zebra_holds_up_nobody(self):
         # Trap T44.
-        self.root_side(vtysh_timeout=1)
+        self.root_side(vtysh_timeout=4)
         self.frr.signal('zebra', signal.SIGSTOP)
         self.addCleanup(self.frr.signal, 'zebra', signal.SIGCONT)
         self.made.after_pass(outcome.Outcome(
             applied=(('created', route(1)),)), self.tracker, False)
         started = time.monotonic()
         self.made.everything()
-        self.assertLess(time.monotonic() - started, 0.5)
+        self.assertLess(time.monotonic() - started, 3)
         base.wait_until(
-            lambda: 'did not end within 1 s' in ''.join(self.made.reasons),
+            lambda: 'did not end within 4 s' in ''.join(self.made.reasons),
             'reported')
 
 

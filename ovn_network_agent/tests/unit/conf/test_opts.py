@@ -46,6 +46,7 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual('ANNOUNCED-NETWORKS', conf.frr.frr_prefix_list)
         self.assertEqual('static', conf.fip_route.announce_method)
         self.assertEqual(0, conf.fip_route.route_table_id)
+        self.assertEqual(1000, conf.fip_route.route_rule_priority)
         self.assertEqual('169.254.0.1', conf.veth_leak.veth_nexthop)
         self.assertEqual(200, conf.veth_leak.veth_leak_table_id)
         self.assertEqual(2000, conf.veth_leak.veth_leak_rule_priority)

@@ -148,6 +148,10 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             # Rows may have vanished or come without a notice.
             self.dirty.mark_all()
             self.doubt = ''
+        elif self.doubt:
+            # A change behind the reason for it has set this again, and the
+            # server would send only what is newer.
+            self.last_id = _FROM_THE_START
         if not (self.in_sync and self._told):
             # As long as it is lost, the reason may become known.
             self._told = self.in_sync

@@ -98,6 +98,13 @@ class Server:
                         self._path('schema')], check=True,
                        capture_output=True)
 
+    def create_cluster(self):
+        """Make it a cluster of one member: it numbers its transactions."""
+        os.unlink(self.file)
+        subprocess.run(['ovsdb-tool', 'create-cluster', self.file,
+                        self._path('schema'), 'unix:' + self._path('raft')],
+                       check=True, capture_output=True)
+
     def start(self):
         """Start it and wait until it answers."""
         argv = ['ovsdb-server', self.file, '--no-chdir',

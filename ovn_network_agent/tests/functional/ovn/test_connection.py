@@ -13,8 +13,11 @@
 """Connecting to databases: late, stopped, older, gone and back."""
 
 import contextlib
+import fcntl
 import os
 import socket
+import sys
+import termios
 import threading
 import time
 
@@ -166,6 +169,46 @@ class StartTest(base.base.BaseTestCase):
         return (len(os.listdir('/proc/self/fd')), sum(
             1 for t in threading.enumerate()
             if not t.name.startswith('fake-')))
+
+    def test_a_change_behind_the_doubt_does_not_end_it(self):
+        """Trap T3: all is loaded again, and not only what is new.
+
+        Only members of a cluster can send what is new alone.
+        """
+        self.server.create_cluster()
+        self.server.start()
+        for name in ('r1', 'r2'):
+            self.server.transact(ovsdb.insert('Logical_Router', name=name))
+        database = self.database(self.server.remote)
+        database.start()
+        with database.rows() as tables:
+            routers = tables['Logical_Router']
+            del routers[next(iter(routers))]
+            database.ask(
+                [{'op': 'select', 'table': 'Logical_Router', 'where': [],
+                  'columns': ['_uuid']}],
+                lambda answers, tables: database.distrust('a test'))
+            # The change is behind the answer, and both wait to be read.
+            answer = self.eventually_waiting(database, 0)
+            self.server.transact(ovsdb.insert('Logical_Router', name='r3'))
+            self.eventually_waiting(database, answer)
+        ovsdb.eventually(lambda: self.names_if(database) == [
+            'r1', 'r2', 'r3'], lambda: self.names_if(database))
+
+    def names_if(self, database):
+        """The names, None while nobody may read them."""
+        with contextlib.suppress(connection.Unavailable):
+            return self.names(database)
+
+    def eventually_waiting(self, database, more_than):
+        """Wait for bytes in the socket's buffer; how many there are."""
+        opened = database._connection.idl._session.rpc.stream.socket
+
+        def waiting():
+            return int.from_bytes(fcntl.ioctl(
+                opened, termios.FIONREAD, bytes(4)), sys.byteorder)
+        ovsdb.eventually(lambda: waiting() > more_than, 'to be read')
+        return waiting()
 
 
 class FrozenAfterSchema:

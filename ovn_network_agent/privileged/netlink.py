@@ -93,6 +93,15 @@ def set_routes(items):
                                  f'remove it if ours shall take its place'))
             elif there != (dev, via or None):
                 change.append(index)
+        behind = _behind_others(kernel, {
+            tuple(items[index][:2]) for index in change} & ours.keys())
+        failures.extend(
+            (index, errno.EEXIST, 'there is a route before ours that is not '
+             'ours: the kernel would replace that one; remove it if ours '
+             'shall be used')
+            for index in change if tuple(items[index][:2]) in behind)
+        change = [index for index in change
+                  if tuple(items[index][:2]) not in behind]
         failures.extend(
             (change[index], number, text)
             for index, number, text in channel.send(
@@ -115,6 +124,24 @@ def _ours(kernel, tables):
             for table in tables
             for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)
             if route.default_metric}
+
+
+def _behind_others(kernel, places):
+    """Where a route of somebody else is before ours.
+
+    Of several routes with one metric the kernel uses, and replaces, the
+    first one.
+
+    :param places: set of (table, dst) where there is one of ours
+    :returns: those of them
+    """
+    first = {}
+    for table in {table for table, _dst in places}:
+        for route in routes.read(kernel, table=table):
+            if route.default_metric and (table, route.dst) in places:
+                first.setdefault((table, route.dst), route.protocol)
+    return {place for place, protocol in first.items()
+            if protocol != ownership.ROUTE_PROTOCOL}
 
 
 @privileged.kernel.change

@@ -86,6 +86,25 @@ class RouteTest(base.KernelTestCase):
             self.backend, update=((fip(), new),)))
         self.assertEqual(1, len(self.shown('route show 198.51.100.10')))
 
+    def test_foreign_route_before_ours_is_not_replaced(self):
+        """The kernel would replace the first one with this metric."""
+        self.ip('link set br-ex-peer up')
+        self.create(self.backend, fip(), fip(11))
+        self.ip('route prepend 198.51.100.10/32 dev br-ex proto static')
+        new = [fip(n, dev='br-ex-peer') for n in (10, 11)]
+        failed = self.backend.apply(backends.Delta(update=tuple(
+            zip((fip(), fip(11)), new, strict=True))))
+        self.assertEqual([new[0].ref], list(failed))
+        self.assertIn('before ours', failed[new[0].ref])
+        self.assertEqual(
+            [('br-ex', STATIC), ('br-ex', OURS)],
+            [(r['dev'], r['protocol']) for r in self.shown(
+                '-N route show 198.51.100.10')])
+        # It is removed: ours takes its place.
+        self.ip('route del 198.51.100.10/32 proto static')
+        self.assertCountEqual(new, self.change(
+            self.backend, update=((fip(), new[0]),)))
+
     def test_foreign_routes_survive(self):
         self.ip('route add 198.51.100.10/32 dev br-ex proto static '
                 'metric 50')

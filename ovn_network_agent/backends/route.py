@@ -22,7 +22,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 
@@ -57,9 +57,9 @@ class RouteBackend(base.Backend):
         wanted = kernel.wanted(delta)
         return {
             **kernel.refused(
-                netlink.set_routes, wanted,
+                kernel_routes.set_routes, wanted,
                 [[r.table, r.dst, r.dev, r.via or ''] for r in wanted]),
-            **kernel.refused(netlink.delete_routes, delta.delete,
+            **kernel.refused(kernel_routes.delete_routes, delta.delete,
                              [list(r.key) for r in delta.delete])}
 
     def in_effect(self, announced):

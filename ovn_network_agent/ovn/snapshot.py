@@ -21,44 +21,8 @@ import collections
 
 from ovn_network_agent.drivers import networks
 from ovn_network_agent import model
-from ovn_network_agent.ovn import index
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
-from ovn_network_agent import ownership
-
-REDIRECT = 'cr-'
-
-
-def _redirect_keys(row):
-    if row.type == 'chassisredirect':
-        yield row.logical_port.removeprefix(REDIRECT)
-
-
-def _peer_keys(row):
-    if row.type == 'patch' and 'peer' in row.options:
-        yield row.options['peer']
-
-
-def _localnet_keys(row):
-    if row.type == 'localnet':
-        yield row.datapath.uuid
-
-
-def _tag_keys(row):
-    if ownership.is_managed(row.external_ids):
-        yield row.external_ids.get(ownership.EXT_ID_CHASSIS, '')
-
-
-def _nexthop_keys(row):
-    nexthop = networks.virtual_gateway(sorted(row.networks))
-    if nexthop is not None:
-        yield nexthop
-
-
-def _address_keys(row):
-    for text in row.networks:
-        interface = networks.parse_interface(text)
-        if interface is not None:
-            yield str(interface.ip)
 
 
 class Builder:
@@ -72,28 +36,7 @@ class Builder:
 
     def __init__(self, gateway_port=''):
         self._gateway_port = gateway_port
-        self._indexes = {
-            ('sb', 'Port_Binding'): {
-                'redirect': index.Index(_redirect_keys),
-                'peer': index.Index(_peer_keys),
-                'localnet': index.Index(_localnet_keys),
-                'bound': index.Index(
-                    lambda r: [rows.chassis_name(r)]
-                    if r.type == 'chassisredirect' else ())},
-            ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
-            ('nb', 'Logical_Router_Port'): {
-                'name': index.Index(lambda r: [r.name]),
-                'nexthop': index.Index(_nexthop_keys),
-                'address': index.Index(_address_keys)},
-            ('nb', 'NAT'): {
-                'address': index.Index(lambda r: [r.external_ip])},
-            ('nb', 'Logical_Router'): {
-                'port': index.Index(lambda r: [p.uuid for p in r.ports]),
-                'route': index.Index(
-                    lambda r: rows.referenced(r, 'static_routes'))},
-            ('nb', 'Logical_Router_Static_Route'): {
-                'tag': index.Index(_tag_keys)},
-        }
+        self._indexes = indexes.make()
         self._wire = None
         self._hostname = ''
         self._nats = {}

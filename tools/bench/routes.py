@@ -29,7 +29,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import start
 
 CLONE_NEWNET = 0x40000000
@@ -80,9 +80,9 @@ def main():
              for i in range(count)]
     keys = [item[:2] for item in items]
     moved = [[*key, 'peer', ''] for key in keys]
-    must(bulk('add', count, netlink.set_routes, items))
-    must(bulk('add what is there', count, netlink.set_routes, items))
-    must(bulk('replace', count, netlink.set_routes, moved))
+    must(bulk('add', count, kernel_routes.set_routes, items))
+    must(bulk('add what is there', count, kernel_routes.set_routes, items))
+    must(bulk('replace', count, kernel_routes.set_routes, moved))
     found = bulk('dump and decode', count, routes.read_ours,
                  ownership.ROUTE_PROTOCOL)
     if len(found) != count:
@@ -90,13 +90,13 @@ def main():
     singles = [[TABLE, f'172.16.{i >> 8}.{i & 255}/32', 'br-ex', '']
                for i in range(SINGLES)]
     each(f'add one beside {count}', lambda item: must(
-        netlink.set_routes([item])), singles)
+        kernel_routes.set_routes([item])), singles)
     each('replace one', lambda item: must(
-        netlink.set_routes([[*item[:2], 'peer', '']])), singles[:100])
+        kernel_routes.set_routes([[*item[:2], 'peer', '']])), singles[:100])
     each('delete one', lambda item: must(
-        netlink.delete_routes([item[:2]])), singles)
-    must(bulk('delete', count, netlink.delete_routes, keys))
-    must(bulk('delete what is gone', count, netlink.delete_routes, keys))
+        kernel_routes.delete_routes([item[:2]])), singles)
+    must(bulk('delete', count, kernel_routes.delete_routes, keys))
+    must(bulk('delete what is gone', count, kernel_routes.delete_routes, keys))
     each('read_devices()', lambda _item: links.read_devices(), range(SINGLES))
 
 

@@ -18,6 +18,7 @@ import threading
 import time
 
 from ovn_network_agent.netlink import watch
+from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.tests.functional.kernel import base
 
@@ -128,9 +129,9 @@ class WatchTest(base.KernelTestCase):
                 (netlink.set_addresses, address),
                 (netlink.set_neighbours,
                  ['br-ex', '198.51.100.77', '02:00:00:00:00:01']),
-                (netlink.set_routes, route),
-                (netlink.set_routes, [*route[:2], 'br-ex-peer', '']),
-                (netlink.delete_routes, route[:2]),
+                (kernel_routes.set_routes, route),
+                (kernel_routes.set_routes, [*route[:2], 'br-ex-peer', '']),
+                (kernel_routes.delete_routes, route[:2]),
                 (netlink.delete_addresses, address),
                 (netlink.set_rules, rule),
                 (netlink.delete_rules, [False, rule])):
@@ -149,8 +150,8 @@ class WatchTest(base.KernelTestCase):
         self.expect(watch.RULE)
         items = [[200, f'10.0.{i >> 8}.{i & 255}/32', 'br-ex', '']
                  for i in range(10000)]
-        self.assertEqual([], netlink.set_routes(items))
-        self.assertEqual([], netlink.delete_routes(
+        self.assertEqual([], kernel_routes.set_routes(items))
+        self.assertEqual([], kernel_routes.delete_routes(
             [item[:2] for item in items]))
         go_on.set()
         self.expect(watch.SYSCTL)

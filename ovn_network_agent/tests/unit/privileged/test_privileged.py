@@ -33,10 +33,10 @@ class ContextsTest(unittest.TestCase):
             self.assertIsInstance(wanted, context.Context)
 
     def test_changes_are_entry_points(self):
-        from ovn_network_agent.privileged import netlink
+        from ovn_network_agent.privileged import kernel_routes
         self.assertTrue(
-            privileged.kernel.is_entrypoint(netlink.set_routes))
-        self.assertFalse(privileged.ovs.is_entrypoint(netlink.set_routes))
+            privileged.kernel.is_entrypoint(kernel_routes.set_routes))
+        self.assertFalse(privileged.ovs.is_entrypoint(kernel_routes.set_routes))
         # What decorates an entry point must not become one.
         self.assertFalse(privileged.kernel.is_entrypoint(checks.table))
 

@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Kernel routes, on the privileged side; see :mod:`privileged.netlink`."""
+
+import errno
+
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import wire
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import checks
+
+_CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+_REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
+# RTPROT_UNSPEC, and RTPROT_BOOT, which libraries and ip(8) put there when
+# nobody says anything.
+_NO_ORIGIN = (0, 3)
+
+
+@privileged.kernel.change
+def set_routes(items):
+    """Create or change routes of our protocol.
+
+    Each is created exclusively first, which never takes anything away; only
+    where a route of ours is in the way it is replaced, in one step.  So is
+    one without an origin that leads through our own veth pair just as ours
+    would: the original program made it.
+
+    :param items: list of [table, dst, dev, via], via '' for scope link
+    """
+    indexes = {}
+
+    def encode(flags, table, dst, dev, via):
+        if dev not in indexes:
+            indexes[dev] = checks.index(dev)
+        return routes.RTM_NEWROUTE, flags, routes.encode(
+            checks.table(table), dst, indexes[dev], via,
+            ownership.ROUTE_PROTOCOL)
+
+    with channel.kernel() as kernel:
+        failures = channel.send(
+            kernel, items, lambda *item: encode(_CREATE, *item))
+        taken = [index for index, number, _text in failures
+                 if number == errno.EEXIST]
+        if not taken:
+            return failures
+        failures = [f for f in failures if f[1] != errno.EEXIST]
+        ours = _ours(kernel, {items[index][0] for index in taken})
+        change = []
+        for index in taken:
+            table, dst, dev, via = items[index]
+            there = ours.get((table, dst))
+            if there is None and _of_the_original(kernel, *items[index]):
+                change.append(index)
+            elif there is None:
+                failures.append((index, errno.EEXIST,
+                                 f'table {table} has a route to {dst} that '
+                                 f'is not ours (not proto '
+                                 f'{ownership.ROUTE_PROTOCOL}): it stays, '
+                                 f'remove it if ours shall take its place'))
+            elif there != (dev, via or None):
+                change.append(index)
+        behind = _behind_others(kernel, {
+            tuple(items[index][:2]) for index in change} & ours.keys())
+        failures.extend(
+            (index, errno.EEXIST, 'there is a route before ours that is not '
+             'ours: the kernel would replace that one; remove it if ours '
+             'shall be used')
+            for index in change if tuple(items[index][:2]) in behind)
+        change = [index for index in change
+                  if tuple(items[index][:2]) not in behind]
+        failures.extend(
+            (change[index], number, text)
+            for index, number, text in channel.send(
+                kernel, [items[index] for index in change],
+                lambda *item: encode(_REPLACE, *item)))
+        return failures
+
+
+def _of_the_original(kernel, table, dst, dev, via):
+    """Whether the route in the way is equal, and made without a mark."""
+    return dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
+        (route.dst, route.dev, route.via) == (dst, dev, via or None) and
+        route.default_metric and route.protocol in _NO_ORIGIN
+        for route in routes.read(kernel, table=table))
+
+
+def _ours(kernel, tables):
+    """(dev, via) of our routes with the default metric, by (table, dst)."""
+    return {(route.table, route.dst): (route.dev, route.via)
+            for table in tables
+            for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)
+            if route.default_metric}
+
+
+def _behind_others(kernel, places):
+    """Where a route of somebody else is before ours.
+
+    Of several routes with one metric the kernel uses, and replaces, the
+    first one.
+
+    :param places: set of (table, dst) where there is one of ours
+    :returns: those of them
+    """
+    first = {}
+    for table in {table for table, _dst in places}:
+        for route in routes.read(kernel, table=table):
+            if route.default_metric and (table, route.dst) in places:
+                first.setdefault((table, route.dst), route.protocol)
+    return {place for place, protocol in first.items()
+            if protocol != ownership.ROUTE_PROTOCOL}
+
+
+@privileged.kernel.change
+def delete_routes(items):
+    """Delete routes of our protocol; others with that destination stay.
+
+    :param items: list of [table, dst]
+    """
+    def encode(table, dst):
+        return routes.RTM_DELROUTE, 0, routes.encode_key(
+            checks.table(table), dst, ownership.ROUTE_PROTOCOL)
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.ESRCH,))

@@ -65,8 +65,10 @@ class NorthboundBackend(base.Backend):
         places |= {(r.lrp, r.nexthop) for r in found}
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
-                found.append(resources.MacBinding(row.logical_port, row.ip,
-                                                  row.mac))
+                # What OVN learned would win over one that does not override.
+                found.append(resources.MacBinding(
+                    row.logical_port, row.ip,
+                    row.mac if row.override_dynamic_mac else ''))
         return found
 
     def _managed_routes(self, nb):

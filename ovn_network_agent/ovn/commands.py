@@ -140,11 +140,14 @@ class SetMacBinding(NorthboundCommand):
             row = txn.insert(self.api.idl.tables['Static_MAC_Binding'])
             row.logical_port = self.wanted.lrp
             row.ip = self.wanted.ip
-            row.override_dynamic_mac = True
-            row.mac = self.wanted.mac
-        elif row.mac != self.wanted.mac:
+            self._fill(row)
+        elif (row.mac, row.override_dynamic_mac) != (self.wanted.mac, True):
             row.verify('mac')
-            row.mac = self.wanted.mac
+            self._fill(row)
+
+    def _fill(self, row):
+        row.override_dynamic_mac = True
+        row.mac = self.wanted.mac
 
 
 class RemoveMacBinding(NorthboundCommand):
@@ -157,7 +160,8 @@ class RemoveMacBinding(NorthboundCommand):
     def run_idl(self, txn):
         row = find_mac_binding(self.rows('Static_MAC_Binding'),
                                self.unwanted.lrp, self.unwanted.ip)
-        if row is not None and row.mac == self.unwanted.mac:
+        if row is not None and self.unwanted.mac in (
+                row.mac, '' if not row.override_dynamic_mac else None):
             row.verify('mac')
             row.delete()
 

@@ -164,6 +164,27 @@ class WriteTest(NorthboundTestCase):
         self.assertEqual(rows, [self.nb.rows(table, '_uuid') for table in (
             'Logical_Router_Static_Route', 'Static_MAC_Binding')])
 
+    def test_a_binding_that_does_not_override_is_mended(self):
+        self.create(self.route(), self.binding())
+        before = self.nb.rows('Static_MAC_Binding')[0]['_uuid']
+        self.nb.transact(ovsdb.update('Static_MAC_Binding', {},
+                                      override_dynamic_mac=False))
+        self.read_until(self.route(), self.binding(''))
+        self.delete(self.binding(OTHER_MAC))
+        self.assertEqual(1, len(self.bindings()))
+        self.assertEqual({}, self.backend.apply(backends.Delta(
+            update=((self.binding(''), self.binding()),))))
+        self.read_until(self.route(), self.binding())
+        row, = self.nb.rows('Static_MAC_Binding')
+        self.assertEqual((before, MAC, True), (
+            row['_uuid'], row['mac'], row['override_dynamic_mac']))
+        # It goes as well as it is.
+        self.nb.transact(ovsdb.update('Static_MAC_Binding', {},
+                                      override_dynamic_mac=False))
+        self.read_until(self.route(), self.binding(''))
+        self.delete(self.binding(''))
+        self.assertEqual({}, self.bindings())
+
     def test_a_take_over_is_made_in_place(self):
         self.foreign(GATEWAY, external_ids={**THEIRS, 'note': 'kept'},
                      output_port='lrp-r1')

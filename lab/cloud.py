@@ -179,8 +179,13 @@ class Cloud:
         for database in ('nb', 'sb'):
             if hasattr(self, database):
                 getattr(self, database).close()
+        failures = []
         for node in self.nodes.values():
-            node.close()
+            try:
+                node.close()
+            except nodes.NodeError as e:
+                # One that hangs costs the others and the next cloud nothing.
+                failures.append(str(e))
         self.vms.clear()
         # The cables too: the kernel takes them away later, with the network
         # namespaces, and the next cloud would find their names in use.
@@ -191,6 +196,8 @@ class Cloud:
                           if name in plan.HOSTS))),
             stderr=subprocess.DEVNULL)
         self.nodes.clear()
+        if failures:
+            raise nodes.NodeError('\n'.join(failures))
 
     # -- what Neutron and Nova do -----------------------------------------
 

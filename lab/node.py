@@ -32,6 +32,8 @@ from lab import waiting
 NodeError = waiting.NodeError
 wait_until = waiting.wait_until
 DISKS = '/var/lab'
+# Seconds that a node may take to die.
+_DEATH = 60.0
 # A file for every node that is on: its PID 1, and when that was started.  So
 # it is found by those who did not make it.
 REGISTRY = '/run/lab/nodes'
@@ -330,12 +332,15 @@ class Node:
         os.kill(self.pid, signal.SIGKILL)
         # Its PID 1 is gone only when all others are, and those that we
         # started are ours to reap.
-        deadline = time.monotonic() + 10
+        # They may wait for the kernel, which takes down the network of the
+        # node before this one.
+        deadline = time.monotonic() + _DEATH
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
             for process in self._children:
                 process.poll()
             if time.monotonic() > deadline:
-                raise NodeError('%s does not die' % self.name)
+                raise NodeError('%s does not die:\n%s' % (
+                    self.name, '\n'.join(self._alive())))
             time.sleep(0.002)
         for process in self._children:
             process.poll()
@@ -343,6 +348,25 @@ class Node:
         self.services.clear()
         self._looks = 0
         self._detach()
+
+    def _alive(self):
+        """What is left of its processes, and where in the kernel they are.
+
+        Also all that wait for their parents: of those nobody can tell to
+        which node they belong.
+
+        :returns: list of str
+        """
+        mine = set(self.pids())
+        found = []
+        for name in os.listdir('/proc'):
+            if name.isdigit():
+                stat = _read('/proc/%s/stat' % name)
+                if int(name) in mine or ') Z ' in stat:
+                    found.append('%s: %s %s' % (
+                        name, ' '.join(stat.split()[:8]),
+                        _read('/proc/%s/stack' % name)))
+        return found
 
     def _detach(self):
         self._starter.shutdown()
@@ -355,6 +379,15 @@ class Node:
         """Take the node down; may be called again."""
         if self.pid is not None:
             self.kill()
+
+
+def _read(path):
+    """Text of a file, '' when it cannot be read."""
+    try:
+        with open(path, encoding='utf-8', errors='replace') as opened:
+            return opened.read().strip()
+    except OSError:
+        return ''
 
 
 def environ(**extra):

@@ -150,12 +150,19 @@ def _parser():
     return parser
 
 
+# Exit status when the machine itself ended: EX_SOFTWARE of sysexits.h.
+DIED = 70
+
+
 def main():
     """Parse the command line and do it; returns the exit status."""
     args = _parser().parse_args()
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return args.function(args)
+    except boot.MachineDied as e:
+        print('lab: %s' % e, file=sys.stderr)
+        return DIED
     except (boot.BootError, kernel.KernelError, running.NotRunning) as e:
         print('lab: %s' % e, file=sys.stderr)
         return 1

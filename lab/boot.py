@@ -43,6 +43,10 @@ class BootError(Exception):
     """The machine could not be started; the text says why."""
 
 
+class MachineDied(BootError):
+    """It was there, and ended before its command did."""
+
+
 def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
         environ=None):
     """Run a command as root in a new machine.
@@ -56,6 +60,7 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     :param environ: dict, instead of our own environment
     :returns: its exit status
     :raises BootError: when the machine did not come up
+    :raises MachineDied: when it ended before the command did
     """
     chosen = kernel.choose()
     directory = tempfile.mkdtemp(prefix='ovn-lab-')
@@ -103,14 +108,15 @@ def _visible():
                   if path.startswith(('/tmp/', '/run/')))
 
 
-def _status(directory, log):
+def _status(directory, ended, log):
     try:
         with open(os.path.join(directory, 'status'),
                   encoding='utf-8') as opened:
             return int(opened.read())
     except (OSError, ValueError):
-        raise BootError('the lab machine ended without an exit status; its '
-                        'last words:\n%s' % log) from None
+        raise MachineDied(
+            'the lab machine ended (status %s) without that of its command; '
+            'its last words:\n%s' % (ended, log)) from None
 
 
 # -- user-mode Linux -------------------------------------------------------
@@ -141,7 +147,7 @@ def _run_machine(path, directory, socket, memory, interactive, verbose):
             _wait(machine)
         finally:
             _end(machine)
-    return _status(directory, _tail(log))
+    return _status(directory, machine.returncode, _tail(log))
 
 
 def _memory_directory():
@@ -242,4 +248,4 @@ def _run_on_host(directory):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         raise
-    return _status(directory, '')
+    return _status(directory, 'unknown', '')

@@ -75,6 +75,12 @@ class Contributions:
             present.add((driver.name, 'node'))
             self._ask((driver.name, 'node'), driver.for_node, node.phase,
                       computed, node)
+            for group in snapshot.groups:
+                contributor = (driver.name, '%s %s' % (group.table,
+                                                       group.key))
+                present.add(contributor)
+                self._ask(contributor, driver.for_group, node.phase,
+                          computed, group, node)
             for router in snapshot.routers:
                 present.add((driver.name, router.uuid))
                 self._ask((driver.name, router.uuid), driver.for_router,

@@ -79,22 +79,53 @@ class Candidate:
 
     :ivar chassis: chassis name (system-id)
     :ivar priority: 0..32767, the highest live one is active
+    :ivar known: whether SB has this chassis; False for one that was removed
     """
 
     chassis: str
     priority: int
+    known: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupPort:
+    """A gateway port that a group decides about.
+
+    :ivar redirect: name of its chassisredirect port
+    :ivar chassis: name of the chassis that is bound to, '' when unbound
+    """
+
+    redirect: str
+    chassis: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayGroup:
-    """Who may host a gateway port: one notion over two OVN tables.
+    """Who may host gateway ports: one notion over two OVN tables.
+
+    Rows of Gateway_Chassis belong to one port, an HA_Chassis_Group may be
+    shared by several.
 
     :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
+    :ivar key: UUID of the Logical_Router_Port or of the group, text
+    :ivar name: name of that row, for messages
     :ivar candidates: tuple of :class:`Candidate`, sorted by chassis name
+    :ivar ports: tuple of :class:`GroupPort`, sorted by name
+    :ivar restore: whether this chassis had priority 0 when the agent
+        started, and has it still: it was drained
     """
 
     table: str
+    key: str = ''
+    name: str = ''
     candidates: tuple = ()
+    ports: tuple = ()
+    restore: bool = False
+
+    def candidate(self, chassis):
+        """The :class:`Candidate` of that chassis, or None."""
+        return next((c for c in self.candidates if c.chassis == chassis),
+                    None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +155,6 @@ class GatewayPort:
     :ivar chassis: name of the chassis its chassisredirect port is bound to,
         '' when unbound
     :ivar local: True when that is this chassis
-    :ivar group: :class:`GatewayGroup`
     :ivar segment: :class:`Segment` or None when it cannot be resolved
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
     :ivar nexthop_user: who else in OVN has the address that would be the
@@ -136,7 +166,6 @@ class GatewayPort:
     networks: tuple
     chassis: str
     local: bool
-    group: GatewayGroup
     segment: Segment | None
     nat_addresses: tuple = ()
     nexthop_user: str = ''
@@ -210,7 +239,14 @@ class Node:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view: the node and the routers that concern it."""
+    """One consistent view: the node, and what concerns it.
+
+    :ivar node: :class:`Node`
+    :ivar routers: tuple of :class:`Router`
+    :ivar groups: tuple of :class:`GatewayGroup` that this chassis is a
+        candidate of, active or not
+    """
 
     node: Node
     routers: tuple = ()
+    groups: tuple = ()

@@ -39,6 +39,8 @@ class Stage(enum.IntEnum):
     NORTHBOUND = 80
     FILTER = 90
     ANNOUNCE = 100
+    # What makes a state last comes after what makes it reachable.
+    LEAD = 110
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -335,6 +337,39 @@ class MacBinding(Resource):
     @property
     def key(self):
         return (self.lrp, self.ip)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayPriority(Resource):
+    """The priority of a candidate in a gateway group, in OVN NB.
+
+    :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
+    :ivar group: UUID of the Logical_Router_Port or HA_Chassis_Group, text
+    :ivar chassis: name of the candidate
+    :ivar priority: 0..32767
+    :ivar owned: names of chassisredirect ports that have to be on this
+        chassis for it to be written; not part of the value
+    :ivar before: the priorities that it was decided on, tuple of
+        (chassis, priority); not part of the value
+    :ivar after: likewise those of the whole group that are wanted
+    """
+
+    table: str
+    group: str
+    chassis: str
+    priority: int
+    owned: tuple = dataclasses.field(default=(), compare=False, repr=False)
+    before: tuple = dataclasses.field(default=(), compare=False, repr=False)
+    after: tuple = dataclasses.field(default=(), compare=False, repr=False)
+
+    kind = 'gateway_priority'
+    stage = Stage.LEAD
+    # The row is Neutron's.
+    retained = True
+
+    @property
+    def key(self):
+        return (self.table, self.group, self.chassis)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

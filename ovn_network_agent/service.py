@@ -73,7 +73,8 @@ class AgentService(service.Service):
         self._view = view.View(conf, self._databases, self.trigger.fire)
         for backend in backends:
             backend.attach(base.Context(self._databases,
-                                        lambda: self._view.hostname))
+                                        lambda: self._view.hostname,
+                                        lambda: self._view.chassis))
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason))
         self._stop = threading.Event()

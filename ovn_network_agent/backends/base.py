@@ -51,10 +51,13 @@ class Context:
     :ivar databases: dict of 'nb', 'sb', 'ovs' to ovn.connection.Database
     :ivar hostname: function that returns the host name of this chassis as
         it stands in SB, '' while unknown
+    :ivar chassis: function that returns the name of this chassis (its
+        system-id), '' while unknown
     """
 
     databases: dict
     hostname: object
+    chassis: object = str
 
 
 class BackendError(Exception):

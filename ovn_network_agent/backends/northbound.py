@@ -18,33 +18,26 @@ managed route with the tag of another chassis is that agent's until a driver
 wants it here; then it is taken over in place.
 """
 
-from ovsdbapp import exceptions
-
 from ovn_network_agent.backends import base
-from ovn_network_agent.ovn import bounded
+from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent import resources
 
 
-class _Api:
-    """What ovsdbapp's commands and transactions need of an API object."""
+_COMMANDS = {
+    ('set', resources.DefaultRoute.kind): commands.SetDefaultRoute,
+    ('set', resources.MacBinding.kind): commands.SetMacBinding,
+    ('remove', resources.DefaultRoute.kind): commands.RemoveDefaultRoute,
+    ('remove', resources.MacBinding.kind): commands.RemoveMacBinding}
 
-    def __init__(self, idl):
-        self.idl = idl
 
-
-class NorthboundBackend(base.Backend):
+class NorthboundBackend(nb_writer.Writer):
     """See the module."""
 
     name = 'northbound'
     kinds = (resources.DefaultRoute, resources.MacBinding)
-    concurrent = True
-
-    def attach(self, context):
-        self._context = context
-
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
@@ -80,58 +73,6 @@ class NorthboundBackend(base.Backend):
                         str(uuid), route.output_port, route.nexthop,
                         route.chassis)
 
-    # -- writing (on the writer thread) -----------------------------------
-
-    def apply(self, delta):
-        changes = [(r.ref, self._setter(r)) for r in delta.create]
-        changes += [(new.ref, self._setter(new))
-                    for _old, new in delta.update]
-        changes += [(r.ref, self._remover(r)) for r in delta.delete]
-        failures = self._commit(changes)
-        if failures is not None or len(changes) == 1:
-            return failures if failures is not None else {
-                changes[0][0]: self._error}
-        # The one transaction was refused as a whole: try each alone, so
-        # that a bad row costs only itself.
-        failures = {}
-        for change in changes:
-            alone = self._commit([change])
-            failures.update({change[0]: self._error} if alone is None
-                            else alone)
-        return failures
-
-    def _setter(self, resource):
-        maker = {resources.DefaultRoute.kind: commands.SetDefaultRoute,
-                 resources.MacBinding.kind: commands.SetMacBinding}
-        return maker[resource.kind], resource
-
-    def _remover(self, resource):
-        maker = {resources.DefaultRoute.kind: commands.RemoveDefaultRoute,
-                 resources.MacBinding.kind: commands.RemoveMacBinding}
-        return maker[resource.kind], resource
-
-    def _commit(self, changes):
-        """One transaction.
-
-        :returns: dict of Ref to reason for refused items, or None when the
-            transaction failed as a whole (``_error`` says why)
-        :raises BackendError: when NB is not connected
-        """
-        try:
-            ovsdb = self._context.databases['nb'].connection
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-        txn = bounded.Transaction(
-            _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
-            timeout=self.conf.ovn.transaction_timeout)
-        added = [(ref, txn.add(maker(txn.api, resource)))
-                 for ref, (maker, resource) in changes]
-        try:
-            txn.commit()
-        except (exceptions.TimeoutException, bounded.NoAnswer) as e:
-            raise base.BackendError('OVN NB did not answer within %d s' %
-                                    txn.timeout) from e
-        except RuntimeError as e:
-            self._error = str(e)
-            return None
-        return {ref: cmd.refused for ref, cmd in added if cmd.refused}
+    def command(self, verb, resource):
+        command = _COMMANDS[verb, resource.kind]
+        return lambda api: command(api, resource)

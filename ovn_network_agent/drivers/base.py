@@ -82,6 +82,16 @@ class Driver(abc.ABC):
         """
         return ()
 
+    def for_group(self, group, node):
+        """Resources of one gateway group; memoised on (group, node).
+
+        :param group: :class:`model.GatewayGroup`, also one that this
+            chassis is only a standby of
+        :param node: :class:`model.Node`
+        :returns: iterable of :class:`resources.Resource`
+        """
+        return ()
+
     def for_router(self, router, node):
         """Resources of one router; memoised on (router, node).
 

@@ -32,8 +32,19 @@ def make():
                 lambda r: [rows.chassis_name(r)]
                 if r.type == 'chassisredirect' else ())},
         ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
+        ('nb', 'Gateway_Chassis'): {
+            'chassis': index.Index(lambda r: [r.chassis_name])},
+        ('nb', 'HA_Chassis'): {
+            'chassis': index.Index(lambda r: [r.chassis_name])},
+        ('nb', 'HA_Chassis_Group'): {
+            'member': index.Index(
+                lambda r: rows.referenced(r, 'ha_chassis'))},
         ('nb', 'Logical_Router_Port'): {
             'name': index.Index(lambda r: [r.name]),
+            'member': index.Index(
+                lambda r: rows.referenced(r, 'gateway_chassis')),
+            'group': index.Index(
+                lambda r: rows.referenced(r, 'ha_chassis_group')),
             'nexthop': index.Index(_nexthop_keys),
             'address': index.Index(_address_keys)},
         ('nb', 'NAT'): {

@@ -99,6 +99,32 @@ class Routers:
         return ''
 
 
+class Owners:
+    """Which chassis gateway ports are bound to.
+
+    :param ports: list of names of chassisredirect ports
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    def __init__(self, ports):
+        self._ports = ports
+        self.operations = [
+            _select('Port_Binding', ['logical_port', '==', port],
+                    columns=('chassis',)) for port in ports]
+
+    def owners(self, answers, sb):
+        """dict of port to name of its chassis, '' when it has none.
+
+        :param answers: list of lists of rows, one for each operation
+        :param sb: the replica at this moment
+        """
+        names = {str(key): row.name for key, row in sb['Chassis'].items()}
+        return {port: ''.join(names.get(row['chassis'][1], '')
+                              for row in answer
+                              if row['chassis'][0] == 'uuid')
+                for port, answer in zip(self._ports, answers, strict=True)}
+
+
 def has_router(nb, router):
     """Whether a replica has a router.
 

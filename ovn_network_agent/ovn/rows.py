@@ -35,8 +35,10 @@ def referenced(row, column):
     A row may come into the replica without a change of those that refer to
     it, when its columns begin to match the condition.
 
-    :returns: list of UUID
+    :returns: list of UUID, empty where the schema lacks the column
     """
+    if column not in row._data:
+        return []
     return [atom.value for atom in row._data[column].values]
 
 
@@ -80,22 +82,18 @@ def networks(row):
     return tuple(valid), tuple(problems)
 
 
-def group(row):
-    """:class:`model.GatewayGroup` of an LRP, and the UUIDs of its rows.
+def members(row):
+    """The rows that say who may host a gateway port.
 
     An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
     ovn-northd.
+
+    :param row: Logical_Router_Port
+    :returns: (table, the row that has them, list of rows)
     """
-    uuids = []
-    table, members = 'Gateway_Chassis', getattr(row, 'gateway_chassis', [])
     for ha_group in getattr(row, 'ha_chassis_group', []):
-        table, members = 'HA_Chassis_Group', ha_group.ha_chassis
-        uuids.append(ha_group.uuid)
-    uuids.extend(member.uuid for member in members)
-    candidates = sorted(
-        (model.Candidate(member.chassis_name, member.priority)
-         for member in members), key=lambda c: c.chassis)
-    return model.GatewayGroup(table, tuple(candidates)), uuids
+        return 'HA_Chassis_Group', ha_group, ha_group.ha_chassis
+    return 'Gateway_Chassis', row, getattr(row, 'gateway_chassis', [])
 
 
 def default_route(row):

@@ -21,6 +21,7 @@ import collections
 
 from ovn_network_agent.drivers import networks
 from ovn_network_agent import model
+from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 
@@ -42,6 +43,7 @@ class Builder:
         self._nats = {}
         self._routers = {}
         self._depends = collections.defaultdict(set)
+        self._groups = groups.Groups(self._index, self._follows)
         self._filled = False
         self.whole = False
 
@@ -68,7 +70,8 @@ class Builder:
         self._set_node(sb, wire)
         node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
                           wire.mappings)
-        return model.Snapshot(node, self._current_routers(nb, sb))
+        return model.Snapshot(node, self._current_routers(nb, sb),
+                              self._groups.of(nb, sb, wire.chassis))
 
     # -- keeping up -------------------------------------------------------
 
@@ -102,6 +105,7 @@ class Builder:
         self._nats.clear()
         self._routers.clear()
         self._depends.clear()
+        self._groups.forget()
 
     def _take_in(self, databases, dirty):
         for (database, table), uuids in dirty.items():
@@ -116,6 +120,7 @@ class Builder:
     def _invalidate(self, database, table, uuid):
         """Drop the routers that a row concerns, by its present keys."""
         self._nats.pop(uuid, None)
+        self._groups.changed(table, uuid)
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Logical_Router':
             stale.add(uuid)
@@ -228,10 +233,9 @@ class Builder:
         self._depends[lrp.uuid].add(router)
         redirect = self._index('sb', 'Port_Binding',
                                'redirect').first(lrp.name)
-        group, uuids = rows.group(lrp)
-        for uuid in uuids:
-            self._depends[uuid].add(router)
-        if redirect is None and not group.candidates:
+        _table, owner, members = rows.members(lrp)
+        self._depends[owner.uuid].add(router)
+        if redirect is None and not members:
             return
         chassis, follows = '', False
         if redirect is not None:
@@ -243,7 +247,7 @@ class Builder:
         segment, addresses = self._segment(sb, router, lrp.name)
         yield model.GatewayPort(
             lrp.name, lrp.mac.lower(), nets, chassis,
-            follows and chassis == self._wire.chassis != '', group,
+            follows and chassis == self._wire.chassis != '',
             segment, addresses, self._nexthop_user(nets))
 
     def _nexthop_user(self, nets):

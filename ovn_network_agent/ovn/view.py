@@ -60,6 +60,11 @@ class View:
         return self.last.node.hostname if self.last else ''
 
     @property
+    def chassis(self):
+        """Name of this chassis, '' while unknown."""
+        return self.last.node.chassis if self.last else ''
+
+    @property
     def confirmed(self):
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given

@@ -40,6 +40,7 @@ BACKENDS = {
     'rule': (resources.Rule,),
     'flow': (resources.Flow,),
     'northbound': (resources.DefaultRoute, resources.MacBinding),
+    'gateway_priority': (resources.GatewayPriority,),
     'frr_prefix_list': (resources.PrefixListEntry,),
     'frr_static': (resources.Announcement,),
 }
@@ -199,8 +200,7 @@ def port(number=1, **values):
     return model.GatewayPort(**{
         'lrp': 'lrp-%d' % number, 'mac': 'fa:16:3e:00:00:%02x' % number,
         'networks': ('198.51.100.%d/24' % number,), 'chassis': CHASSIS,
-        'local': True, 'group': model.GatewayGroup('Gateway_Chassis'),
-        'segment': segment(), **values})
+        'local': True, 'segment': segment(), **values})
 
 
 def fip(address, **values):

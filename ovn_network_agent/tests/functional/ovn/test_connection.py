@@ -291,7 +291,8 @@ class OlderSchemaTest(base.OvsdbTestCase):
         router = eyes.router('r1')
         self.assertEqual(['198.51.100.10'],
                          [nat.external_ip for nat in router.nats])
-        self.assertEqual('Gateway_Chassis', router.ports[0].group.table)
+        self.assertEqual(['Gateway_Chassis'],
+                         [g.table for g in eyes.look().groups])
         self.assertTrue(router.ports[0].local)
         self.assertEqual(['198.51.100.9'],
                          [r.nexthop for r in router.default_routes])

@@ -214,6 +214,8 @@ class IdentityTest(base.OvsdbTestCase):
             name = 'r%d' % number
             self.cloud.add_router(name, chassis=HERE, group=table, networks=[
                 '198.51.100.%d/24' % (number + 1)])
-        for router in self.eyes().look().routers:
-            self.assertEqual([HERE, cloud.OTHER], [
-                c.chassis for c in router.ports[0].group.candidates])
+        found = self.eyes().look().groups
+        self.assertEqual(2, len(found))
+        for group in found:
+            self.assertEqual([HERE, cloud.OTHER],
+                             [c.chassis for c in group.candidates])

@@ -77,9 +77,17 @@ class ViewTest(base.OvsdbTestCase):
                                                  )),
                          (look.node.chassis, look.node.hostname,
                           look.node.bridge_mappings))
-        self.assertEqual(['Gateway_Chassis', 'HA_Chassis_Group'],
-                         sorted(r.ports[0].group.table
-                                for r in look.routers))
+        self.assertEqual(
+            [('Gateway_Chassis', 'lrp-Gateway_Chassis',
+              'cr-lrp-Gateway_Chassis'),
+             ('HA_Chassis_Group', 'neutron-lrp-HA_Chassis_Group',
+              'cr-lrp-HA_Chassis_Group')],
+            [(g.table, g.name, g.ports[0].redirect) for g in look.groups])
+        for group in look.groups:
+            self.assertEqual((model.Candidate(HERE, 2),
+                              model.Candidate(cloud.OTHER, 1)),
+                             group.candidates)
+            self.assertEqual([HERE], [p.chassis for p in group.ports])
         router = next(r for r in look.routers
                       if r.name == 'neutron-Gateway_Chassis')
         port = router.ports[0]
@@ -88,9 +96,6 @@ class ViewTest(base.OvsdbTestCase):
             (port.lrp, port.mac, port.chassis, port.local))
         self.assertEqual(('198.51.100.1/24', '2001:db8::1/64'),
                          port.networks)
-        self.assertEqual((model.Candidate(HERE, 2),
-                          model.Candidate(cloud.OTHER, 1)),
-                         port.group.candidates)
         self.assertEqual(('198.51.100.1', '198.51.100.12'),
                          port.nat_addresses)
         segment = port.segment

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Backend gateway_priority: who is to host gateway ports, in OVN NB.
+
+It owns the priority of the candidates of groups that this chassis is a
+candidate of: rows of Gateway_Chassis and of HA_Chassis.  Never a row: they
+are Neutron's, and nothing is created or deleted.
+
+A chassis takes the lead only where it is the owner.  What the view says may
+be old, so the Southbound server is asked once more: two chassis that both
+think so would drive each other's numbers up, and the port to and fro.
+"""
+
+import threading
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import priorities
+from ovn_network_agent.ovn import questions
+from ovn_network_agent import resources
+
+# Seconds to wait for the answer of the Southbound server.
+_PATIENCE = 5.0
+
+
+class GatewayPriorityBackend(nb_writer.Writer):
+    """See the module."""
+
+    name = 'gateway_priority'
+    kinds = (resources.GatewayPriority,)
+
+    def read(self, known):
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return list(priorities.of(nb, self._context.chassis()))
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def command(self, verb, resource):
+        # A priority is retained, so there is nothing to remove.
+        return lambda api: priorities.SetPriority(api, resource)
+
+    def apply(self, delta):
+        changes = tuple((r, r) for r in delta.create) + delta.update
+        failures = self._not_owned({new for _old, new in changes
+                                    if new.owned})
+        rest = tuple(change for change in changes
+                     if change[1].ref not in failures)
+        if rest:
+            failures.update(super().apply(base.Delta(update=rest)))
+        return failures
+
+    def _not_owned(self, wanted):
+        """What is not to be written, as its ports are not here.
+
+        :returns: dict of Ref to reason
+        """
+        ports = sorted({port for r in wanted for port in r.owned})
+        if not ports:
+            return {}
+        owners = self._owners(ports)
+        chassis = self._context.chassis()
+        found = {}
+        for resource in wanted:
+            elsewhere = [port for port in resource.owned
+                         if owners.get(port) != chassis]
+            if elsewhere:
+                found[resource.ref] = (
+                    '%s is no longer on this chassis' % elsewhere[0])
+        return found
+
+    def _owners(self, ports):
+        """dict of chassisredirect port to name of its chassis, as SB says.
+
+        :raises BackendError: when SB does not say
+        """
+        answered = threading.Event()
+        found = {}
+
+        def told(answers, tables):
+            if answers is not None:
+                found.update(question.owners(answers, tables))
+                found[None] = None
+            answered.set()
+
+        try:
+            with self._context.databases['sb'].rows():
+                question = questions.Owners(ports)
+                self._context.databases['sb'].ask(question.operations, told)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        if not answered.wait(_PATIENCE) or None not in found:
+            raise base.BackendError(
+                'OVN SB does not say where gateway ports are')
+        return found

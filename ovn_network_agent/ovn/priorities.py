@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Priorities of gateway candidates: reading them, and writing one."""
+
+import uuid
+
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import rows
+from ovn_network_agent import resources
+
+
+def of(nb, chassis):
+    """Priorities in the groups that a chassis is a candidate of.
+
+    :param nb: dict of table name to dict of UUID to row
+    :param chassis: name of the chassis
+    :returns: iterable of :class:`resources.GatewayPriority`
+    """
+    seen = set()
+    for lrp in nb['Logical_Router_Port'].values():
+        table, owner, members = rows.members(lrp)
+        if owner.uuid in seen or chassis not in {
+                member.chassis_name for member in members}:
+            continue
+        seen.add(owner.uuid)
+        for member in members:
+            yield resources.GatewayPriority(
+                table, str(owner.uuid), member.chassis_name,
+                member.priority)
+
+
+class SetPriority(commands.NorthboundCommand):
+    """Give one candidate of a group its priority.
+
+    Only while all candidates have the priorities that this was decided on:
+    the server refuses it, too, when one of them changes meanwhile.
+
+    :param wanted: :class:`resources.GatewayPriority`
+    """
+
+    def __init__(self, api, wanted):
+        super().__init__(api)
+        self.wanted = wanted
+        self._before = dict(wanted.before)
+
+    def run_idl(self, txn):
+        self.refused = ''
+        members = self._members()
+        mine = [m for m in members
+                if m.chassis_name == self.wanted.chassis]
+        if not mine:
+            self.refused = 'the candidate is gone'
+        elif self._decided_on(members):
+            for member in members:
+                member.verify('priority')
+            self._set(mine[0])
+        else:
+            self.refused = 'somebody has changed the priorities'
+
+    def _set(self, member):
+        if member.priority != self.wanted.priority:
+            member.priority = self.wanted.priority
+        # The library only logs what the schema does not allow.
+        if member.priority != self.wanted.priority:
+            self.refused = 'OVN takes no priority %d' % self.wanted.priority
+
+    def _decided_on(self, members):
+        """Whether they are as they were, or as this transaction makes them.
+
+        A command before this one may have changed its own already.
+        """
+        now = {m.chassis_name: m.priority for m in members}
+        after = dict(self.wanted.after)
+        return now.keys() == self._before.keys() and all(
+            now[name] in (priority, after.get(name, priority))
+            for name, priority in self._before.items())
+
+    def _members(self):
+        table = ('Logical_Router_Port'
+                 if self.wanted.table == 'Gateway_Chassis'
+                 else self.wanted.table)
+        owner = self.rows(table).get(uuid.UUID(self.wanted.group))
+        if owner is None:
+            return []
+        if table == 'Logical_Router_Port':
+            found, _owner, members = rows.members(owner)
+            return members if found == self.wanted.table else []
+        return owner.ha_chassis

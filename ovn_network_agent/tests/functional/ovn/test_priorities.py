@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend gateway_priority, on real databases."""
+
+import threading
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER = cloud.CHASSIS, cloud.OTHER
+TABLES = ('Gateway_Chassis', 'HA_Chassis_Group')
+# Of the candidates in the test's cloud.
+BEFORE = ((HERE, 2), (OTHER, 1))
+
+
+class PriorityTestCase(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for number, table in enumerate(TABLES):
+            self.cloud.add_router(table, chassis=HERE, group=table, networks=[
+                '198.51.100.%d/24' % (number + 1)])
+        self.eyes_ = self.eyes()
+        self.backend = self.agent()
+
+    def agent(self, chassis=HERE, timeout=5):
+        made = gateway_priority.GatewayPriorityBackend(world.conf(
+            ovn__transaction_timeout=timeout))
+        made.attach(backends.Context(self.eyes_.databases, lambda: 'gw1',
+                                     lambda: chassis))
+        return made
+
+    def groups(self):
+        """Groups by table, as they are seen."""
+        return {group.table: group for group in self.eyes_.look().groups}
+
+    def priority(self, table, priority, chassis=HERE, before=BEFORE,
+                 **values):
+        group = self.groups()[table]
+        return resources.GatewayPriority(
+            table, group.key, chassis, priority,
+            tuple(port.redirect for port in group.ports), before,
+            **{'after': ((chassis, priority),), **values})
+
+    def update(self, *wanted, backend=None):
+        return (backend or self.backend).apply(backends.Delta(
+            update=tuple((r, r) for r in wanted)))
+
+    def priorities(self, table):
+        """As the server has them, dict of chassis to int."""
+        rows = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
+                            else table)
+        return {row['chassis_name']: row['priority'] for row in rows}
+
+
+class PriorityTest(PriorityTestCase):
+
+    def test_it_reads_the_groups_of_this_chassis(self):
+        found = self.backend.read(frozenset())
+        self.assertEqual(
+            {(table, chassis): priority for table in TABLES
+             for chassis, priority in BEFORE},
+            {(r.table, r.chassis): r.priority for r in found})
+        self.assertEqual([], self.agent('another').read(frozenset()))
+
+    def test_both_tables(self):
+        wanted = [self.priority(table, 7) for table in TABLES]
+        self.assertEqual({}, self.update(*wanted))
+        for table in TABLES:
+            self.assertEqual({HERE: 7, OTHER: 1}, self.priorities(table))
+        self.eventually(lambda: set(wanted) <= set(
+            self.backend.read(frozenset())), 'read')
+
+    def test_a_group_is_numbered_anew_as_a_whole(self):
+        for table in TABLES:
+            after = ((HERE, 3), (OTHER, 2))
+            self.assertEqual({}, self.update(*(
+                self.priority(table, priority, chassis, after=after)
+                for chassis, priority in after)))
+            self.assertEqual(dict(after), self.priorities(table))
+
+    def test_nothing_on_what_is_old(self):
+        # Somebody has changed a peer since it was decided.
+        for table in TABLES:
+            wanted = self.priority(table, 7, before=((HERE, 2), (OTHER, 9)))
+            self.assertIn('somebody has changed',
+                          self.update(wanted)[wanted.ref])
+            self.assertEqual(dict(BEFORE), self.priorities(table))
+
+    def test_a_change_that_the_replica_has_not_seen(self):
+        wanted = self.priority('Gateway_Chassis', 7)
+        with self._not_following('nb'):
+            self.nb.transact(ovsdb.update(
+                'Gateway_Chassis', {'chassis_name': OTHER}, priority=9))
+            done = threading.Event()
+            result = {}
+
+            def work():
+                result.update(self.update(wanted))
+                done.set()
+            thread = threading.Thread(target=work, name='fake-writer')
+            thread.start()
+        thread.join(20)
+        self.assertTrue(done.is_set())
+        self.assertIn('somebody has changed', result[wanted.ref])
+        self.assertEqual({HERE: 2, OTHER: 9},
+                         self.priorities('Gateway_Chassis'))
+
+    def _not_following(self, name):
+        """Hold a replica still, so that it does not take in changes."""
+        return self.eyes_.databases[name].rows()
+
+    def test_the_owner_is_asked_for_once_more(self):
+        # Row DRN-14, trap T9: the view is old, the server is not.
+        wanted = self.priority('Gateway_Chassis', 7)
+        self.cloud.move('lrp-Gateway_Chassis', OTHER)
+        self.assertIn('cr-lrp-Gateway_Chassis is no longer on this chassis',
+                      self.update(wanted)[wanted.ref])
+        self.assertEqual(dict(BEFORE), self.priorities('Gateway_Chassis'))
+        self.cloud.move('lrp-Gateway_Chassis', None)
+        self.assertIn(wanted.ref, self.update(wanted))
+
+    def test_one_that_left_costs_only_itself(self):
+        wanted = {table: self.priority(table, 7) for table in TABLES}
+        self.cloud.move('lrp-Gateway_Chassis', OTHER)
+        self.assertEqual({wanted['Gateway_Chassis'].ref},
+                         set(self.update(*wanted.values())))
+        self.assertEqual({HERE: 7, OTHER: 1},
+                         self.priorities('HA_Chassis_Group'))
+
+    def test_without_the_southbound_server_nothing(self):
+        wanted = self.priority('Gateway_Chassis', 7)
+        self.sb.kill()
+        self.assertRaises(backends.BackendError, self.update, wanted)
+        self.assertEqual(dict(BEFORE), self.priorities('Gateway_Chassis'))
+
+    def test_a_candidate_that_is_gone(self):
+        wanted = self.priority('HA_Chassis_Group', 7)
+        self.cloud.remove_router('HA_Chassis_Group')
+        self.eventually(lambda: 'HA_Chassis_Group' not in self.groups(),
+                        'gone')
+        for one in (wanted, self.priority(
+                'Gateway_Chassis', 7, 'nobody')):
+            self.assertIn(one.ref, self.update(one))
+
+    def test_beyond_the_schema_is_refused(self):
+        # Row DRN-15: the server says so, and it costs only itself.
+        bad = self.priority('Gateway_Chassis', 32768)
+        good = self.priority('HA_Chassis_Group', 7)
+        self.assertIn('32768', self.update(bad, good)[bad.ref])
+        self.assertEqual({HERE: 7, OTHER: 1},
+                         self.priorities('HA_Chassis_Group'))
+
+
+class GroupTest(PriorityTestCase):
+    """The groups as the view has them."""
+
+    def test_priorities_and_owners_follow(self):
+        self.nb.transact(
+            ovsdb.update('Gateway_Chassis', {'chassis_name': OTHER},
+                         priority=5),
+            ovsdb.update('HA_Chassis', {'chassis_name': OTHER}, priority=6))
+        for table, priority in zip(TABLES, (5, 6), strict=True):
+            self.eventually(lambda t=table, p=priority: self.groups()[
+                t].candidate(OTHER).priority == p, 'priority')
+            self.cloud.move('lrp-' + table, OTHER)
+            self.eventually(lambda t=table: self.groups()[t].ports[
+                0].chassis == OTHER, 'owner')
+
+    def test_a_chassis_that_is_gone_is_not_known(self):
+        self.assertTrue(self.groups()[TABLES[0]].candidate(OTHER).known)
+        self.sb.transact(ovsdb.delete('Chassis', {'name': OTHER}))
+        for table in TABLES:
+            self.eventually(lambda t=table: not self.groups()[
+                t].candidate(OTHER).known, 'gone')
+
+    def test_drained_before_the_start_and_not_since(self):
+        self.groups()
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
+                                          priority=0))
+        self.eventually(lambda: not any(
+            g.candidate(HERE).priority for g in self.groups().values()),
+            'seen')
+        # They were not at the start of these.
+        self.assertEqual({False}, {g.restore
+                                   for g in self.groups().values()})
+        fresh = self.eyes()
+        self.assertEqual([True, True],
+                         [g.restore for g in fresh.look().groups])
+        self.nb.transact(ovsdb.update('HA_Chassis', {'chassis_name': HERE},
+                                      priority=1))
+        self.eventually(lambda: [
+            g.restore for g in fresh.look().groups] == [True, False],
+            'restored')
+        self.nb.transact(ovsdb.update('HA_Chassis', {'chassis_name': HERE},
+                                      priority=0))
+        self.eventually(lambda: [
+            g.candidate(HERE).priority for g in fresh.look().groups
+        ] == [0, 0], 'seen')
+        self.assertEqual([True, False],
+                         [g.restore for g in fresh.look().groups])
+
+    def test_one_port_of_all_is_followed(self):
+        # Trap T29.
+        eyes = self.eyes(gateway_port='cr-lrp-HA_Chassis_Group')
+        self.assertEqual(['HA_Chassis_Group'],
+                         [g.table for g in eyes.look().groups])

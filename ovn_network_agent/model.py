@@ -29,6 +29,23 @@ class Phase(enum.Enum):
     STOPPED = 'stopped'
 
 
+class Handover(enum.Enum):
+    """How far a gateway port that has left this chassis is handed over.
+
+    NONE: not under way.  ANNOUNCE: this chassis goes on announcing and
+    forwarding, until the new owner has proved that it announces.  FORWARD:
+    withdrawn, and what the fabric still sends here is forwarded.
+    """
+
+    NONE = 'none'
+    ANNOUNCE = 'announce'
+    FORWARD = 'forward'
+
+
+# In Node.drains: not one router, but all of them.
+ALL = 'all'
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Device:
     """A kernel network device.
@@ -80,11 +97,20 @@ class Candidate:
     :ivar chassis: chassis name (system-id)
     :ivar priority: 0..32767, the highest live one is active
     :ivar known: whether SB has this chassis; False for one that was removed
+    :ivar address: IP address of its tunnels (SB Encap), '' when unknown
+    :ivar encap: type of those tunnels, 'geneve' or 'vxlan', '' when unknown
+    :ivar drained: why an agent has lowered it to 0: 'shutdown' or
+        'maintenance', '' when none has
+    :ivar earlier: the priority it had before that
     """
 
     chassis: str
     priority: int
     known: bool = True
+    address: str = ''
+    encap: str = ''
+    drained: str = ''
+    earlier: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,10 +119,16 @@ class GroupPort:
 
     :ivar redirect: name of its chassisredirect port
     :ivar chassis: name of the chassis that is bound to, '' when unbound
+    :ivar lrp: name of the Logical_Router_Port
+    :ivar networks: tuple of 'address/len', as in the row, valid ones only
+    :ivar segment: :class:`Segment` or None when it cannot be resolved
     """
 
     redirect: str
     chassis: str
+    lrp: str = ''
+    networks: tuple = ()
+    segment: Segment | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,6 +143,7 @@ class GatewayGroup:
     :ivar name: name of that row, for messages
     :ivar candidates: tuple of :class:`Candidate`, sorted by chassis name
     :ivar ports: tuple of :class:`GroupPort`, sorted by name
+    :ivar routers: tuple of UUIDs of the routers of these ports, text, sorted
     :ivar restore: whether this chassis had priority 0 when the agent
         started, and has it still: it was drained
     """
@@ -120,6 +153,7 @@ class GatewayGroup:
     name: str = ''
     candidates: tuple = ()
     ports: tuple = ()
+    routers: tuple = ()
     restore: bool = False
 
     def candidate(self, chassis):
@@ -159,6 +193,9 @@ class GatewayPort:
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
     :ivar nexthop_user: who else in OVN has the address that would be the
         virtual gateway of this port, in words, '' when nobody
+    :ivar handover: :class:`Handover`; never with ``local``
+    :ivar successor: name of the chassis that is to get the port, or has got
+        it: what arrives here is relayed there; '' when nothing is
     """
 
     lrp: str
@@ -169,6 +206,8 @@ class GatewayPort:
     segment: Segment | None
     nat_addresses: tuple = ()
     nexthop_user: str = ''
+    handover: Handover = Handover.NONE
+    successor: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -179,12 +218,15 @@ class NbDefaultRoute:
     :ivar output_port: LRP name or ''
     :ivar managed: carries our mark
     :ivar chassis: host name in our tag, '' when not managed
+    :ivar advertised: host name of the chassis whose agent has proved that
+        it announces the router's addresses, '' when none has
     """
 
     nexthop: str
     output_port: str
     managed: bool
     chassis: str = ''
+    advertised: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -214,6 +256,29 @@ class Router:
         """The gateway ports that are active on this chassis."""
         return tuple(p for p in self.ports if p.local)
 
+    @property
+    def served_ports(self):
+        """The gateway ports that this chassis forwards for.
+
+        Those that are active here, and those that are being handed over.
+        """
+        return tuple(p for p in self.ports
+                     if p.local or p.handover is not Handover.NONE)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relay:
+    """A tunnel port of ours between the provider bridges of two gateways.
+
+    :ivar bridge: provider bridge
+    :ivar address: IP address of the tunnels of the other chassis
+    :ivar port: its OpenFlow port number
+    """
+
+    bridge: str
+    address: str
+    port: int
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Node:
@@ -224,6 +289,9 @@ class Node:
     :ivar phase: :class:`Phase`
     :ivar devices: tuple of :class:`Device`, sorted by name
     :ivar bridge_mappings: tuple of (physical network, bridge), sorted
+    :ivar relays: tuple of :class:`Relay` that are there, sorted
+    :ivar drains: frozenset of what an operator wants to be drained: UUIDs
+        of routers, text, or :data:`ALL`
     """
 
     chassis: str
@@ -231,6 +299,8 @@ class Node:
     phase: Phase
     devices: tuple = ()
     bridge_mappings: tuple = ()
+    relays: tuple = ()
+    drains: frozenset = frozenset()
 
     def device(self, name):
         """The :class:`Device` of that name, or None."""

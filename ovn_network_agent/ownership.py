@@ -19,6 +19,9 @@ swapped in place and fleets may be mixed.  Do not change one without a
 migration: objects with the old mark would never be removed.
 """
 
+import ipaddress
+import zlib
+
 # Kernel routes: rtm_protocol.  Unassigned in the kernel's rt_protos; the
 # original uses the same number.
 ROUTE_PROTOCOL = 44
@@ -33,10 +36,18 @@ NEIGHBOUR_PROTOCOL = 44
 # OVS flow cookies on the provider bridge.
 COOKIE_MAC_TWEAK = 0x999
 COOKIE_HAIRPIN = 0x998
-FLOW_COOKIES = (COOKIE_MAC_TWEAK, COOKIE_HAIRPIN)
+COOKIE_RELAY = 0x997
+FLOW_COOKIES = (COOKIE_MAC_TWEAK, COOKIE_HAIRPIN, COOKIE_RELAY)
 # Hairpin must beat MAC-tweak, or the kernel loops the packet.
 PRIORITY_MAC_TWEAK = 900
 PRIORITY_HAIRPIN = 910
+PRIORITY_RELAY = 920
+
+# Tunnel ports between provider bridges: what their names begin with, and
+# their tunnel key (VNI).  OVN numbers its logical switches and routers from 1
+# up, and shares the tunnels' UDP port with us.
+RELAY_PREFIX = 'ona-'
+RELAY_KEY = 0xffff44
 
 # veth pair between the default VRF and the provider VRF.
 VETH_DEFAULT = 'veth-default'
@@ -53,6 +64,15 @@ EXT_ID_MANAGED_VALUE = 'managed'
 EXT_ID_CHASSIS = 'ovn-network-agent-chassis'
 EXT_ID_ADVERTISED = 'ovn-network-agent-advertised'
 
+# external_ids of our rows of Gateway_Chassis and HA_Chassis: why an agent has
+# lowered the priority to 0, and what it was before.
+EXT_ID_DRAINED = 'ovn-network-agent-drained'
+EXT_ID_EARLIER = 'ovn-network-agent-priority'
+
+# external_ids of the local Open_vSwitch row: what an operator wants to be
+# drained, 'all' or UUIDs of routers, separated by commas.
+EXT_ID_DRAIN = 'ovn-network-agent-drain'
+
 
 def is_managed(external_ids):
     """Whether an NB row carries our mark.
@@ -61,3 +81,15 @@ def is_managed(external_ids):
     :returns: True when some agent (of any node) wrote the row
     """
     return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
+
+
+def relay_name(address):
+    """Name of the relay towards the tunnels' address of another chassis.
+
+    :param address: IP address, text
+    :returns: name of a port, at most 15 characters (IFNAMSIZ)
+    """
+    ip = ipaddress.ip_address(address)
+    digits = (ip.packed.hex() if ip.version == 4 else
+              '%08x' % zlib.crc32(ip.packed))
+    return RELAY_PREFIX + digits

@@ -128,6 +128,29 @@ class VethPair(Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RelayPort(Resource):
+    """A tunnel port on the provider bridge, towards another gateway.
+
+    :ivar bridge: provider bridge
+    :ivar name: name of the port, see :func:`ownership.relay_name`
+    :ivar remote: IP address of the tunnels of the other chassis
+    :ivar encap: 'geneve' or 'vxlan'
+    """
+
+    bridge: str
+    name: str
+    remote: str
+    encap: str
+
+    kind = 'relay_port'
+    stage = Stage.LINK
+
+    @property
+    def key(self):
+        return (self.bridge, self.name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Sysctl(Resource):
     """A network sysctl, never restored.
 
@@ -170,12 +193,15 @@ class Neighbour(Resource):
     :ivar dev: device of the entry
     :ivar dst: IP address of the neighbour
     :ivar lladdr_of: name of the local device whose MAC the neighbour has;
-        the MAC is looked up when the entry is written or compared
+        the MAC is looked up when the entry is written or compared; '' when
+        ``lladdr`` says it
+    :ivar lladdr: MAC address, or None
     """
 
     dev: str
     dst: str
     lladdr_of: str
+    lladdr: str | None = None
 
     kind = 'neighbour'
     stage = Stage.NEIGHBOUR
@@ -261,6 +287,10 @@ class Rule(Resource):
         return self.dst
 
 
+# OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
+LOCAL = 0xfffffffe
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flow(Resource):
     """An OpenFlow flow on the provider bridge, table 0.
@@ -269,12 +299,14 @@ class Flow(Resource):
     validate it: match on in_port, family and destination host; set MACs;
     hand to the bridge's own forwarding or back to where it came from.
 
-    :ivar in_port: OpenFlow port number of the patch port towards br-int
+    :ivar in_port: OpenFlow port number of the patch port towards br-int or
+        of a relay, or :data:`LOCAL`
     :ivar family: 4 or 6
     :ivar dst: destination prefix ('198.51.100.10/32') or None for all
     :ivar set_src: source MAC to write, or None
     :ivar set_dst: destination MAC to write, or None
-    :ivar output: 'normal' or 'in_port'
+    :ivar output: 'normal', 'in_port', or 'ports:' and the numbers of one to
+        eight ports, ascending and separated by commas: 'ports:3,7'
     """
 
     bridge: str
@@ -352,12 +384,17 @@ class GatewayPriority(Resource):
     :ivar before: the priorities that it was decided on, tuple of
         (chassis, priority); not part of the value
     :ivar after: likewise those of the whole group that are wanted
+    :ivar drained: 'shutdown' or 'maintenance' when an agent has lowered it,
+        else ''
+    :ivar earlier: the priority it had before that, 0 when not drained
     """
 
     table: str
     group: str
     chassis: str
     priority: int
+    drained: str = ''
+    earlier: int = 0
     owned: tuple = dataclasses.field(default=(), compare=False, repr=False)
     before: tuple = dataclasses.field(default=(), compare=False, repr=False)
     after: tuple = dataclasses.field(default=(), compare=False, repr=False)
@@ -370,6 +407,34 @@ class GatewayPriority(Resource):
     @property
     def key(self):
         return (self.table, self.group, self.chassis)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advertised(Resource):
+    """The proof that a router's addresses are announced here, in OVN NB.
+
+    The mark ``ovn-network-agent-advertised`` on its managed default route,
+    which the former owner waits for.
+
+    :ivar router: UUID of the Logical_Router row, text
+    :ivar chassis: host name of this chassis
+    :ivar prefixes: what has to be advertised to a BGP neighbour before it
+        is written, tuple of '198.51.100.10/32'; not part of the value
+    """
+
+    router: str
+    chassis: str
+    prefixes: tuple = dataclasses.field(
+        default=(), compare=False, repr=False)
+
+    kind = 'advertised'
+    stage = Stage.LEAD
+    # It goes with the route, or when the next owner takes that over.
+    retained = True
+
+    @property
+    def key(self):
+        return (self.router,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

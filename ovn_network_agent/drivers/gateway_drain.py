@@ -76,5 +76,5 @@ def _changes(group, wanted, owned=()):
     before = tuple((c.chassis, c.priority) for c in group.candidates)
     for chassis, priority in sorted(wanted.items()):
         yield resources.GatewayPriority(
-            group.table, group.key, chassis, priority, owned, before,
-            tuple(sorted(wanted.items())))
+            group.table, group.key, chassis, priority, owned=owned,
+            before=before, after=tuple(sorted(wanted.items())))

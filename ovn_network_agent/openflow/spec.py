@@ -38,7 +38,8 @@ _MAC = re.compile(r'[0-9a-f]{2}(?::[0-9a-f]{2}){5}')
 # IFNAMSIZ less the terminating zero; a bridge is a network device.
 _BRIDGE = re.compile(r'[A-Za-z0-9_.-]{1,15}')
 PRIORITIES = {ownership.COOKIE_MAC_TWEAK: ownership.PRIORITY_MAC_TWEAK,
-              ownership.COOKIE_HAIRPIN: ownership.PRIORITY_HAIRPIN}
+              ownership.COOKIE_HAIRPIN: ownership.PRIORITY_HAIRPIN,
+              ownership.COOKIE_RELAY: ownership.PRIORITY_RELAY}
 
 
 class FlowSpec(typing.NamedTuple):

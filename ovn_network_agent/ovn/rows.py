@@ -110,6 +110,8 @@ def default_route(row):
     return model.NbDefaultRoute(
         row.nexthop, optional(row, 'output_port'), managed,
         row.external_ids.get(ownership.EXT_ID_CHASSIS, '') if managed
+        else '',
+        row.external_ids.get(ownership.EXT_ID_ADVERTISED, '') if managed
         else '')
 
 

@@ -107,7 +107,8 @@ class OrderTest(base.BaseTestCase):
         self.run_pass(ROUTER)
         cookies = {flow.cookie for flow in
                    self.world.of(resources.Flow).values()}
-        self.assertEqual(set(ownership.FLOW_COOKIES), cookies)
+        self.assertEqual({ownership.COOKIE_MAC_TWEAK,
+                          ownership.COOKIE_HAIRPIN}, cookies)
         self.run_pass(dataclasses.replace(ROUTER, ports=(
             dataclasses.replace(ROUTER.ports[0], local=False,
                                 chassis=worlds.OTHER),)))

@@ -30,7 +30,7 @@ class TestCheck(unittest.TestCase):
 
     def test_bad_values(self):
         for position, values in enumerate((
-                (0, 0x997, '0x998', None, 2456.0), (900, 0, '910', None),
+                (0, 0x996, '0x998', None, 2456.0), (900, 0, '910', None),
                 (0, -1, 0xff00, '3', True, None), (5, '4', None, True),
                 ('198.51.100.10', '198.51.100.1/24', '::1/128', 'x', 7,
                  '0.0.0.0/0', '198.51.100.10/32,actions=drop', '1.2.3.4/32 '),

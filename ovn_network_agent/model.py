@@ -146,6 +146,8 @@ class GatewayGroup:
     :ivar routers: tuple of UUIDs of the routers of these ports, text, sorted
     :ivar restore: whether this chassis had priority 0 when the agent
         started, and has it still: it was drained
+    :ivar moving: whether another candidate has been given a higher priority
+        a moment ago, so that OVN may be about to move the ports
     """
 
     table: str
@@ -155,6 +157,7 @@ class GatewayGroup:
     ports: tuple = ()
     routers: tuple = ()
     restore: bool = False
+    moving: bool = False
 
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""
@@ -194,8 +197,9 @@ class GatewayPort:
     :ivar nexthop_user: who else in OVN has the address that would be the
         virtual gateway of this port, in words, '' when nobody
     :ivar handover: :class:`Handover`; never with ``local``
-    :ivar successor: name of the chassis that is to get the port, or has got
-        it: what arrives here is relayed there; '' when nothing is
+    :ivar relay: OpenFlow port of the relay to the chassis that is to get
+        the port, or has got it: what arrives here is sent there, too; 0 when
+        nothing is relayed
     """
 
     lrp: str
@@ -207,7 +211,7 @@ class GatewayPort:
     nat_addresses: tuple = ()
     nexthop_user: str = ''
     handover: Handover = Handover.NONE
-    successor: str = ''
+    relay: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

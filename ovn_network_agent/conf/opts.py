@@ -28,12 +28,13 @@ from oslo_log import log
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
+from ovn_network_agent.conf import gateway_drain
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import veth_leak
 
 PROJECT = 'ovn-network-agent'
-MODULES = (base, ovn, ovs, frr, fip_route, veth_leak)
+MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain)
 
 
 def list_opts():

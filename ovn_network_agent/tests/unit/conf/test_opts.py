@@ -50,6 +50,7 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual('169.254.0.1', conf.veth_leak.veth_nexthop)
         self.assertEqual(200, conf.veth_leak.veth_leak_table_id)
         self.assertEqual(2000, conf.veth_leak.veth_leak_rule_priority)
+        self.assertEqual(300, conf.gateway_drain.stale_chassis_grace_period)
 
     def test_every_default_is_valid(self):
         conf = self.load(remotes=False)
@@ -155,7 +156,8 @@ class ListTest(base.ConfTestCase):
 
     def test_groups(self):
         self.assertEqual(
-            ['DEFAULT', 'ovn', 'ovs', 'frr', 'fip_route', 'veth_leak'],
+            ['DEFAULT', 'ovn', 'ovs', 'frr', 'fip_route', 'veth_leak',
+             'gateway_drain'],
             [group for group, opts_ in opts.list_opts()])
 
     def test_every_option_is_explained_in_sentences(self):

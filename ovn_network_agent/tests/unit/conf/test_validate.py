@@ -79,6 +79,8 @@ class ProblemsTest(base.ConfTestCase):
                 ('[veth_leak]\nveth_leak_table_id = 0', '0', '252'),
                 ('[veth_leak]\nveth_leak_rule_priority = 1', '1'),
                 ('[veth_leak]\nveth_nexthop = fe80::1', 'fe80::1'),
+                ('[gateway_drain]\nstale_chassis_grace_period = -1',
+                 'stale_chassis_grace_period', '-1'),
                 ('[ovs]\novsdb_connection = /run/db.sock', 'db.sock')):
             self.one(text + '\n', *parts)
 

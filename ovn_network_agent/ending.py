@@ -16,16 +16,12 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import handover
 from ovn_network_agent import model
 from ovn_network_agent.ovn import view
 from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
-
-# Seconds between the withdrawal and the removal of what forwards.  A
-# withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
-# ovn-controller about as long (two gateways, in the lab).
-SETTLE = 0.5
 
 # Seconds between two passes when something could not be removed.
 AGAIN = 0.2
@@ -89,7 +85,7 @@ class Ending:
         self._clean_up_once(deadline, resources.Stage.NORTHBOUND)
         if len(self._reconciler.tracker.actual()) < before:
             self._hurry.wait(max(0.0, min(
-                SETTLE, deadline - time.monotonic())))
+                handover.SETTLE, deadline - time.monotonic())))
 
     def _clean_up_once(self, deadline, down_to=resources.Stage.LINK):
         try:

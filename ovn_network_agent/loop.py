@@ -55,10 +55,12 @@ class Loop:
         self._stopping = stopping
         self._observers = observers
         self._phase = model.Phase.RESTORING
+        self._serving = model.Phase.RUNNING
         self._next_full = 0.0
         self._reload_wanted = threading.Event()
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
+        self._pass_error = ''
 
     def run(self):
         """Make passes until the stop is requested."""
@@ -70,6 +72,24 @@ class Loop:
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
         # What was asked for before the stop counts for the stop.
         self._take_in_configuration()
+
+    def drain(self, drain):
+        """Make passes until the gateways have been taken over.
+
+        :param drain: :class:`drain.Drain`
+        """
+        drain.begin(self._view.last)
+        if drain.result is not None:
+            return
+        self._serving = model.Phase.DRAINING
+        wake = triggers.Wake(('drain',))
+        while drain.result is None:
+            self._guarded_pass(wake)
+            drain.consider(self._view.last, self._pass_error)
+            if drain.result is None:
+                wake = self._trigger.wait(min(
+                    self._timeout(), drain.left())) or triggers.Wake(
+                        ('interval',))
 
     def reload(self):
         """Have the configuration read before the next pass (any thread).
@@ -90,6 +110,9 @@ class Loop:
 
     def _timeout(self):
         times = [self._next_full - time.monotonic(), LONGEST_WAIT]
+        for due in (self._view.due_in(),):
+            if due is not None:
+                times.append(due)
         retry = self._reconciler.next_retry()
         # What is due stays due as long as no pass gets that far.
         if retry is not None and self._pass_retries.due_in() is None:
@@ -146,6 +169,7 @@ class Loop:
         else:
             LOG.exception('A pass failed; the last good state stays')
         self._status.report((reason,))
+        self._pass_error = reason
         self._pass_retries.take_due()
         self._pass_retries.note({'pass'}, {'pass'})
         self._next_full = time.monotonic() + self._pass_retries.due_in()
@@ -156,11 +180,12 @@ class Loop:
         # Before anything can fail: what was said must not be forgotten.
         self._reconciler.revive(wake.revived)
         self._reconciler.doubt(wake.stale)
-        snapshot = self._view.snapshot(model.Phase.RUNNING, full)
-        self._phase = model.Phase.RUNNING
+        snapshot = self._view.snapshot(self._serving, full)
+        self._phase = self._serving
         outcome = self._reconciler.run(snapshot, full=full,
                                        prune=self._view.confirmed)
         self._pass_retries.note(set(), {'pass'})
+        self._pass_error = ''
         if full:
             self._next_full = started + self._conf.reconcile_interval
         LOG.debug('Pass for %s: %d changes in %.1f ms%s',

@@ -42,6 +42,10 @@ class Handover(enum.Enum):
     FORWARD = 'forward'
 
 
+# What the name of a chassisredirect port begins with; the rest is that of its
+# router port (ovn-northd).
+REDIRECT = 'cr-'
+
 # In Node.drains: not one router, but all of them.
 ALL = 'all'
 
@@ -163,6 +167,14 @@ class GatewayGroup:
         """The :class:`Candidate` of that chassis, or None."""
         return next((c for c in self.candidates if c.chassis == chassis),
                     None)
+
+    def takers(self, chassis):
+        """Who could take over from that chassis, a tuple of Candidate.
+
+        Those that SB has: one that was removed takes nothing.
+        """
+        return tuple(c for c in self.candidates
+                     if c.chassis != chassis and c.known)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
 
 from ovn_network_agent import backoff
+from ovn_network_agent import drain
 from ovn_network_agent import model
 from ovn_network_agent import ending
 from ovn_network_agent import loop
@@ -88,6 +89,7 @@ class AgentService(service.Service):
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node)
         self.complete = None
+        self.drain = None
         self._threads = []
         self._watch = watch.LinkWatch(
             self._kernel_changed,
@@ -252,9 +254,13 @@ class AgentService(service.Service):
     def _run(self):
         try:
             self._loop.run()
+            notify.notify(STOPPING=1, STATUS='draining')
+            self.drain = drain.Drain(self._conf, self._hurry)
+            self._loop.drain(self.drain)
+            # What cut the drain short is not meant for the clean-up.
+            self._hurry.clear()
             for observer in self._observers:
                 observer.stop()
-            notify.notify(STOPPING=1)
             self.complete = self._ending.run()
         finally:
             self._done.set()

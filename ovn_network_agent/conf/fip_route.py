@@ -49,4 +49,11 @@ OPTS = [
              'the veth pair as long as the VRF was created before the agent '
              'started. Use 1001 or more to be independent of that order. '
              'It must be below veth_leak_rule_priority - 1.'),
+    cfg.BoolOpt(
+        'standby_prepare', default=True,
+        help='Whether a chassis that is only a standby of a gateway prepares '
+             'the way out of OVN: the flows of the patch port and the policy '
+             'rules of the provider network. They attract nothing, and what '
+             'machines send is not lost between the move of the gateway and '
+             'the answer of the agent.'),
 ]

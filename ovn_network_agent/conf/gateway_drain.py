@@ -19,6 +19,40 @@ from ovn_network_agent.conf import types
 GROUP = 'gateway_drain'
 
 OPTS = [
+    cfg.BoolOpt(
+        'drain_on_shutdown', default=True, mutable=True,
+        help='Whether an orderly stop (SIGTERM, SIGINT) first hands all '
+             'gateways over to other chassis. Off, a stop withdraws at once, '
+             'and the gateways stay on this chassis as far as OVN is '
+             'concerned.'),
+    cfg.Opt(
+        'drain_timeout', type=types.Seconds(max=86400), default=60,
+        mutable=True,
+        help='Seconds that the drain of an orderly stop may take. This node '
+             'goes on announcing and forwarding until everything has been '
+             'taken over or time is up; then it cleans up in any case, for '
+             'which shutdown_timeout counts. A second signal ends the wait. '
+             'The supervisor has to wait longer than the sum of both.'),
+    cfg.Opt(
+        'drain_settle_delay', type=types.Seconds(max=3600), default=0.5,
+        mutable=True,
+        help='Seconds to go on announcing after the agent of the new owner '
+             'has proved that BGP advertises the addresses there, until the '
+             'whole fabric has heard of it.'),
+    cfg.Opt(
+        'handover_timeout', type=types.Seconds(max=86400), default=30,
+        mutable=True,
+        help='When a gateway leaves this chassis for any other reason than a '
+             'stop: seconds to go on announcing its addresses and relaying '
+             'what arrives to the new owner, as long as that has not proved '
+             'that it announces them itself. 0: let go at once.'),
+    cfg.BoolOpt(
+        'relay', default=True,
+        help='Whether to make tunnel ports between the provider bridges of '
+             'gateways that share routers. OVN drops what arrives for a '
+             'router on a chassis that does not have its gateway any more; '
+             'through the tunnel it reaches the one that has it. Without, '
+             'a gateway that has left is let go at once.'),
     cfg.Opt(
         'stale_chassis_grace_period', type=types.Seconds(max=604800),
         default=300, mutable=True,

@@ -24,6 +24,8 @@ from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
 from ovn_network_agent.drivers import networks
+from ovn_network_agent.drivers import targets
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
@@ -31,18 +33,6 @@ MAIN_TABLE = 254
 
 # So many addresses are named in one message.
 _NAMED = 5
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Target:
-    """One address to make reachable.
-
-    :ivar address: IP address
-    :ivar mac: MAC of the router port that answers for it
-    """
-
-    address: str
-    mac: str
 
 
 class FipRouteDriver(base.Driver):
@@ -59,13 +49,25 @@ class FipRouteDriver(base.Driver):
             yield resources.Address(bridge, self.conf.bridge_ip + '/32')
         yield from self._bridge_sysctls(bridge)
 
+    def for_group(self, group, node):
+        """What a standby can prepare without attracting anything.
+
+        What a machine sends comes out of OVN here as soon as the port does;
+        the way back must be there by then.
+        """
+        if self.conf.fip_route.standby_prepare:
+            for port in group.ports:
+                if port.chassis != node.chassis and self._usable(
+                        port.segment):
+                    yield from self._mac_tweak(port.segment)
+
     def for_router(self, router, node):
-        if not router.local_ports:
+        if router.local_ports:
+            yield from gatewayless.rows(router, node, self._usable)
+            yield from self._left_out(router)
+        else:
             yield from gatewayless.handed_over(router)
-            return
-        yield from gatewayless.rows(router, node, self._usable)
-        yield from self._left_out(router)
-        for port in router.local_ports:
+        for port in router.served_ports:
             yield from self._port(router, port, node)
 
     # -- the node ---------------------------------------------------------
@@ -85,44 +87,40 @@ class FipRouteDriver(base.Driver):
     def _port(self, router, port, node):
         nets = networks.provider_networks(port.networks,
                                           self.conf.network_cidr)
-        targets = self._targets(router, port, nets)
-        yield from self._prefix_list(nets)
-        if not self._usable(port.segment):
-            yield from self._keep(targets, node)
+        wanted = targets.of(router, port, nets)
+        announced = port.handover is not model.Handover.FORWARD
+        if announced:
+            yield from self._prefix_list(nets)
+        if not self._passable(port):
+            if announced:
+                yield from self._keep(wanted, node)
             return
-        mac_tweak = list(self._mac_tweak(port.segment))
-        yield from mac_tweak
-        requires = tuple(flow.ref for flow in mac_tweak)
-        for target in targets:
-            yield self._hairpin(port.segment, target)
+        requires = ()
+        if port.segment.patch_port:
+            mac_tweak = tuple(self._mac_tweak(port.segment))
+            yield from mac_tweak
+            requires = tuple(flow.ref for flow in mac_tweak)
+        for target in wanted:
+            if port.local:
+                yield self._hairpin(port.segment, target)
             if networks.family(target.address) == 4:
                 yield from self._reachable(target, port.segment, node,
-                                           requires)
+                                           requires, announced)
+
+    def _passable(self, port):
+        """Whether traffic to a port can pass.
+
+        What is relayed needs no OVN here.
+        """
+        if port.local or not port.relay:
+            return self._usable(port.segment)
+        return (port.segment is not None and
+                port.segment.device == self.conf.bridge_dev)
 
     def _usable(self, segment):
         return (segment is not None and segment.mac != '' and
                 segment.patch_port > 0 and segment.vlan == 0 and
                 segment.device == self.conf.bridge_dev)
-
-    def _targets(self, router, port, nets):
-        """Every address this port answers for, once, sorted."""
-        addresses = {nat.external_ip for nat in router.nats
-                     if not nat.distributed_mac}
-        if len(router.local_ports) > 1:
-            addresses = {a for a in addresses
-                         if networks.owner(a, router.local_ports) is port}
-        addresses.update(port.nat_addresses)
-        addresses = {a for a in addresses if networks.inside(a, nets)}
-        addresses.update(self._own_addresses(port, nets))
-        return tuple(_Target(a, port.mac) for a in sorted(addresses))
-
-    def _own_addresses(self, port, nets):
-        for text in port.networks:
-            address = str(networks.parse_interface(text).ip)
-            # Discovered networks contain it anyhow; a manual network_cidr
-            # leaves out what is not in it.
-            if networks.inside(address, nets):
-                yield address
 
     def _left_out(self, router):
         """What of a router is not announced, and why."""
@@ -173,7 +171,7 @@ class FipRouteDriver(base.Driver):
 
     # -- kernel and BGP ---------------------------------------------------
 
-    def _reachable(self, target, segment, node, requires):
+    def _reachable(self, target, segment, node, requires, announced):
         dst = networks.host_prefix(target.address)
         if not self._announced_by_its_route(node):
             route = resources.KernelRoute(self._table(), dst, segment.device)
@@ -182,7 +180,7 @@ class FipRouteDriver(base.Driver):
         if self.conf.fip_route.route_table_id:
             yield self._rule(dst)
         announcement = self._announcement(dst, segment, node)
-        if announcement is not None:
+        if announced and announcement is not None:
             yield dataclasses.replace(announcement, requires=requires)
 
     def _rule(self, dst):

@@ -19,6 +19,8 @@ A candidate that was drained is a standby again once its agent starts.
 """
 
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import networks
+from ovn_network_agent.drivers import relays
 from ovn_network_agent import model
 from ovn_network_agent import resources
 
@@ -34,10 +36,25 @@ _HIGHEST = 100
 class GatewayDrainDriver(base.Driver):
     """See the module."""
 
+    def for_router(self, router, node):
+        """What relays the packets of ports that leave."""
+        for port in router.served_ports:
+            if port.relay:
+                nets = networks.provider_networks(port.networks,
+                                                  self.conf.network_cidr)
+                yield from relays.leaving(router, port, nets,
+                                          self.conf.bridge_dev)
+
     def for_group(self, group, node):
+        if self.conf.gateway_drain.relay:
+            yield from relays.ports(group, node, self.conf.bridge_dev)
+            yield from relays.arriving(group, node, self.conf.bridge_dev)
         own = group.candidate(node.chassis)
         peers = [c for c in group.candidates if c is not own]
         if own is None or not peers or node.phase is not model.Phase.RUNNING:
+            return
+        if group.moving:
+            # Whoever gave another one more wants it to have the port.
             return
         if _active(group, node.chassis):
             yield from _changes(group, _lead(group, own, peers), tuple(

@@ -37,6 +37,16 @@ class VethLeakDriver(base.Driver):
     def for_node(self, node):
         yield from self._unless_off(self._node(node))
 
+    def for_group(self, group, node):
+        """The way back of a standby's networks; see fip_route."""
+        if (self.conf.fip_route.standby_prepare and
+                not self.conf.network_cidr):
+            yield from self._unless_off(
+                leak for port in group.ports
+                if port.chassis != node.chassis
+                for network in networks.provider_networks(port.networks)
+                for leak in self._way_back(network))
+
     def for_router(self, router, node):
         yield from self._unless_off(self._router(router, node))
 
@@ -81,7 +91,7 @@ class VethLeakDriver(base.Driver):
             yield from self._untranslated(router)
         if self.conf.network_cidr:
             return
-        for port in router.local_ports:
+        for port in router.served_ports:
             for network in networks.provider_networks(port.networks):
                 yield from self._leak(network, node)
 
@@ -165,7 +175,16 @@ class VethLeakDriver(base.Driver):
                 'set one in FRR' % vrf.name)
 
     def _leak(self, network, node):
-        """Way back of one provider network, and its way in.
+        """Way back of one provider network, and its way in."""
+        yield from self._way_back(network)
+        vrf = node.device(self.conf.frr.vrf_name)
+        if vrf is not None and vrf.vrf_table:
+            yield resources.KernelRoute(
+                vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
+                self.conf.veth_leak.veth_nexthop)
+
+    def _way_back(self, network):
+        """How what OVN sends leaves.
 
         The second rule is a door behind the first: should the table lose
         its default route, the next one that applies is that of the main
@@ -179,8 +198,3 @@ class VethLeakDriver(base.Driver):
                              requires=(default,))
         yield resources.Rule(priority + 1, resources.BLACKHOLE,
                              src=str(network), iif=self.conf.bridge_dev)
-        vrf = node.device(self.conf.frr.vrf_name)
-        if vrf is not None and vrf.vrf_table:
-            yield resources.KernelRoute(
-                vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
-                self.conf.veth_leak.veth_nexthop)

@@ -16,9 +16,8 @@
 from ovn_network_agent.drivers import networks
 from ovn_network_agent.ovn import index
 from ovn_network_agent.ovn import rows
+from ovn_network_agent import model
 from ovn_network_agent import ownership
-
-REDIRECT = 'cr-'
 
 
 def make():
@@ -60,7 +59,7 @@ def make():
 
 def _redirect_keys(row):
     if row.type == 'chassisredirect':
-        yield row.logical_port.removeprefix(REDIRECT)
+        yield row.logical_port.removeprefix(model.REDIRECT)
 
 
 def _peer_keys(row):

@@ -47,7 +47,8 @@ class Builder:
         self._filled = False
         self.whole = False
 
-    def build(self, nb, sb, wire, dirty, phase, full=False):
+    def build(self, nb, sb, wire, dirty, phase, full=False,
+              also=frozenset()):
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
@@ -55,6 +56,8 @@ class Builder:
         :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
         :param phase: :class:`model.Phase`
         :param full: build everything anew
+        :param also: frozenset of UUIDs of routers to include whatever they
+            have to do with this chassis, if they exist
         :returns: :class:`model.Snapshot`; unchanged routers are the very
             same objects as last time
         """
@@ -70,7 +73,7 @@ class Builder:
         self._set_node(sb, wire)
         node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
                           wire.mappings)
-        return model.Snapshot(node, self._current_routers(nb, sb),
+        return model.Snapshot(node, self._current_routers(nb, sb, also),
                               self._groups.of(nb, sb, wire.chassis))
 
     # -- keeping up -------------------------------------------------------
@@ -155,9 +158,11 @@ class Builder:
 
     def _set_node(self, sb, wire):
         uuid = self._index('sb', 'Chassis', 'name').first(wire.chassis)
-        hostname = wire.hostname
+        # ovn-controller takes its row along when it ends in good order; the
+        # node is still the same.
+        hostname = self._hostname or wire.hostname
         if uuid is not None:
-            hostname = sb['Chassis'][uuid].hostname or hostname
+            hostname = sb['Chassis'][uuid].hostname or wire.hostname
         if wire != self._wire or hostname != self._hostname:
             self._routers.clear()
             self._depends.clear()
@@ -165,14 +170,13 @@ class Builder:
 
     # -- routers ----------------------------------------------------------
 
-    def _current_routers(self, nb, sb):
+    def _current_routers(self, nb, sb, also):
         found = []
-        for uuid in sorted(self._concerned(sb)):
-            router = self._routers.get(uuid)
-            if router is None:
-                router = self._build_router(nb, sb, uuid)
-                self._routers[uuid] = router
-            found.append(router)
+        others = also & nb['Logical_Router'].keys()
+        for router in sorted(self._concerned(sb) | others):
+            if router not in self._routers:
+                self._routers[router] = self._build_router(nb, sb, router)
+            found.append(self._routers[router])
         return tuple(found)
 
     def _concerned(self, sb):

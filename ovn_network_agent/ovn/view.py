@@ -13,9 +13,11 @@
 """The view: from the three databases and the kernel to one Snapshot."""
 
 import dataclasses
+import uuid
 
 from oslo_log import log as logging
 
+from ovn_network_agent import handover
 from ovn_network_agent import model
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import confirm
@@ -42,9 +44,11 @@ class View:
     :param databases: dict of 'nb', 'sb', 'ovs' to Database
     :param wake: function(reason), wakes the loop once the servers have
         confirmed what a view lacks
+    :param handovers: :class:`handover.Handovers`
     """
 
-    def __init__(self, conf, databases, wake=lambda reason: None):
+    def __init__(self, conf, databases, wake=lambda reason: None,
+                 handovers=None):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
@@ -52,6 +56,7 @@ class View:
         self._ports = surroundings.BridgePorts(conf.bridge_dev)
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
+        self._handovers = handovers or handover.Handovers(conf)
         self.last = None
 
     @property
@@ -68,6 +73,10 @@ class View:
     def confirmed(self):
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given
+
+    def due_in(self):
+        """Seconds until the view changes by time alone, or None."""
+        return self._handovers.due_in()
 
     def snapshot(self, phase, full=False):
         """The present view.
@@ -86,11 +95,12 @@ class View:
                 # marked but not visible would be lost otherwise.
                 full = self._collect_dirty() or full
                 now = self._builder.build(
-                    nb, sb, self._wire, self._dirty, phase, full)
-                if phase is model.Phase.RUNNING:
+                    nb, sb, self._wire, self._dirty, phase, full,
+                    frozenset(map(uuid.UUID, self._handovers.routers)))
+                if phase in (model.Phase.RUNNING, model.Phase.DRAINING):
                     self._confirmation.consider(
                         nb, sb, self.last, now, self._builder.whole)
-                self.last = now
+                self.last = self._handovers.update(now)
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e

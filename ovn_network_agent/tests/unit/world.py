@@ -32,6 +32,7 @@ BRIDGE_MAC = '0a:00:00:00:00:01'
 
 # Like the real ones: which backend makes what.
 BACKENDS = {
+    'relay_port': (resources.RelayPort,),
     'link': (resources.LinkUp, resources.VethPair),
     'sysctl': (resources.Sysctl,),
     'address': (resources.Address,),
@@ -41,6 +42,7 @@ BACKENDS = {
     'flow': (resources.Flow,),
     'northbound': (resources.DefaultRoute, resources.MacBinding),
     'gateway_priority': (resources.GatewayPriority,),
+    'advertised': (resources.Advertised,),
     'frr_prefix_list': (resources.PrefixListEntry,),
     'frr_static': (resources.Announcement,),
 }

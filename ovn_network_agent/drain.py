@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The drain: passes in phase DRAINING until everything has been taken over.
+
+The drivers lower the priorities, OVN moves the ports, and what has left is
+handed over like at any other move.  Here is only when that is enough.
+"""
+
+import enum
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+
+LOG = logging.getLogger(__name__)
+
+# So many things that are waited for are named in one log line.
+_NAMED = 5
+
+
+class Result(enum.Enum):
+    """What came of it; exactly one of them, the first that applies.
+
+    ERROR: something failed that the drain needs.  TIMEOUT: time was up, or a
+    second stop request cut it short.  NOOP: there was nothing to do.
+    """
+
+    ERROR = 'error'
+    TIMEOUT = 'timeout'
+    NOOP = 'noop'
+    COMPLETED = 'completed'
+
+
+class Drain:
+    """Decides when a drain is over.
+
+    :param conf: the oslo.config ConfigOpts
+    :param hurry: threading.Event, set by a second stop request
+    :param clock: function that returns monotonic seconds
+    :ivar result: :class:`Result`, None as long as it is not over
+    :ivar waiting: tuple of str: what is waited for
+    """
+
+    def __init__(self, conf, hurry, clock=time.monotonic):
+        self._conf = conf
+        self._hurry = hurry
+        self._clock = clock
+        self._began = 0.0
+        self._seen = set()
+        self._left = set()
+        self.result = None
+        self.waiting = ()
+
+    def begin(self, snapshot):
+        """Start the clock.
+
+        :param snapshot: :class:`model.Snapshot`, the last one before the
+            stop, or None when OVN was never seen
+        """
+        self._began = self._clock()
+        if ('gateway_drain' not in self._conf.drivers or
+                not self._conf.gateway_drain.drain_on_shutdown):
+            self.result = Result.NOOP
+            return
+        self.waiting = tuple(_waiting(snapshot)) if snapshot else ()
+        if not self.waiting:
+            self._end(Result.NOOP)
+            return
+        LOG.info('Drain: waiting up to %g s for %s', self.left(),
+                 _some(self.waiting))
+        self._left = _here(snapshot)
+
+    def left(self):
+        """Seconds that it may still take."""
+        return max(0.0, self._began - self._clock() +
+                   self._conf.gateway_drain.drain_timeout)
+
+    def consider(self, snapshot, error=''):
+        """Look at the view after a pass.
+
+        :param snapshot: :class:`model.Snapshot`
+        :param error: why the pass failed as a whole, '' when it did not
+        """
+        self.waiting = tuple(_waiting(snapshot))
+        self._watch(_here(snapshot))
+        if not self.waiting and not error:
+            self._end(Result.COMPLETED)
+        elif self._hurry.is_set() or not self.left():
+            self._end(Result.ERROR if error else Result.TIMEOUT, error)
+
+    def _watch(self, here):
+        """Say which ports have left, and which have come back."""
+        for port in sorted(self._left - here):
+            LOG.info('Drain: %s has left', port)
+            self._seen.add(port)
+        for port in sorted(here & self._seen):
+            LOG.warning('Drain: %s is bound to this chassis again; it is '
+                        'forwarded until it leaves or time is up', port)
+            self._seen.discard(port)
+        self._left |= here
+        self._left -= self._seen
+
+    def _end(self, result, error=''):
+        self.result = result
+        took = self._clock() - self._began
+        if result is Result.NOOP:
+            LOG.info('Drain: noop, no gateway here has anybody to take it '
+                     'over')
+        elif result is Result.COMPLETED:
+            LOG.info('Drain: completed after %.1f s', took)
+        else:
+            LOG.warning('Drain: %s after %.1f s%s; still waited for: %s',
+                        result.value, took, error and ': ' + error,
+                        _some(self.waiting) or 'nothing')
+
+
+def _waiting(snapshot):
+    """What is not handed over yet, in words."""
+    chassis = snapshot.node.chassis
+    for group in snapshot.groups:
+        if not group.takers(chassis):
+            continue
+        if group.candidate(chassis).priority > 0:
+            yield 'the priority of %s to be lowered' % group.name
+        for port in group.ports:
+            if port.chassis == chassis:
+                yield '%s to leave' % port.redirect
+    for router in snapshot.routers:
+        for port in router.ports:
+            if port.handover is model.Handover.ANNOUNCE:
+                yield ('the agent of %s to announce router %s' % (
+                    port.chassis or 'the next chassis', router.name))
+            elif port.handover is model.Handover.FORWARD:
+                yield 'what is under way to router %s' % router.name
+
+
+def _here(snapshot):
+    """Names of the ports that are on this chassis, a set."""
+    return {port.redirect for group in snapshot.groups
+            for port in group.ports if port.chassis == snapshot.node.chassis}
+
+
+def _some(texts):
+    named = ', '.join(texts[:_NAMED])
+    more = len(texts) - _NAMED
+    return '%s and %d more' % (named, more) if more > 0 else named

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Which addresses of a router are answered for by which gateway port.
+
+Pure functions.
+"""
+
+import dataclasses
+
+from ovn_network_agent.drivers import networks
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """One address to make reachable.
+
+    :ivar address: IP address
+    :ivar mac: MAC of the router port that answers for it
+    """
+
+    address: str
+    mac: str
+
+
+def of(router, port, nets):
+    """Every address that a served port answers for, once, sorted.
+
+    :param router: :class:`model.Router`
+    :param port: one of its served ports
+    :param nets: IPv4 networks; what is in none of them is left out
+    :returns: tuple of :class:`Target`
+    """
+    addresses = {nat.external_ip for nat in router.nats
+                 if not nat.distributed_mac}
+    if len(router.served_ports) > 1:
+        addresses = {a for a in addresses
+                     if networks.owner(a, router.served_ports) is port}
+    addresses.update(port.nat_addresses)
+    addresses = {a for a in addresses if networks.inside(a, nets)}
+    addresses.update(_own(port, nets))
+    return tuple(Target(a, port.mac) for a in sorted(addresses))
+
+
+def _own(port, nets):
+    for text in port.networks:
+        address = str(networks.parse_interface(text).ip)
+        # Discovered networks contain it anyhow; a manual network_cidr
+        # leaves out what is not in it.
+        if networks.inside(address, nets):
+            yield address

@@ -1,0 +1,242 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Gateway ports that leave: this chassis serves them until the next one does.
+
+OVN says where a port is, not whether the new owner announces it already.  So
+what was here a moment ago is remembered: it stays announced, and what arrives
+for it is relayed, until the new owner's proof is there or time is up.  Then it
+is withdrawn, and what is under way is forwarded for a last moment.
+
+Also remembered is since when another candidate outranks this one: somebody
+may want the port to move, and OVN needs a while for that.
+
+No I/O; the only memory between two views beside what they are built from.
+"""
+
+import dataclasses
+import time
+
+from ovn_network_agent import model
+
+# Seconds between the withdrawal and the removal of what forwards.  A
+# withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
+# ovn-controller about as long (two gateways, in the lab).
+SETTLE = 0.5
+# Seconds until a port counts as taken over whose router has no managed default
+# route, which could carry a proof.  A takeover is announced after 0.5 to 1 s
+# in the lab.
+_WITHOUT_PROOF = 3.0
+# Seconds that OVN may take to move a port once somebody has given another
+# candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
+MOVE = 10.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Leaving:
+    """A port that was here.
+
+    :ivar router: UUID of its router, text
+    :ivar since: when it left, monotonic seconds
+    :ivar proved: when the proof was seen first, or None
+    :ivar let_go: when it was given up, or None
+    """
+
+    router: str
+    since: float
+    proved: float | None = None
+    let_go: float | None = None
+
+
+class Handovers:
+    """Adds to each view what is being handed over.
+
+    :param conf: the oslo.config ConfigOpts
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, conf, clock=time.monotonic):
+        self._conf = conf
+        self._clock = clock
+        self._local = {}
+        self._leaving = {}
+        self._outranked = {}
+        self._due = None
+
+    @property
+    def routers(self):
+        """Routers the next view must have, if they exist: UUIDs, text."""
+        return frozenset(self._local.values()) | {
+            leaving.router for leaving in self._leaving.values()}
+
+    def due_in(self):
+        """Seconds until a view would differ by time alone, or None."""
+        return (None if self._due is None else
+                max(0.0, self._due - self._clock()))
+
+    def update(self, snapshot):
+        """The same view, with what is being handed over.
+
+        :param snapshot: :class:`model.Snapshot` as OVN has it
+        :returns: :class:`model.Snapshot`
+        """
+        self._due = None
+        if not self._wanted(snapshot.node.phase):
+            self._local.clear()
+            self._leaving.clear()
+            self._outranked.clear()
+            return snapshot
+        now = self._clock()
+        groups = self._moving(snapshot, now)
+        by_port = {port.redirect: group for group in groups
+                   for port in group.ports}
+        present = {}
+        routers = tuple(
+            self._router(router, snapshot.node, by_port, present, now)
+            for router in snapshot.routers)
+        self._leaving = {lrp: leaving for lrp, leaving
+                         in self._leaving.items() if lrp in present}
+        self._local = {lrp: router for lrp, router in present.items()
+                       if lrp not in self._leaving and router}
+        return dataclasses.replace(snapshot, routers=routers, groups=groups)
+
+    def _wanted(self, phase):
+        return ('gateway_drain' in self._conf.drivers and
+                phase in (model.Phase.RUNNING, model.Phase.DRAINING))
+
+    def _wake_at(self, when):
+        self._due = when if self._due is None else min(self._due, when)
+
+    # -- groups that somebody wants to move ---------------------------------
+
+    def _moving(self, snapshot, now):
+        chassis = snapshot.node.chassis
+        outranked = {(group.table, group.key) for group in snapshot.groups
+                     if _outranked(group, chassis)}
+        self._outranked = {key: self._outranked.get(key, now)
+                           for key in outranked}
+        return tuple(self._marked(group, now) for group in snapshot.groups)
+
+    def _marked(self, group, now):
+        since = self._outranked.get((group.table, group.key))
+        if since is None or now >= since + MOVE:
+            return group
+        self._wake_at(since + MOVE)
+        return dataclasses.replace(group, moving=True)
+
+    # -- ports --------------------------------------------------------------
+
+    def _router(self, router, node, by_port, present, now):
+        ports = tuple(self._port(port, router, node, by_port, present, now)
+                      for port in router.ports)
+        if all(new is old for new, old in zip(ports, router.ports)):
+            return router
+        return dataclasses.replace(router, ports=ports)
+
+    def _port(self, port, router, node, by_port, present, now):
+        group = by_port.get(model.REDIRECT + port.lrp)
+        if port.local:
+            self._leaving.pop(port.lrp, None)
+            present[port.lrp] = router.uuid
+            if group is None or not _about_to_leave(group, router, node,
+                                                    self._conf):
+                return port
+            relay = _relay(port, group, node)
+            return dataclasses.replace(port, relay=relay) if relay else port
+        if port.lrp in self._local and port.lrp not in self._leaving:
+            self._leaving[port.lrp] = _Leaving(router.uuid, now)
+        leaving = self._leaving.get(port.lrp)
+        if leaving is None:
+            return port
+        present[port.lrp] = ''
+        relay = _relay(port, group, node) if group is not None else 0
+        state = self._state(leaving, router, node, relay, now)
+        if state is model.Handover.NONE:
+            del self._leaving[port.lrp]
+            return port
+        return dataclasses.replace(port, handover=state, relay=relay)
+
+    def _state(self, leaving, router, node, relay, now):
+        """How far it is: :class:`model.Handover`."""
+        if leaving.let_go is None and self._over(leaving, router, node,
+                                                 relay, now):
+            leaving.let_go = now
+        if leaving.let_go is None:
+            return model.Handover.ANNOUNCE
+        if now < leaving.let_go + SETTLE:
+            self._wake_at(leaving.let_go + SETTLE)
+            return model.Handover.FORWARD
+        return model.Handover.NONE
+
+    def _over(self, leaving, router, node, relay, now):
+        """Whether it need not, or must not, be announced here any longer."""
+        if not relay:
+            # What arrives cannot be delivered from here.
+            return True
+        if leaving.proved is None and _proved(router, node.hostname):
+            leaving.proved = now
+        ends = []
+        if leaving.proved is not None:
+            ends.append(leaving.proved +
+                        self._conf.gateway_drain.drain_settle_delay)
+        elif not any(route.managed for route in router.default_routes):
+            ends.append(leaving.since + _WITHOUT_PROOF)
+        if node.phase is model.Phase.RUNNING:
+            ends.append(leaving.since +
+                        self._conf.gateway_drain.handover_timeout)
+        if ends and now < min(ends):
+            self._wake_at(min(ends))
+        return bool(ends) and now >= min(ends)
+
+
+def _proved(router, hostname):
+    """Whether the agent of another chassis says that it announces.
+
+    Whoever takes a route over removes the proof of its former owner.
+    """
+    return any(route.managed and
+               route.advertised == route.chassis not in ('', hostname)
+               for route in router.default_routes)
+
+
+def _outranked(group, chassis):
+    """Whether it has ports, and a live candidate is before it."""
+    own = group.candidate(chassis)
+    return any(port.chassis == chassis for port in group.ports) and any(
+        c.known and c.priority > own.priority for c in group.candidates)
+
+
+def _about_to_leave(group, router, node, conf):
+    """Whether a port that is here is to go, or somebody wants it to."""
+    if group.moving:
+        return True
+    if node.phase is model.Phase.DRAINING:
+        return conf.gateway_drain.drain_on_shutdown
+    return not node.drains.isdisjoint({model.ALL, *group.routers,
+                                       router.uuid})
+
+
+def _relay(port, group, node):
+    """OpenFlow port of the relay to the present or next owner, or 0."""
+    relays = {relay.address: relay.port for relay in node.relays
+              if port.segment is None or
+              relay.bridge == port.segment.bridge}
+    for candidate in sorted(group.candidates,
+                            key=lambda c: (-c.priority, c.chassis)):
+        if candidate.chassis == node.chassis or not candidate.known:
+            continue
+        if port.chassis not in ('', node.chassis, candidate.chassis):
+            continue
+        if candidate.address in relays:
+            return relays[candidate.address]
+    return 0

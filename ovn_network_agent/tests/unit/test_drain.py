@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""When a drain is over, and what came of it."""
+
+import dataclasses
+import threading
+
+from oslotest import base
+
+from ovn_network_agent import drain
+from ovn_network_agent import model
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER = world.CHASSIS, world.OTHER
+DRIVERS = ['fip_route', 'gateway_drain']
+
+
+def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE):
+    port = world.port(1, chassis=owner, local=owner == HERE,
+                      handover=handover)
+    group = model.GatewayGroup(
+        'Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(HERE, own), model.Candidate(OTHER, 1, known)),
+        (model.GroupPort('cr-lrp-1', owner),))
+    return dataclasses.replace(
+        world.snapshot(world.router(1, ports=(port,))), groups=(group,))
+
+
+class DrainTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now = 50.0
+        self.hurry = threading.Event()
+
+    def begun(self, snapshot, **values):
+        values = {'drivers': DRIVERS, **values}
+        made = drain.Drain(world.conf(**values), self.hurry,
+                           lambda: self.now)
+        made.begin(snapshot)
+        return made
+
+    def test_nothing_to_drain(self):
+        """Rows DRN-04 and DRN-05, trap T14."""
+        alone = view(known=False, own=5)
+        for snapshot in (None, world.snapshot(), alone, view(OTHER)):
+            self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
+
+    def test_not_wanted(self):
+        """Row DRN-06."""
+        for values in ({'gateway_drain__drain_on_shutdown': False},
+                       {'drivers': ['fip_route']}):
+            self.assertIs(drain.Result.NOOP,
+                          self.begun(view(own=5), **values).result)
+
+    def test_until_all_is_taken_over(self):
+        """Rows DRN-03, DRN-07, DRN-18."""
+        made = self.begun(view(own=5))
+        for snapshot in (
+                view(own=5), view(), view(OTHER, own=3),
+                view(OTHER, handover=model.Handover.ANNOUNCE),
+                view(OTHER, handover=model.Handover.FORWARD)):
+            made.consider(snapshot)
+            self.assertIsNone(made.result)
+            self.assertNotEqual((), made.waiting)
+        made.consider(view(OTHER))
+        self.assertIs(drain.Result.COMPLETED, made.result)
+
+    def test_time_is_up(self):
+        made = self.begun(view(own=5))
+        self.assertEqual(60, made.left())
+        self.now += 59
+        made.consider(view())
+        self.assertIsNone(made.result)
+        self.now += 1
+        made.consider(view())
+        self.assertIs(drain.Result.TIMEOUT, made.result)
+        self.assertIn('cr-lrp-1 to leave', made.waiting)
+
+    def test_a_second_signal_cuts_it_short(self):
+        """Row DRN-21."""
+        made = self.begun(view(own=5))
+        self.hurry.set()
+        made.consider(view())
+        self.assertIs(drain.Result.TIMEOUT, made.result)
+
+    def test_an_error_does_not_end_it(self):
+        """Trap T27."""
+        made = self.begun(view(own=5))
+        made.consider(view(OTHER), 'a pass failed')
+        self.assertIsNone(made.result)
+        self.now += 60
+        made.consider(view(OTHER), 'a pass failed')
+        self.assertIs(drain.Result.ERROR, made.result)
+
+    def test_a_standby_is_only_lowered(self):
+        """Row DRN-02, A-02: it must not be a target either."""
+        made = self.begun(view(OTHER, own=5))
+        self.assertIsNone(made.result)
+        made.consider(view(OTHER))
+        self.assertIs(drain.Result.COMPLETED, made.result)

@@ -1,0 +1,194 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Ports that leave: who serves them, and until when."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import handover
+from ovn_network_agent import model
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER = world.CHASSIS, world.OTHER
+NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
+                           model.Handover.FORWARD)
+RELAY = model.Relay('br-ex', '192.0.2.2', 9)
+DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
+
+
+def route(chassis=world.HOSTNAME, advertised=''):
+    return model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, chassis,
+                                advertised)
+
+
+class HandoverTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now = 1000.0
+        self.make()
+
+    def make(self, **values):
+        self.handovers = handover.Handovers(
+            world.conf(drivers=DRIVERS, **values), lambda: self.now)
+
+    def view(self, owner, own=2, other=1, routes=(route(),), known=True,
+             relays=(RELAY,), phase=model.Phase.RUNNING, **node):
+        """A view of one router, updated; the state of its port."""
+        port = world.port(1, chassis=owner, local=owner == HERE)
+        router = world.router(1, ports=(port,), default_routes=routes)
+        group = model.GatewayGroup(
+            'Gateway_Chassis', 'key', 'lrp-1', (
+                model.Candidate(HERE, own),
+                model.Candidate(OTHER, other, known, RELAY.address,
+                                'geneve')),
+            (model.GroupPort('cr-lrp-1', owner, 'lrp-1'),),
+            (router.uuid,))
+        self.seen = self.handovers.update(dataclasses.replace(
+            world.snapshot(router, relays=relays, phase=phase, **node),
+            groups=(group,)))
+        self.port = self.seen.routers[0].ports[0]
+        return self.port.handover
+
+    def test_served_until_the_new_owner_has_proved_it(self):
+        """Row DRN-18, trap T15."""
+        self.assertIs(NONE, self.view(HERE))
+        self.assertIs(ANNOUNCE, self.view(OTHER))
+        self.assertEqual(9, self.port.relay)
+        self.now += 3
+        self.assertIs(ANNOUNCE, self.view(OTHER, routes=(route('gw2'),)))
+        self.assertIs(ANNOUNCE, self.view(
+            OTHER, routes=(route('gw2', 'gw2'),)))
+        self.assertEqual(0.5, self.handovers.due_in())
+        self.now += 0.5
+        self.assertIs(FORWARD, self.view(OTHER, routes=(route('gw2'),)))
+        self.assertEqual(9, self.port.relay)
+        self.now += handover.SETTLE
+        self.assertIs(NONE, self.view(OTHER, routes=(route('gw2', 'gw2'),)))
+        self.assertEqual(0, self.port.relay)
+        self.assertEqual(frozenset(), self.handovers.routers)
+
+    def test_a_proof_that_does_not_count(self):
+        """Trap T26: of this chassis, or of one before the present tag."""
+        for found in (route(), route(advertised='gw1'),
+                      route(advertised='gw2'), route('gw2', 'gw1'),
+                      route('gw2', 'gw3'), route('', '')):
+            self.make()
+            self.view(HERE)
+            self.view(OTHER, routes=(found,))
+            self.now += 29
+            self.assertIs(ANNOUNCE, self.view(OTHER, routes=(found,)))
+
+    def test_not_for_ever(self):
+        self.view(HERE)
+        self.view(OTHER)
+        self.assertEqual(30, self.handovers.due_in())
+        self.now += 30
+        self.assertIs(FORWARD, self.view(OTHER))
+
+    def test_while_draining_the_drain_says_when_it_ends(self):
+        self.view(HERE)
+        for _minute in range(5):
+            self.assertIs(ANNOUNCE, self.view(
+                OTHER, phase=model.Phase.DRAINING))
+            self.now += 60
+
+    def test_what_cannot_be_forwarded_is_let_go_at_once(self):
+        for values in ({'relays': ()}, {'known': False}, {'relays': (
+                model.Relay('br-ex', '192.0.2.3', 9),)}):
+            self.make()
+            self.view(HERE)
+            self.assertIs(FORWARD, self.view(OTHER, **values))
+
+    def test_it_comes_back(self):
+        """Row DRN-19."""
+        self.view(HERE)
+        self.view(OTHER)
+        self.assertIs(NONE, self.view(HERE))
+        self.assertTrue(self.port.local)
+        self.assertEqual(0, self.port.relay)
+        self.assertIs(ANNOUNCE, self.view(OTHER))
+        self.assertEqual(30, self.handovers.due_in())
+
+    def test_the_next_owner_dies_and_nobody_has_it(self):
+        self.view(HERE)
+        self.view(OTHER)
+        self.assertIs(ANNOUNCE, self.view(''))
+        self.assertEqual(9, self.port.relay)
+
+    def test_what_was_never_here_is_not_ours(self):
+        self.assertIs(NONE, self.view(OTHER))
+        self.assertEqual(frozenset(), self.handovers.routers)
+
+    def test_a_router_that_is_deleted_is_over(self):
+        self.view(HERE)
+        self.assertEqual({self.seen.routers[0].uuid},
+                         self.handovers.routers)
+        self.handovers.update(world.snapshot())
+        self.assertEqual(frozenset(), self.handovers.routers)
+        self.assertIs(NONE, self.view(OTHER))
+
+    def test_without_a_managed_route_there_is_no_proof_to_wait_for(self):
+        self.view(HERE, routes=())
+        self.assertIs(ANNOUNCE, self.view(OTHER, routes=()))
+        self.now += 3
+        self.assertIs(FORWARD, self.view(OTHER, routes=()))
+
+    def test_relayed_before_it_leaves(self):
+        """What is to go, or outranked, goes to both sides already."""
+        for values in ({'phase': model.Phase.DRAINING}, {'own': 1,
+                                                         'other': 2},
+                       {'drains': frozenset({model.ALL})},
+                       {'drains': frozenset({world.router(1).uuid})}):
+            self.make()
+            self.assertIs(NONE, self.view(HERE, **values))
+            self.assertEqual(9, self.port.relay, values)
+
+    def test_not_relayed_without_need(self):
+        for values in ({}, {'own': 1, 'other': 2, 'known': False},
+                       {'drains': frozenset({'another'})},
+                       {'relays': (), 'phase': model.Phase.DRAINING}):
+            self.make()
+            self.view(HERE, **values)
+            self.assertEqual(0, self.port.relay, values)
+
+    def test_outranked_it_may_be_moving_for_a_while(self):
+        self.view(HERE, own=1, other=2)
+        self.assertTrue(self.seen.groups[0].moving)
+        self.assertEqual(handover.MOVE, self.handovers.due_in())
+        self.now += handover.MOVE
+        self.view(HERE, own=1, other=2)
+        self.assertFalse(self.seen.groups[0].moving)
+        self.assertEqual(0, self.port.relay)
+        self.view(HERE, own=3, other=2)
+        self.view(HERE, own=3, other=4)
+        self.assertTrue(self.seen.groups[0].moving)
+
+    def test_a_tie_is_not_a_wish(self):
+        """Trap T8: the lead is taken at once."""
+        self.view(HERE, own=2, other=2)
+        self.assertFalse(self.seen.groups[0].moving)
+
+    def test_without_the_driver_everything_is_let_go(self):
+        self.handovers = handover.Handovers(
+            world.conf(drivers=['fip_route']), lambda: self.now)
+        self.view(HERE)
+        self.assertIs(NONE, self.view(OTHER))
+        self.assertEqual(frozenset(), self.handovers.routers)
+
+    def test_at_the_end_nothing_is_handed_over(self):
+        self.view(HERE)
+        self.view(OTHER)
+        self.assertIs(NONE, self.view(OTHER, phase=model.Phase.STOPPED))

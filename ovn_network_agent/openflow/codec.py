@@ -72,8 +72,10 @@ def encode_actions(spec):
             padding = -length % 8
             actions += _ACTION.pack(_SET_FIELD, length + padding) + oxm
             actions += bytes(padding)
-    actions += _OUTPUT_ACTION.pack(
-        _OUTPUT, _OUTPUT_ACTION.size, _PORTS[spec.output], 0)
+    for port in ([_PORTS[spec.output]] if spec.output in _PORTS
+                 else specs.ports_of(spec.output)):
+        actions += _OUTPUT_ACTION.pack(
+            _OUTPUT, _OUTPUT_ACTION.size, port, 0)
     return _INSTRUCTION.pack(
         _APPLY_ACTIONS, _INSTRUCTION.size + len(actions)) + actions
 
@@ -96,7 +98,7 @@ def decode(entry):
     :raises wire.Malformed: when lengths do not fit
     """
     table, priority, plain, cookie, match, instructions = entry
-    fields = _decode_match(match)
+    fields = _decode_match(cookie, match)
     if (fields is None or table != 0 or
             priority != specs.PRIORITIES.get(cookie)):
         return specs.StraySpec(cookie, table, priority, 'oxm:' + match.hex())
@@ -104,7 +106,7 @@ def decode(entry):
     output = specs.OTHER
     if plain:
         set_src, set_dst, output = _decode_instructions(instructions)
-    return specs.FlowSpec(cookie, priority, *fields, set_src, set_dst,
+    return specs.as_found(cookie, priority, *fields, set_src, set_dst,
                           output)
 
 
@@ -126,7 +128,7 @@ def _parse_oxm(data, offset):
     return oxm_class, field >> 1, data[start:middle], data[middle:end], end
 
 
-def _decode_match(data):
+def _decode_match(cookie, data):
     """(in_port, family, dst) of a match of ours, else None."""
     fields = {}
     offset = 0
@@ -148,12 +150,12 @@ def _decode_match(data):
         dst = _decode_dst(fields, family)
         if dst is None:
             return None
-    return _our_match(_WORD.unpack(in_port)[0], family, dst)
+    return _our_match(cookie, _WORD.unpack(in_port)[0], family, dst)
 
 
-def _our_match(in_port, family, dst):
+def _our_match(cookie, in_port, family, dst):
     try:
-        specs.check_match(in_port, family, dst)
+        specs.check_match(cookie, in_port, family, dst)
     except ValueError:
         return None
     return in_port, family, dst
@@ -181,6 +183,7 @@ def _decode_instructions(data):
     if kind != _APPLY_ACTIONS or length != len(data):
         return nothing
     macs = {}
+    ports = []
     offset = _INSTRUCTION.size
     while offset + _ACTION.size <= length:
         kind, size = _ACTION.unpack_from(data, offset)
@@ -189,13 +192,20 @@ def _decode_instructions(data):
         if size < 8 or offset > length:
             raise wire.Malformed('action with a wrong length')
         if kind == _OUTPUT and size == _OUTPUT_ACTION.size:
-            port = _OUTPUT_ACTION.unpack(action)[2]
-            if offset != length or port not in _OUTPUTS:
-                return nothing
-            return macs.get(_ETH_SRC), macs.get(_ETH_DST), _OUTPUTS[port]
-        if kind != _SET_FIELD or not _decode_mac(action, macs):
+            ports.append(_OUTPUT_ACTION.unpack(action)[2])
+        elif (ports or kind != _SET_FIELD or
+              not _decode_mac(action, macs)):
             return nothing
-    return nothing
+    if offset != length:
+        return nothing
+    return macs.get(_ETH_SRC), macs.get(_ETH_DST), _decode_ports(ports)
+
+
+def _decode_ports(ports):
+    """What a flow does, from the ports it hands to."""
+    if len(ports) == 1 and ports[0] in _OUTPUTS:
+        return _OUTPUTS[ports[0]]
+    return specs.ports_text(ports)
 
 
 def _decode_mac(action, macs):

@@ -16,11 +16,15 @@ import ipaddress
 import re
 
 from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent import resources
 
 _FAMILY_WORDS = {4: 'ip', 6: 'ipv6'}
 _FAMILIES = {word: family for family, word in _FAMILY_WORDS.items()}
 _DST_WORDS = {4: 'nw_dst', 6: 'ipv6_dst'}
 _OUTPUTS = {'NORMAL': specs.NORMAL, 'IN_PORT': specs.IN_PORT}
+_OUTPUT = re.compile(r'output:([0-9]{1,5})')
+# --no-names leaves the reserved ports their names.
+_LOCAL = 'LOCAL'
 _SET_FIELD = re.compile(r'set_field:([0-9a-f:]{17})->eth_(src|dst)')
 # What dump-flows says about a flow that is not part of it.
 _STATISTICS = {'duration', 'n_packets', 'n_bytes', 'idle_age', 'hard_age'}
@@ -54,7 +58,8 @@ def line(step):
 
 def match(spec):
     """The match of a :class:`spec.FlowSpec`."""
-    words = [f'in_port={spec.in_port}', _FAMILY_WORDS[spec.family]]
+    in_port = _LOCAL if spec.in_port == resources.LOCAL else spec.in_port
+    words = [f'in_port={in_port}', _FAMILY_WORDS[spec.family]]
     if spec.dst is not None:
         words.append(f'{_DST_WORDS[spec.family]}={spec.dst}')
     return ','.join(words)
@@ -97,8 +102,10 @@ def _actions(spec):
     words = [f'set_field:{mac}->eth_{end}'
              for end, mac in (('src', spec.set_src), ('dst', spec.set_dst))
              if mac is not None]
-    words.append({specs.NORMAL: 'NORMAL',
-                  specs.IN_PORT: 'IN_PORT'}[spec.output])
+    if spec.output in _OUTPUTS.values():
+        words.append(spec.output.upper())
+    else:
+        words += [f'output:{port}' for port in specs.ports_of(spec.output)]
     return ','.join(words)
 
 
@@ -116,13 +123,13 @@ def _parse_line(row):
     except ValueError as error:
         raise Unreadable(f'{row!r}: {error}') from error
     plain = not flags and not values.keys() - _STATISTICS
-    ours = _parse_match(fields)
+    ours = _parse_match(cookie, fields)
     if (ours is None or table != 0 or
             priority != specs.PRIORITIES.get(cookie)):
         return cookie, specs.StraySpec(cookie, table, priority,
                                        'text:' + fields)
     decoded = _parse_actions(actions) if plain else None
-    return cookie, specs.FlowSpec(
+    return cookie, specs.as_found(
         cookie, priority, *ours, *(decoded or (None, None, specs.OTHER)))
 
 
@@ -134,7 +141,7 @@ def _split_priority(fields):
     return priority, ','.join(words)
 
 
-def _parse_match(fields):
+def _parse_match(cookie, fields):
     """(in_port, family, dst), or None when it is no match of ours."""
     values = dict(word.partition('=')[::2] for word in fields.split(','))
     family = next((_FAMILIES[word] for word in _FAMILIES if word in values),
@@ -148,21 +155,29 @@ def _parse_match(fields):
             return None
         if dst is not None:
             dst = str(ipaddress.ip_network(dst))
-        specs.check_match(int(in_port), family, dst)
+        number = resources.LOCAL if in_port == _LOCAL else int(in_port)
+        specs.check_match(cookie, number, family, dst)
     except ValueError:
         return None
-    return int(in_port), family, dst
+    return number, family, dst
 
 
 def _parse_actions(text):
     """(set_src, set_dst, output), or None when they are not ours."""
-    *words, last = text.split(',')
+    words = text.split(',')
     macs = {}
-    for word in words:
-        found = _SET_FIELD.fullmatch(word)
-        if found is None or found[2] in macs:
+    while words and (found := _SET_FIELD.fullmatch(words[0])):
+        if found[2] in macs:
             return None
         macs[found[2]] = found[1]
-    if last not in _OUTPUTS:
-        return None
-    return macs.get('src'), macs.get('dst'), _OUTPUTS[last]
+        words.pop(0)
+    return macs.get('src'), macs.get('dst'), _parse_outputs(words)
+
+
+def _parse_outputs(words):
+    """What a flow does, from the words behind the MACs."""
+    if len(words) == 1 and words[0] in _OUTPUTS:
+        return _OUTPUTS[words[0]]
+    found = [_OUTPUT.fullmatch(word) for word in words]
+    return specs.ports_text([int(port[1]) for port in found]
+                            if all(found) else [])

@@ -22,9 +22,12 @@ import re
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
 
 NORMAL = 'normal'
 IN_PORT = 'in_port'
+#: what an output to the ports of a relay begins with
+PORTS = 'ports:'
 ADD = 'add'
 DELETE = 'delete'
 DELETE_STRAY = 'delete stray'
@@ -34,6 +37,10 @@ OTHER = 'other'
 # include/openvswitch/ofp-util.h: port numbers of a bridge end below this
 # (OFPP_MAX of OpenFlow 1.0, which is what Open vSwitch keeps internally).
 _MAX_PORT = 0xff00
+# A packet of a relay goes to Open vSwitch's integration bridge and to some
+# other gateways: more of them than OVN has candidates (5) is a mistake.
+_MAX_OUTPUTS = 8
+_PORT_LIST = re.compile(r'ports:[1-9][0-9]*(?:,[1-9][0-9]*)*')
 _MAC = re.compile(r'[0-9a-f]{2}(?::[0-9a-f]{2}){5}')
 # IFNAMSIZ less the terminating zero; a bridge is a network device.
 _BRIDGE = re.compile(r'[A-Za-z0-9_.-]{1,15}')
@@ -105,24 +112,28 @@ def check_flow(item, deleting=False):
     except TypeError as error:
         raise ValueError(f'{item!r} is not a flow: {error}') from error
     _check_ownership(spec)
-    check_match(spec.in_port, spec.family, spec.dst)
+    check_match(spec.cookie, spec.in_port, spec.family, spec.dst)
     for mac in (spec.set_src, spec.set_dst):
         if mac is not None and not (isinstance(mac, str) and
                                     _MAC.fullmatch(mac)):
             raise ValueError(f'{mac!r} is not a MAC address in lower case')
-    outputs = (NORMAL, IN_PORT, OTHER) if deleting else (NORMAL, IN_PORT)
-    if spec.output not in outputs:
-        raise ValueError(f'output {spec.output!r} is not one of '
-                         + ', '.join(outputs))
+    if not (deleting and spec.output == OTHER):
+        _check_output(spec)
     return spec
 
 
-def check_match(in_port, family, dst):
+def check_match(cookie, in_port, family, dst):
     """Check the match of a flow of ours.
+
+    Only a relay takes what the node itself sends, and none takes everything.
 
     :raises ValueError: when a field is not what we write
     """
-    _integer(in_port, 'in_port', 1, _MAX_PORT - 1)
+    relay = cookie == ownership.COOKIE_RELAY
+    if not (relay and in_port == resources.LOCAL):
+        _integer(in_port, 'in_port', 1, _MAX_PORT - 1)
+    if relay and dst is None:
+        raise ValueError('a relay without a destination')
     if family not in (4, 6) or type(family) is not int:
         raise ValueError(f'family {family!r} is neither 4 nor 6')
     if dst is not None:
@@ -148,6 +159,47 @@ def check_stray(item):
     return spec
 
 
+def ports_of(output):
+    """The numbers in 'ports:3,7'.
+
+    :returns: list of int
+    :raises ValueError: when it is not ascending port numbers, one to eight
+        of them, in that notation
+    """
+    if not isinstance(output, str) or not _PORT_LIST.fullmatch(output):
+        raise ValueError(f'{output!r} is not a list of ports')
+    numbers = [int(word) for word in output[len(PORTS):].split(',')]
+    return _check_ports(numbers)
+
+
+def ports_text(numbers):
+    """The output of a relay, from its port numbers.
+
+    :param numbers: list of int
+    :returns: 'ports:3,7', or :data:`OTHER` when we would not write it
+    """
+    try:
+        _check_ports(numbers)
+    except ValueError:
+        return OTHER
+    return PORTS + ','.join(map(str, numbers))
+
+
+def as_found(*fields):
+    """A flow as it was found, with a match of ours.
+
+    :param fields: those of :class:`FlowSpec`
+    :returns: :class:`FlowSpec`; :data:`OTHER` is what it does when we would
+        not write that with this cookie
+    """
+    spec = FlowSpec(*fields)
+    try:
+        _check_output(spec)
+    except ValueError:
+        return spec._replace(set_src=None, set_dst=None, output=OTHER)
+    return spec
+
+
 def foreign_text(priority, cookie):
     """Why a flow is not added: somebody else has one with its match."""
     return (f'a flow with this match and priority {priority} but cookie '
@@ -160,6 +212,28 @@ def _check_ownership(spec):
             spec.priority, bool):
         raise ValueError(f'priority {spec.priority!r} does not belong to '
                          f'cookie {spec.cookie:#x}')
+
+
+def _check_output(spec):
+    """Ports for a relay, and nothing else; for others never ports."""
+    if spec.cookie == ownership.COOKIE_RELAY:
+        if spec.in_port in ports_of(spec.output):
+            raise ValueError(f'{spec.output}: port {spec.in_port} is where '
+                             'it comes from')
+    elif spec.output not in (NORMAL, IN_PORT):
+        raise ValueError(f'output {spec.output!r} is not one of '
+                         f'{NORMAL}, {IN_PORT}')
+
+
+def _check_ports(numbers):
+    if not 0 < len(numbers) <= _MAX_OUTPUTS:
+        raise ValueError(f'{len(numbers)} ports are not between 1 and '
+                         f'{_MAX_OUTPUTS}')
+    for number in numbers:
+        _integer(number, 'port', 1, _MAX_PORT - 1)
+    if sorted(set(numbers)) != numbers:
+        raise ValueError(f'ports {numbers} do not ascend')
+    return numbers
 
 
 def _check_cookie(cookie):

@@ -177,3 +177,10 @@ def hairpin(dst, in_port=3, mac=LRP_MAC):
         BRIDGE, ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN,
         in_port, 6 if ':' in dst else 4, dst=dst, set_src=MAC, set_dst=mac,
         output='in_port')
+
+
+def relay(dst, in_port=resources.LOCAL, output='ports:3,7', mac=LRP_MAC):
+    """The flow that hands traffic of one address to several ports."""
+    return resources.Flow(
+        BRIDGE, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY, in_port,
+        6 if ':' in dst else 4, dst=dst, set_dst=mac, output=output)

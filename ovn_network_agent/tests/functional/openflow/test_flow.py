@@ -23,7 +23,7 @@ DST = '198.51.100.10/32'
 # What an operator may have: same match with another priority, same
 # priority with another match, another table, our cookie as a substring.
 FOREIGN = (
-    'table=0,cookie=0x997,priority=900,in_port=4,ip,actions=NORMAL',
+    'table=0,cookie=0x996,priority=900,in_port=4,ip,actions=NORMAL',
     'table=0,cookie=0x0,priority=901,in_port=3,ip,actions=drop',
     'table=0,cookie=0x9990,priority=910,in_port=3,ip,'
     'nw_dst=198.51.100.99,actions=IN_PORT',
@@ -33,7 +33,10 @@ STRAYS = (
     'table=0,cookie=0x999,priority=77,tcp,tp_dst=80,reg3=0x5/0xff,'
     'ct_state=+trk-new,actions=drop',
     'table=0,cookie=0x999,priority=900,actions=drop',
-    'table=0,cookie=0x998,priority=910,in_port=LOCAL,ip,actions=drop')
+    'table=0,cookie=0x998,priority=910,in_port=LOCAL,ip,actions=drop',
+    'table=0,cookie=0x997,priority=920,in_port=LOCAL,ip,actions=drop',
+    'table=0,cookie=0x997,priority=920,in_port=3,nw_dst=198.51.100.10,'
+    'dl_type=0x800,dl_vlan=5,actions=output:7')
 
 
 class TestFlow(base.FlowTestCase):
@@ -41,7 +44,9 @@ class TestFlow(base.FlowTestCase):
 
     def wanted(self):
         return [base.mac_tweak(4), base.mac_tweak(6), base.hairpin(DST),
-                base.hairpin('2001:db8::10/128', in_port=0xfeff)]
+                base.hairpin('2001:db8::10/128', in_port=0xfeff),
+                base.relay(DST), base.relay('2001:db8::/64'),
+                base.relay('198.51.100.0/24', 7, 'ports:3', None)]
 
     def test_round_trip(self):
         wanted = self.wanted()
@@ -58,7 +63,15 @@ class TestFlow(base.FlowTestCase):
             f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
             'cookie=0x998, priority=910,ipv6,in_port=65279,'
             f'ipv6_dst=2001:db8::10 actions=set_field:{base.MAC}->eth_src,'
-            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT'},
+            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
+            'cookie=0x997, priority=920,ip,in_port=LOCAL,'
+            'nw_dst=198.51.100.10 '
+            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:3,output:7',
+            'cookie=0x997, priority=920,ipv6,in_port=LOCAL,'
+            'ipv6_dst=2001:db8::/64 '
+            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:3,output:7',
+            'cookie=0x997, priority=920,ip,in_port=7,'
+            'nw_dst=198.51.100.0/24 actions=output:3'},
             self.ovs.flows())
         self.assertEqual(
             {}, self.backend.apply(backends.Delta(delete=tuple(wanted))))
@@ -137,6 +150,28 @@ class TestFlow(base.FlowTestCase):
                     backends.Delta(update=((found, wanted),))))
                 self.assertEqual({wanted}, self.read())
 
+    def test_our_relay_with_other_actions_is_repaired(self):
+        wanted = base.relay(DST)
+        for actions in ('NORMAL', 'output:7,output:3', 'output:3,output:3',
+                        'output:3,output:LOCAL', 'output:3,dec_ttl,output:7',
+                        'output:1,output:2,output:3,output:4,output:5,'
+                        'output:6,output:7,output:8,output:9'):
+            with self.subTest(actions):
+                self.ovs.add('cookie=0x997,priority=920,in_port=LOCAL,ip,'
+                             f'nw_dst=198.51.100.10,actions={actions}')
+                found, = self.read()
+                self.assertEqual((wanted.ref, 'other'),
+                                 (found.ref, found.output))
+                self.assertEqual({}, self.backend.apply(
+                    backends.Delta(update=((found, wanted),))))
+                self.assertEqual({wanted}, self.read())
+                self.ovs.add('cookie=0x997,priority=920,in_port=LOCAL,ip,'
+                             f'nw_dst=198.51.100.10,actions={actions}')
+                found, = self.read()
+                self.assertEqual({}, self.backend.apply(
+                    backends.Delta(delete=(found,))))
+                self.assertEqual(set(), self.read())
+
     def test_flow_with_a_timeout_is_not_ours_as_it_should_be(self):
         wanted = base.mac_tweak()
         self.ovs.add('cookie=0x999,priority=900,in_port=3,ip,hard_timeout=99,'
@@ -176,7 +211,10 @@ class TestFlow(base.FlowTestCase):
         bad = [base.hairpin('198.51.100.0/24', in_port=0),
                base.hairpin('198.51.100.1/24'),
                base.mac_tweak(mac='0A:00:00:00:00:01'),
-               base.mac_tweak(mac='x,actions=drop')]
+               base.mac_tweak(mac='x,actions=drop'),
+               base.relay('203.0.113.0/24', output='normal'),
+               base.relay('203.0.113.1/32', output='ports:7,3'),
+               base.relay('203.0.113.2/32', in_port=3)]
         failed = self.backend.apply(backends.Delta(create=(*bad, good)))
         self.assertEqual({f.ref for f in bad}, set(failed))
         self.assertEqual({good}, self.read())

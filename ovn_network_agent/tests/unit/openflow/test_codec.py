@@ -101,11 +101,12 @@ class TestCodec(unittest.TestCase):
         self.assertEqual(flow.dst is not None, bool(fields))
         actions = stats.instructions[0].actions
         protocol = ofproto_protocol.ProtocolDesc(version=4)
-        self.assertEqual(
-            {specs.NORMAL: protocol.ofproto.OFPP_NORMAL,
-             specs.IN_PORT: protocol.ofproto.OFPP_IN_PORT}[flow.output],
-            actions[-1].port)
-        macs = {a.key: a.value for a in actions[:-1]}
+        named = {specs.NORMAL: protocol.ofproto.OFPP_NORMAL,
+                 specs.IN_PORT: protocol.ofproto.OFPP_IN_PORT}
+        ports = ([named[flow.output]] if flow.output in named else
+                 specs.ports_of(flow.output))
+        self.assertEqual(ports, [a.port for a in actions[-len(ports):]])
+        macs = {a.key: a.value for a in actions[:-len(ports)]}
         self.assertEqual(flow.set_src, macs.get('eth_src'))
         self.assertEqual(flow.set_dst, macs.get('eth_dst'))
 

@@ -24,6 +24,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import segments
 
 
 class Builder:
@@ -43,6 +44,7 @@ class Builder:
         self._nats = {}
         self._routers = {}
         self._depends = collections.defaultdict(set)
+        self._segments = segments.Segments(self._index)
         self._groups = groups.Groups(self._index, self._follows)
         self._filled = False
         self.whole = False
@@ -248,11 +250,15 @@ class Builder:
             follows = self._follows(binding.logical_port)
         nets, bad = rows.networks(lrp)
         problems.extend(bad)
-        segment, addresses = self._segment(sb, router, lrp.name)
+        located = self._segments.locate(sb['Port_Binding'], self._wire,
+                                        lrp.name)
+        for used in located.depends:
+            self._depends[used].add(router)
         yield model.GatewayPort(
             lrp.name, lrp.mac.lower(), nets, chassis,
             follows and chassis == self._wire.chassis != '',
-            segment, addresses, self._nexthop_user(nets))
+            located.segment, located.nat_addresses,
+            self._nexthop_user(nets))
 
     def _nexthop_user(self, nets):
         """Who has the virtual gateway's address already, in words."""
@@ -262,38 +268,3 @@ class Builder:
         if self._index('nb', 'Logical_Router_Port', 'address').find(nexthop):
             return 'a router port'
         return ''
-
-    def _segment(self, sb, router, lrp):
-        """(Segment or None, nat_addresses) of a gateway port.
-
-        The patch port of the switch side names the router port as its
-        peer; the localnet port is on the same datapath.
-        """
-        bindings = sb['Port_Binding']
-        patch = self._index('sb', 'Port_Binding', 'peer').first(lrp)
-        if patch is None:
-            return None, ()
-        self._depends[patch].add(router)
-        datapath = bindings[patch].datapath.uuid
-        addresses = rows.nat_addresses(bindings[patch])
-        localnet = self._localnet(bindings, datapath)
-        if localnet is None:
-            return None, addresses
-        self._depends[localnet].add(router)
-        row = bindings[localnet]
-        return self._wire.segment(
-            str(datapath), row.logical_port,
-            row.options.get('network_name', ''),
-            rows.optional(row, 'tag', 0)), addresses
-
-    def _localnet(self, bindings, datapath):
-        """UUID of the localnet port of a switch, or None.
-
-        A network of several segments has one for each of them; the one
-        that counts is that of a physical network of this node.
-        """
-        here = dict(self._wire.mappings)
-        found = self._index('sb', 'Port_Binding', 'localnet').find(datapath)
-        return min(found, default=None, key=lambda uuid: (
-            bindings[uuid].options.get('network_name', '') not in here,
-            uuid))

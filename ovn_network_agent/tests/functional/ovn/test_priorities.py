@@ -53,9 +53,10 @@ class PriorityTestCase(base.OvsdbTestCase):
                  **values):
         group = self.groups()[table]
         return resources.GatewayPriority(
-            table, group.key, chassis, priority,
-            tuple(port.redirect for port in group.ports), before,
-            **{'after': ((chassis, priority),), **values})
+            table, group.key, chassis, priority, **{
+                'owned': tuple(port.redirect for port in group.ports),
+                'before': before, 'after': ((chassis, priority),),
+                **values})
 
     def update(self, *wanted, backend=None):
         return (backend or self.backend).apply(backends.Delta(

@@ -231,8 +231,9 @@ def _relay(port, group, node):
     relays = {relay.address: relay.port for relay in node.relays
               if port.segment is None or
               relay.bridge == port.segment.bridge}
-    for candidate in sorted(group.candidates,
-                            key=lambda c: (-c.priority, c.chassis)):
+    # Of equal priorities OVN takes the name that sorts last.
+    for candidate in sorted(group.candidates, reverse=True,
+                            key=lambda c: (c.priority, c.chassis)):
         if candidate.chassis == node.chassis or not candidate.known:
             continue
         if port.chassis not in ('', node.chassis, candidate.chassis):

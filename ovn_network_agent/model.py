@@ -331,8 +331,11 @@ class Snapshot:
     :ivar routers: tuple of :class:`Router`
     :ivar groups: tuple of :class:`GatewayGroup` that this chassis is a
         candidate of, active or not
+    :ivar problems: tuple of str: what this node's own settings contain and
+        is left out as malformed
     """
 
     node: Node
     routers: tuple = ()
     groups: tuple = ()
+    problems: tuple = ()

@@ -23,7 +23,7 @@ def of(snapshot, bridge_dev):
     :param bridge_dev: name of the provider bridge
     :returns: tuple of str, sorted
     """
-    found = set()
+    found = set(snapshot.problems)
     for router in snapshot.routers:
         found.update('router %s: %s' % (router.name, problem)
                      for problem in router.problems)

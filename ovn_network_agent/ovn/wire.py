@@ -15,7 +15,9 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent.ovn import drains
 from ovn_network_agent.ovn import rows
+from ovn_network_agent import ownership
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Wire:
     :ivar mappings: tuple of (physical network, bridge)
     :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
     :ivar devices: tuple of :class:`model.Device`
+    :ivar drains: see :class:`model.Node`
+    :ivar problems: tuple of str: what in it is left out as malformed
     """
 
     chassis: str = ''
@@ -34,6 +38,8 @@ class Wire:
     mappings: tuple = ()
     patch_ports: tuple = ()
     devices: tuple = ()
+    drains: frozenset = frozenset()
+    problems: tuple = ()
 
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`model.Segment` of a localnet port on this node."""
@@ -56,10 +62,13 @@ def read(ovs, devices):
     for row in ovs['Open_vSwitch'].values():
         external_ids = row.external_ids
     mappings = rows.bridge_mappings(external_ids)
+    wanted, problems = drains.parse(
+        external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
     return Wire(external_ids.get('system-id', ''),
                 external_ids.get('hostname', ''), mappings,
-                tuple(sorted(_patch_ports(ovs, bridges))), devices)
+                tuple(sorted(_patch_ports(ovs, bridges))), devices,
+                wanted, problems)
 
 
 def ports(ovs, bridge):

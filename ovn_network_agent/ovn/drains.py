@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator wants to be drained, as the local database keeps it.
+
+One text in external_ids: 'all', or UUIDs of routers, separated by commas.
+Pure.
+"""
+
+import re
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+
+_UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z')
+
+
+def is_uuid(text):
+    """Whether a text is a UUID as OVSDB writes them, in lower case."""
+    return _UUID.match(text) is not None
+
+
+def parse(text):
+    """What a value says; a malformed part costs only itself.
+
+    :param text: the value, '' when there is none
+    :returns: (frozenset as in :class:`model.Node`, tuple of str: what is
+        malformed)
+    """
+    parts = [part.strip() for part in text.split(',') if part.strip()]
+    drains = {part.lower() for part in parts
+              if part.lower() == model.ALL or is_uuid(part.lower())}
+    bad = [part for part in parts if part.lower() not in drains]
+    return frozenset(drains), tuple(
+        'Open_vSwitch external_ids:%s: %r is neither "%s" nor the UUID of a '
+        'router, and is left out; correct it with "ovn-network-agent-ctl '
+        'drain" or "undrain"' % (ownership.EXT_ID_DRAIN, part, model.ALL)
+        for part in bad)
+
+
+def render(drains):
+    """The value for a set of drains, '' for none."""
+    return ','.join(sorted(drains))

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator wants to be drained, as the view has it."""
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent import trouble
+
+ONE = '11111111-aaaa-4bbb-8ccc-0123456789ab'
+TWO = '22222222-aaaa-4bbb-8ccc-0123456789ab'
+
+
+class DrainsTest(base.OvsdbTestCase):
+
+    def wish(self, text):
+        """Write it as an operator would, with ovs-vsctl."""
+        key = ownership.EXT_ID_DRAIN
+        self.ovs.transact(
+            ovsdb.mutate('Open_vSwitch', {}, 'external_ids', 'delete',
+                         ovsdb.ovsdb_set((key,))),
+            *([ovsdb.mutate('Open_vSwitch', {}, 'external_ids', 'insert',
+                            ovsdb.ovsdb_dict({key: text}))]
+              if text is not None else ()))
+
+    def sees(self, eyes, *drains):
+        self.eventually(
+            lambda: eyes.look().node.drains == frozenset(drains),
+            'drains: %s' % (drains,))
+
+    def test_one_router_all_and_none(self):
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        eyes = self.eyes()
+        self.sees(eyes)
+        self.wish(ONE)
+        self.sees(eyes, ONE)
+        self.wish('%s, %s' % (TWO, ONE.upper()))
+        self.sees(eyes, ONE, TWO)
+        self.wish('all')
+        self.sees(eyes, model.ALL)
+        self.wish(None)
+        self.sees(eyes)
+        self.assertEqual((), trouble.of(eyes.look(), cloud.BRIDGE))
+
+    def test_what_is_malformed_costs_only_itself(self):
+        eyes = self.eyes()
+        self.wish('everything,%s,,%s-' % (ONE, TWO))
+        self.sees(eyes, ONE)
+        found = trouble.of(eyes.look(), cloud.BRIDGE)
+        self.assertEqual(2, len(found), found)
+        for text, part in zip(found, (TWO + '-', 'everything')):
+            self.assertIn(ownership.EXT_ID_DRAIN, text)
+            self.assertIn("'%s'" % part, text)
+            self.assertIn('ovn-network-agent-ctl', text)

@@ -168,13 +168,20 @@ class GatewayGroup:
         return next((c for c in self.candidates if c.chassis == chassis),
                     None)
 
-    def takers(self, chassis):
-        """Who could take over from that chassis, a tuple of Candidate.
+    def peers(self, chassis):
+        """The other candidates that are there, a tuple of Candidate.
 
         Those that SB has: one that was removed takes nothing.
         """
         return tuple(c for c in self.candidates
                      if c.chassis != chassis and c.known)
+
+    def takers(self, chassis):
+        """Who is to take over from that chassis, a tuple of Candidate.
+
+        Not those that are drained themselves: among zeros OVN goes by name.
+        """
+        return tuple(c for c in self.peers(chassis) if c.priority > 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

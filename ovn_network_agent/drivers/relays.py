@@ -35,7 +35,7 @@ def ports(group, node, bridge):
     :param bridge: the provider bridge
     :returns: iterable of :class:`resources.RelayPort`
     """
-    for candidate in group.takers(node.chassis):
+    for candidate in group.peers(node.chassis):
         if candidate.address:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address),
@@ -49,7 +49,7 @@ def arriving(group, node, bridge):
 
     :returns: iterable of :class:`resources.Flow`
     """
-    addresses = {c.address for c in group.takers(node.chassis)}
+    addresses = {c.address for c in group.peers(node.chassis)}
     relays = [relay for relay in node.relays
               if relay.bridge == bridge and relay.address in addresses]
     for port in group.ports:

@@ -26,12 +26,13 @@ HERE, OTHER = world.CHASSIS, world.OTHER
 DRIVERS = ['fip_route', 'gateway_drain']
 
 
-def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE):
+def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
+         other=1):
     port = world.port(1, chassis=owner, local=owner == HERE,
                       handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
-            model.Candidate(HERE, own), model.Candidate(OTHER, 1, known)),
+            model.Candidate(HERE, own), model.Candidate(OTHER, other, known)),
         (model.GroupPort('cr-lrp-1', owner),))
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))
@@ -53,8 +54,8 @@ class DrainTest(base.BaseTestCase):
 
     def test_nothing_to_drain(self):
         """Rows DRN-04 and DRN-05, trap T14."""
-        alone = view(known=False, own=5)
-        for snapshot in (None, world.snapshot(), alone, view(OTHER)):
+        for snapshot in (None, world.snapshot(), view(OTHER),
+                         view(known=False, own=5), view(other=0, own=5)):
             self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
 
     def test_not_wanted(self):

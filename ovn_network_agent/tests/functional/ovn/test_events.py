@@ -72,9 +72,6 @@ class EventsTest(base.OvsdbTestCase):
                     networks='198.51.100.9/24')),
                  {'nb:Logical_Router_Port'}, set()),
                 (lambda: self.nb.transact(ovsdb.update(
-                    'Gateway_Chassis', {'chassis_name': HERE}, priority=7)),
-                 {'nb:Gateway_Chassis'}, set()),
-                (lambda: self.nb.transact(ovsdb.update(
                     'Logical_Router_Static_Route', {},
                     nexthop='198.51.100.8')),
                  {'nb:Logical_Router_Static_Route'}, {'northbound'}),
@@ -89,15 +86,17 @@ class EventsTest(base.OvsdbTestCase):
             self.assertEqual((wanted, stale, False),
                              (reasons, doubted, urgent))
 
-    def test_a_changed_priority_wakes(self):
+    def test_a_changed_priority_is_urgent(self):
+        """Row EVT-07, trap T8."""
         self.woken_by(lambda: self.cloud.add_router(
             'ha', chassis=HERE, group='HA_Chassis_Group',
             networks=['198.51.100.3/24']))
         for table in ('Gateway_Chassis', 'HA_Chassis'):
-            reasons, _doubted, _urgent = self.woken_by(
-                lambda table=table: self.nb.transact(ovsdb.update(
-                    table, {'chassis_name': HERE}, priority=8)))
-            self.assertEqual({'nb:' + table}, reasons)
+            self.assertEqual(
+                ({'nb:' + table}, {'gateway_priority'}, True),
+                self.woken_by(lambda table=table: self.nb.transact(
+                    ovsdb.update(table, {'chassis_name': HERE},
+                                 priority=8))))
 
     def test_what_nobody_watches_wakes_nobody(self):
         for server, operation in (

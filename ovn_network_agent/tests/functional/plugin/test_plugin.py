@@ -137,7 +137,7 @@ class UnusableTest(base.ProgramTestCase):
         self.declare(package, {GROUP: {name: '%s:%s' % (module, target)}})
 
     def test_missing(self):
-        self.refused('anycast', 'fip_route, veth_leak',
+        self.refused('anycast', 'fip_route, gateway_drain, veth_leak',
                      drivers='fip_route,anycast')
 
     def test_named_twice(self):

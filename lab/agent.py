@@ -34,6 +34,7 @@ class Agent:
     :param node: the Node
     :param config: dict of group to dict of option to value, on top of
         :data:`DEFAULTS`
+    :ivar program: argv of the agent without its arguments
     """
 
     def __init__(self, node, config=None):
@@ -42,6 +43,8 @@ class Agent:
                        for group, values in DEFAULTS.items()}
         for group, values in (config or {}).items():
             self.config.setdefault(group, {}).update(values)
+        self.program = [os.path.join(os.path.dirname(sys.executable),
+                                     'ovn-network-agent')]
         self.process = None
         self._notify = None
         self._said = []
@@ -57,9 +60,7 @@ class Agent:
 
     def command(self, *args):
         """argv of the agent with its configuration file."""
-        script = os.path.join(os.path.dirname(sys.executable),
-                              'ovn-network-agent')
-        return [script, '--config-file', CONFIG, *args]
+        return [*self.program, '--config-file', CONFIG, *args]
 
     def start(self):
         """Start it; returns at once."""
@@ -116,6 +117,16 @@ class Agent:
         nodes.wait_until(
             'the privileged daemons have ended', lambda: not any(
                 os.path.exists('/proc/%d' % pid) for pid in children))
+
+    def freeze(self):
+        """SIGSTOP to it and its privileged daemons: wedged, but there."""
+        for pid in (self.process.pid, *self.children()):
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self):
+        """Let what :meth:`freeze` stopped go on."""
+        for pid in (*self.children(), self.process.pid):
+            os.kill(pid, signal.SIGCONT)
 
     def children(self):
         """PIDs of its child processes, as seen from outside."""

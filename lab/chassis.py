@@ -77,6 +77,17 @@ def _old_enough():
         return float(opened.read().split()[0]) >= VSWITCHD_UPTIME
 
 
+def stop_controller(node, restart=False):
+    """End ovn-controller in good order, and wait for it.
+
+    :param restart: leave everything for the next one: its row in the
+        Southbound database, tunnels and flows stay
+    """
+    command = ['ovn-appctl', '-t', 'ovn-controller', 'exit']
+    node.run([*command, '--restart'] if restart else command)
+    node.services.pop('ovn-controller').wait(60)
+
+
 def start_controller(node):
     """Start ovn-controller.
 

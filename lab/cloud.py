@@ -141,6 +141,22 @@ class Cloud:
             node.path('/run/openvswitch/br-int.mgmt')))
         chassis.start_controller(node)
 
+    # -- chassis ----------------------------------------------------------
+
+    def stop_controller(self, name):
+        """Clean stop of ovn-controller: its chassis leaves OVN."""
+        chassis.stop_controller(self[name])
+
+    def start_controller(self, name):
+        """Start it again, and wait until OVN has its chassis."""
+        chassis.start_controller(self[name])
+        self._wait()
+
+    def delete_chassis(self, name):
+        """What an operator does about a gateway that is gone for good."""
+        self['central'].run(['ovn-sbctl', 'chassis-del',
+                             plan.system_id(name)])
+
     # -- power ------------------------------------------------------------
 
     def power_off(self, name):
@@ -162,13 +178,13 @@ class Cloud:
         self._wait()
 
     def _wait(self):
-        wanted = {*self.gateways, *self.computes}
+        wanted = {name for name in (*self.gateways, *self.computes)
+                  if self[name].pid}
         nodes.wait_until('all chassis are registered', lambda: wanted <= {
             row.hostname for row in self.sb.rows('Chassis')}, 60)
-        peers = len(self.gateways)
-        nodes.wait_until('the spine has heard of all gateways', lambda: sum(
-            1 for name in self.gateways
-            if self.route(plan.LOOPBACKS[name]) is not None) == peers, 60)
+        nodes.wait_until('the spine has heard of all gateways', lambda: all(
+            self.route(plan.LOOPBACKS[name]) is not None
+            for name in self.gateways if self[name].pid), 60)
 
     def close(self):
         """Take everything down; may be called again."""

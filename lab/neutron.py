@@ -288,6 +288,17 @@ class Neutron:
 
         self.nb.do(write)
 
+    def priorities(self, router):
+        """Gateway priorities: dict of node name to int."""
+        names = {plan.system_id(name): name for name in plan.HOSTS}
+        with self.nb.connection.lock:
+            lrp = _one(self.nb.idl.tables, 'Logical_Router_Port',
+                       name=router.lrp)
+            rows = list(lrp.gateway_chassis)
+            for group in lrp.ha_chassis_group:
+                rows += group.ha_chassis
+            return {names[row.chassis_name]: row.priority for row in rows}
+
     def owner(self, router):
         """Host name of the chassis with the gateway, '' when none."""
         row = self.sb.find('Port_Binding', logical_port='cr-' + router.lrp)

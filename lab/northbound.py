@@ -21,9 +21,12 @@ class _Idl(connection.OvsdbIdl):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.handler = event.RowEventHandler()
+        self.listeners = []
 
     def notify(self, happened, row, updates=None):
         self.handler.notify(happened, row, updates)
+        for listener in list(self.listeners):
+            listener(row)
 
 
 class _Function(command.BaseCommand):
@@ -75,6 +78,14 @@ class Database:
         """All rows of a table, a list."""
         with self.connection.lock:
             return list(self.idl.tables[table].rows.values())
+
+    def listen(self, function):
+        """Call a function with each row that has changed, at once.
+
+        :returns: function that ends it
+        """
+        self.idl.listeners.append(function)
+        return lambda: self.idl.listeners.remove(function)
 
     def close(self):
         """Give the connection back."""

@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Probes in both directions at once, through one floating IP."""
+
+import contextlib
+import dataclasses
+import time
+
+from lab import plan
+from lab import probe
+
+# Seconds between two probes, each way.
+INTERVAL = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What became of the probes of both directions.
+
+    :ivar inward: probe.Report, from the client to the floating IP
+    :ivar outward: probe.Report, from the machine to the client
+    """
+
+    inward: probe.Report
+    outward: probe.Report
+
+    @property
+    def lost(self):
+        """Lost probes of both directions, int."""
+        return self.inward.lost + self.outward.lost
+
+    @property
+    def longest_gap_ms(self):
+        """The longer one of the two longest outages, milliseconds."""
+        return max(self.inward.longest_gap_ms, self.outward.longest_gap_ms)
+
+    def __str__(self):
+        return 'lost %d of %d in, %d of %d out, longest gap %.0f ms' % (
+            self.inward.lost, self.inward.sent, self.outward.lost,
+            self.outward.sent, self.longest_gap_ms)
+
+
+class BothWays:
+    """Probing while the block runs, answered already when it begins.
+
+    :param client: the Node outside
+    :param vm: cloud.Vm, the machine
+    :param address: its floating IP, text
+    """
+
+    def __init__(self, client, vm, address):
+        self._probes = (probe.Probe(client, 'icmp', address, INTERVAL),
+                        probe.Probe(vm.node, 'icmp', plan.CLIENT, INTERVAL))
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            for one in self._probes:
+                stack.enter_context(one)
+            for one in self._probes:
+                one.wait_answered(20)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_exc):
+        self._stack.close()
+
+    def wait_answered(self, timeout=20):
+        """Wait until both directions answer what is sent from now on."""
+        since = time.monotonic()
+        for one in self._probes:
+            one.wait_answered(timeout, after=since)
+
+    def so_far(self):
+        """The :class:`Report` up to now."""
+        return Report(*(one.report() for one in self._probes))
+
+    def stop(self):
+        """End both.
+
+        :returns: :class:`Report`
+        """
+        return Report(*(one.stop() for one in self._probes))

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Which way gateways went, as the Southbound database says."""
+
+import time
+
+_PREFIX = 'cr-'
+
+
+class Moves:
+    """Follows the owners of gateway ports while the block runs.
+
+    :param cloud: the Cloud
+    :ivar seen: list of (monotonic seconds, name of the Logical_Router_Port,
+        host name of its owner or ''), each change once
+    """
+
+    def __init__(self, cloud):
+        self._sb = cloud.sb
+        self._owners = {}
+        self._end = None
+        self.seen = []
+
+    def __enter__(self):
+        with self._sb.connection.lock:
+            self._end = self._sb.listen(self._changed)
+        self._owners = {row.logical_port: _owner(row)
+                        for row in self._sb.rows('Port_Binding')}
+        return self
+
+    def __exit__(self, *_exc):
+        self._end()
+
+    def _changed(self, row):
+        if row._table.name != 'Port_Binding':
+            return
+        port, owner = row.logical_port, _owner(row)
+        if port.startswith(_PREFIX) and self._owners.get(port) != owner:
+            self._owners[port] = owner
+            self.seen.append((time.monotonic(), port.removeprefix(_PREFIX),
+                              owner))
+
+    def of(self, router):
+        """Host names that got a router's gateway, one after the other.
+
+        The moment without an owner in a move is left out.
+
+        :param router: neutron.Router
+        :returns: list of str; empty when it has not moved
+        """
+        owners = []
+        for _when, lrp, owner in list(self.seen):
+            if lrp == router.lrp and owner and owners[-1:] != [owner]:
+                owners.append(owner)
+        return owners
+
+    def when(self, router, node):
+        """When a node got a router's gateway last, monotonic seconds."""
+        return max(when for when, lrp, owner in self.seen
+                   if (lrp, owner) == (router.lrp, node))
+
+
+def _owner(row):
+    for chassis in row.chassis:
+        return chassis.hostname
+    return ''

@@ -88,6 +88,16 @@ def stop_controller(node, restart=False):
     node.services.pop('ovn-controller').wait(60)
 
 
+def tunnels_up(node):
+    """Whether BFD is up on all tunnels of a gateway, at both ends."""
+    states = node.out('ovs-vsctl', '--bare', '--columns=bfd_status', 'find',
+                      'Interface', 'bfd:enable=true').split('\n')
+    found = [state for state in states if state]
+    return bool(found) and all(
+        ' state=up' in state and 'remote_state=up' in state
+        for state in found)
+
+
 def start_controller(node):
     """Start ovn-controller.
 

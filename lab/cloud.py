@@ -148,9 +148,15 @@ class Cloud:
         chassis.stop_controller(self[name])
 
     def start_controller(self, name):
-        """Start it again, and wait until OVN has its chassis."""
+        """Start it again, and wait until its tunnels are up.
+
+        Until then the gateways that it may have go to and fro.
+        """
         chassis.start_controller(self[name])
         self._wait()
+        nodes.wait_until('the tunnels of gateways are up', lambda: all(
+            chassis.tunnels_up(self[other]) for other in self.gateways
+            if self[other].pid), 30)
 
     def delete_chassis(self, name):
         """What an operator does about a gateway that is gone for good."""

@@ -21,6 +21,7 @@ import signal
 import time
 
 from lab import frr
+from lab import moves
 from lab import neutron
 from lab import node as nodes
 from lab import plan
@@ -166,6 +167,20 @@ class TestPower(LabWithoutAgents):
         self.assertFalse(self.cloud['gw1'].exists('/run/gone'))
         # It has the highest priority.
         self.cloud.wait_owner(self.router, 'gw1')
+
+    def test_clean_stop_of_ovn_controller(self):
+        """Its chassis leaves OVN and comes back; the moves are seen."""
+        with moves.Moves(self.cloud) as followed:
+            stopped = time.monotonic()
+            self.cloud.stop_controller('gw1')
+            self.cloud.wait_owner(self.router, 'gw2')
+            self.assertEqual(['gw2'], followed.of(self.router))
+            base.note('gw2 has the gateway %.2f s after the stop' % (
+                followed.when(self.router, 'gw2') - stopped))
+            self.assertIsNone(self.cloud.sb.find('Chassis', hostname='gw1'))
+            self.cloud.start_controller('gw1')
+            self.cloud.wait_owner(self.router, 'gw1')
+        self.assertEqual('gw1', followed.of(self.router)[-1])
 
     def test_wedged_service(self):
         node = self.cloud['gw2']

@@ -11,83 +11,12 @@
 # under the License.
 
 
-"""What the backends that write to OVN NB have in common: the transaction."""
+"""What the backends that write to OVN NB have in common."""
 
-from ovsdbapp import exceptions
-
-from ovn_network_agent.backends import base
-from ovn_network_agent.ovn import bounded
-from ovn_network_agent.ovn import connection
+from ovn_network_agent.backends import ovsdb_writer
 
 
-class _Api:
-    """What ovsdbapp's commands and transactions need of an API object."""
+class Writer(ovsdb_writer.Writer):
+    """A backend of rows in NB, see :class:`ovsdb_writer.Writer`."""
 
-    def __init__(self, idl):
-        self.idl = idl
-
-
-class Writer(base.Backend):
-    """A backend of rows in NB, beside the loop.
-
-    All changes of a stage are one transaction; if the server refuses that,
-    each is tried alone, so that a bad row costs only itself.
-    """
-
-    concurrent = True
-
-    def attach(self, context):
-        self._context = context
-
-    def command(self, verb, resource):
-        """What makes a change.
-
-        :param verb: 'set' or 'remove'
-        :param resource: :class:`resources.Resource`
-        :returns: function(api) that gives a
-            :class:`ovn.commands.NorthboundCommand`
-        """
-        raise NotImplementedError
-
-    # -- writing (on the writer thread) -----------------------------------
-
-    def apply(self, delta):
-        changes = [(r.ref, self.command('set', r)) for r in (
-            *delta.create, *(new for _old, new in delta.update))]
-        changes += [(r.ref, self.command('remove', r))
-                    for r in delta.delete]
-        failures = self._commit(changes)
-        if failures is not None or len(changes) == 1:
-            return failures if failures is not None else {
-                changes[0][0]: self._error}
-        failures = {}
-        for change in changes:
-            alone = self._commit([change])
-            failures.update({change[0]: self._error} if alone is None
-                            else alone)
-        return failures
-
-    def _commit(self, changes):
-        """One transaction.
-
-        :returns: dict of Ref to reason for refused items, or None when the
-            transaction failed as a whole (``_error`` says why)
-        :raises BackendError: when NB is not connected
-        """
-        try:
-            ovsdb = self._context.databases['nb'].connection
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-        txn = bounded.Transaction(
-            _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
-            timeout=self.conf.ovn.transaction_timeout)
-        added = [(ref, txn.add(make(txn.api))) for ref, make in changes]
-        try:
-            txn.commit()
-        except (exceptions.TimeoutException, bounded.NoAnswer) as e:
-            raise base.BackendError('OVN NB did not answer within %d s' %
-                                    txn.timeout) from e
-        except RuntimeError as e:
-            self._error = str(e)
-            return None
-        return {ref: cmd.refused for ref, cmd in added if cmd.refused}
+    database = 'nb'

@@ -23,8 +23,9 @@ OPTS = [
         'ovsdb_connection', type=types.OvsdbRemote(),
         default='unix:/run/openvswitch/db.sock',
         help='Database of the local Open vSwitch, where the chassis name, '
-             'the bridge mappings and the patch ports are read. Kolla '
-             'listens on tcp:127.0.0.1:6640.'),
+             'the bridge mappings and the patch ports are read, and the '
+             'relays to other gateways are written. Kolla listens on '
+             'tcp:127.0.0.1:6640.'),
     cfg.StrOpt(
         'ovs_ssl_ca', default='',
         help='Like [ovn] ovn_ssl_ca, for an "ssl:" remote in '

@@ -27,7 +27,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.ovn import rows
 
 
-class NorthboundCommand(command.BaseCommand):
+class Command(command.BaseCommand):
     """Base: remembers why it did not act.
 
     :ivar refused: reason as text, '' when it acted or had nothing to do
@@ -39,6 +39,10 @@ class NorthboundCommand(command.BaseCommand):
         """The rows of a table, dict of UUID to row."""
         table = self.api.idl.tables.get(table)
         return table.rows if table else {}
+
+
+class NorthboundCommand(Command):
+    """Base of what writes to OVN NB."""
 
 
 class SetDefaultRoute(NorthboundCommand):

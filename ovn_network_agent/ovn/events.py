@@ -17,6 +17,7 @@ import threading
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.drivers import base
+from ovn_network_agent import ownership
 
 
 class WakeEvent(ovsdb_event.RowEvent):
@@ -108,8 +109,13 @@ VIEW = (
     base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
     base.Watch('ovs', 'Bridge', ('name', 'ports')),
     base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),
-    base.Watch('ovs', 'Interface', ('name', 'type', 'ofport'),
-               stale=('flow',)),
+    base.Watch('ovs', 'Interface', ('name', 'type', 'ofport', 'options',
+                                    'external_ids', 'error'),
+               stale=('flow', 'relay_port')),
+    # Only of relays; nobody changes them at other ports without need.
+    base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'protected',
+                               'other_config'),
+               events=('update',), stale=('relay_port',)),
 )
 
 # Server-side filters: only these kinds of Port_Binding and default routes.
@@ -118,5 +124,9 @@ CONDITIONS = (
         'chassisredirect', 'patch', 'l3gateway', 'localnet')]),
     ('nb', 'Logical_Router_Static_Route',
      [['ip_prefix', '==', '0.0.0.0/0']]),
-    ('ovs', 'Interface', [['type', '==', 'patch']]),
+    # And our own relays, but not the tunnels of OVN: there may be hundreds.
+    ('ovs', 'Interface', [
+        ['type', '==', 'patch'],
+        ['external_ids', 'includes', ['map', [
+            [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]]]),
 )

@@ -17,6 +17,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent.ovn import drains
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovs import relay
 from ovn_network_agent import ownership
 
 
@@ -31,6 +32,7 @@ class Wire:
     :ivar devices: tuple of :class:`model.Device`
     :ivar drains: see :class:`model.Node`
     :ivar problems: tuple of str: what in it is left out as malformed
+    :ivar relays: tuple of :class:`model.Relay`
     """
 
     chassis: str = ''
@@ -40,6 +42,7 @@ class Wire:
     devices: tuple = ()
     drains: frozenset = frozenset()
     problems: tuple = ()
+    relays: tuple = ()
 
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`model.Segment` of a localnet port on this node."""
@@ -68,7 +71,9 @@ def read(ovs, devices):
     return Wire(external_ids.get('system-id', ''),
                 external_ids.get('hostname', ''), mappings,
                 tuple(sorted(_patch_ports(ovs, bridges))), devices,
-                wanted, problems)
+                wanted, problems, tuple(sorted(
+                    relay.usable(ovs),
+                    key=lambda r: (r.bridge, r.address, r.port))))
 
 
 def ports(ovs, bridge):

@@ -45,18 +45,19 @@ class OpenVSwitch:
     """A private Open vSwitch with one bridge.
 
     :ivar rundir: its run directory
+    :ivar remote: where its ovsdb-server listens
     """
 
     def __init__(self):
         self.rundir = tempfile.mkdtemp(prefix='ovs-')
         self._env = {**os.environ, 'OVS_RUNDIR': self.rundir,
                      'OVS_LOGDIR': self.rundir, 'OVS_DBDIR': self.rundir}
-        self._socket = 'unix:' + os.path.join(self.rundir, 'db.sock')
+        self.remote = 'unix:' + os.path.join(self.rundir, 'db.sock')
         self._processes = {}
         database = os.path.join(self.rundir, 'conf.db')
         self.run('ovsdb-tool', 'create', database, _SCHEMA)
         self._spawn('ovsdb-server', database,
-                    f'--remote=p{self._socket}')
+                    f'--remote=p{self.remote}')
         self._wait_for('db.sock')
         self.vsctl('--no-wait', 'init')
         self.start()
@@ -67,16 +68,27 @@ class OpenVSwitch:
 
     def start(self):
         """Start ovs-vswitchd."""
-        self._spawn('unshare', '-n', 'ovs-vswitchd', self._socket,
+        self._spawn('unshare', '-n', 'ovs-vswitchd', self.remote,
                     '--disable-system', name='ovs-vswitchd')
 
     def restart(self):
         """Kill ovs-vswitchd, as a crash would, and start it again."""
+        self.kill()
+        self.start()
+        self._wait_for(BRIDGE + '.mgmt')
+
+    def kill(self):
+        """Kill ovs-vswitchd, as a crash would."""
         self.signal(signal.SIGKILL)
         self._processes.pop('ovs-vswitchd').wait()
         os.unlink(os.path.join(self.rundir, BRIDGE + '.mgmt'))
-        self.start()
-        self._wait_for(BRIDGE + '.mgmt')
+
+    def pause_database(self):
+        """ovsdb-server accepts connections but says nothing any more."""
+        self._processes['ovsdb-server'].send_signal(signal.SIGSTOP)
+
+    def resume_database(self):
+        self._processes['ovsdb-server'].send_signal(signal.SIGCONT)
 
     def signal(self, number):
         """Send a signal to ovs-vswitchd."""
@@ -97,10 +109,19 @@ class OpenVSwitch:
             env=self._env).stdout
 
     def vsctl(self, *args):
-        return self.run('ovs-vsctl', f'--db={self._socket}', *args)
+        return self.run('ovs-vsctl', f'--db={self.remote}', *args)
 
     def ofctl(self, *args, stdin=None):
         return self.run('ovs-ofctl', '-O', 'OpenFlow13', *args, stdin=stdin)
+
+    @property
+    def pid(self):
+        """Of ovs-vswitchd, which is in a network namespace of its own."""
+        return self._processes['ovs-vswitchd'].pid
+
+    def appctl(self, *args):
+        return self.run('ovs-appctl', '-t', '%s/ovs-vswitchd.%d.ctl' % (
+            self.rundir, self.pid), *args)
 
     def flows(self):
         """All flows of the bridge as ovs-ofctl shows them, a set."""
@@ -129,8 +150,12 @@ class OpenVSwitch:
             time.sleep(0.01)
 
 
-@needs.needs(os.geteuid() == 0 and all(map(shutil.which, _TOOLS)),
-             'needs root and Open vSwitch')
+needs_open_vswitch = needs.needs(
+    os.geteuid() == 0 and all(map(shutil.which, _TOOLS)),
+    'needs root and Open vSwitch')
+
+
+@needs_open_vswitch
 class FlowTestCase(unittest.TestCase):
     """With an empty bridge and a :class:`backends.flow.FlowBackend`."""
 

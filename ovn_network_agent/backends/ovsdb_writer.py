@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the backends that write to OVSDB have in common: the transaction."""
+
+from ovsdbapp import exceptions
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovn import bounded
+from ovn_network_agent.ovn import connection
+
+
+class _Api:
+    """What ovsdbapp's commands and transactions need of an API object."""
+
+    def __init__(self, idl):
+        self.idl = idl
+
+
+class Writer(base.Backend):
+    """A backend of rows in a database, beside the loop.
+
+    All changes of a stage are one transaction; if the server refuses that,
+    each is tried alone, so that a bad row costs only itself.
+
+    :cvar database: 'nb' or 'ovs'
+    """
+
+    concurrent = True
+    database = ''
+
+    def attach(self, context):
+        self._context = context
+
+    def command(self, verb, resource):
+        """What makes a change.
+
+        :param verb: 'set' or 'remove'
+        :param resource: :class:`resources.Resource`
+        :returns: function(api) that gives a :class:`ovn.commands.Command`
+        """
+        raise NotImplementedError
+
+    # -- writing (on the writer thread) -----------------------------------
+
+    def apply(self, delta):
+        changes = [(r.ref, self.command('set', r)) for r in (
+            *delta.create, *(new for _old, new in delta.update))]
+        changes += [(r.ref, self.command('remove', r))
+                    for r in delta.delete]
+        failures = self._commit(changes)
+        if failures is not None or len(changes) == 1:
+            return failures if failures is not None else {
+                changes[0][0]: self._error}
+        failures = {}
+        for change in changes:
+            alone = self._commit([change])
+            failures.update({change[0]: self._error} if alone is None
+                            else alone)
+        return failures
+
+    def _commit(self, changes):
+        """One transaction.
+
+        :returns: dict of Ref to reason for refused items, or None when the
+            transaction failed as a whole (``_error`` says why)
+        :raises BackendError: when the database is not connected
+        """
+        try:
+            ovsdb = self._context.databases[self.database].connection
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        txn = bounded.Transaction(
+            _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
+            timeout=self.conf.ovn.transaction_timeout)
+        added = [(ref, txn.add(make(txn.api))) for ref, make in changes]
+        try:
+            txn.commit()
+        except (exceptions.TimeoutException, bounded.NoAnswer) as e:
+            raise base.BackendError('%s did not answer within %d s' % (
+                connection.SCHEMAS[self.database], txn.timeout)) from e
+        except RuntimeError as e:
+            self._error = str(e)
+            return None
+        return {ref: cmd.refused for ref, cmd in added if cmd.refused}

@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Backend relay_port: tunnel ports between the bridges of two gateways.
+
+Ours are recognised by their name and their mark together, on any bridge.  A
+port with the name of a wanted one and without the mark is left alone, and
+that one is reported.
+"""
+
+import time
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovs import commands
+from ovn_network_agent.ovs import relay
+from ovn_network_agent import resources
+
+_COMMANDS = {'set': commands.SetRelayPort,
+             'remove': commands.RemoveRelayPort}
+# Seconds between two looks whether ovs-vswitchd has made a port.
+_INTERVAL = 0.02
+
+
+class RelayPortBackend(ovsdb_writer.Writer):
+    """See the module."""
+
+    name = 'relay_port'
+    kinds = (resources.RelayPort,)
+    database = 'ovs'
+
+    def read(self, known):
+        return self._rows(lambda ovs: list(relay.ports(ovs)))
+
+    def command(self, verb, resource):
+        return lambda api: _COMMANDS[verb](api, resource)
+
+    def apply(self, delta):
+        failures = super().apply(delta)
+        wanted = [*delta.create, *(new for _old, new in delta.update)]
+        failures.update(self._not_made(
+            [r for r in wanted if r.ref not in failures]))
+        return failures
+
+    def _not_made(self, wanted):
+        """Wait for ovs-vswitchd, for which the database is only a wish.
+
+        :returns: dict of Ref to reason
+        """
+        deadline = time.monotonic() + self.conf.ovn.transaction_timeout
+        while True:
+            waiting, failures = self._rows(lambda ovs: _state(ovs, wanted))
+            if not waiting:
+                return failures
+            if time.monotonic() > deadline:
+                return {**failures, **{ref: (
+                    'ovs-vswitchd has not made the port within %d s; is it '
+                    'running?' % self.conf.ovn.transaction_timeout)
+                    for ref in waiting}}
+            time.sleep(_INTERVAL)
+
+    def _rows(self, function):
+        """Call with the rows of the local database.
+
+        :raises BackendError: when they cannot be had
+        """
+        try:
+            with self._context.databases[self.database].rows() as ovs:
+                return function(ovs)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+
+def _state(ovs, wanted):
+    """(refs that are still waited for, dict of ref to why it failed)."""
+    made = {port.key for port in relay.ports(ovs) if port.encap}
+    errors = relay.errors(ovs)
+    left = [r for r in wanted if r.key not in made]
+    failed = {r.ref: errors[r.key] for r in left if r.key in errors}
+    return [r.ref for r in left if r.ref not in failed], failed

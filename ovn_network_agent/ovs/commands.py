@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Idempotent changes of the local Open_vSwitch database."""
+
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovs import relay
+
+
+class RelayCommand(commands.Command):
+    """Base: finds the rows.
+
+    :param port: :class:`resources.RelayPort`
+    """
+
+    def __init__(self, api, port):
+        super().__init__(api)
+        self.port = port
+
+    def bridge(self):
+        """The row of its bridge, or None."""
+        return self._named('Bridge', self.port.bridge)
+
+    def present(self):
+        """The row of Port with its name, on whichever bridge, or None."""
+        return self._named('Port', self.port.name)
+
+    def _named(self, table, name):
+        return next((row for row in self.rows(table).values()
+                     if row.name == name), None)
+
+
+class SetRelayPort(RelayCommand):
+    """Make the port of a relay what it should be.
+
+    One that is not ours is not touched, whatever its name.
+    """
+
+    def run_idl(self, txn):
+        bridge, port = self.bridge(), self.present()
+        self.refused = self._objection(bridge, port)
+        if self.refused:
+            return
+        if port is None:
+            port = txn.insert(self.api.idl.tables['Port'])
+            port.name = self.port.name
+            port.external_ids = dict(relay.MARK)
+            bridge.addvalue('ports', port.uuid)
+        else:
+            port.verify('external_ids')
+        _set(port, relay.PORT_SETTINGS)
+        self._set_interface(txn, port)
+
+    def _objection(self, bridge, port):
+        if bridge is None:
+            return 'there is no bridge %s' % self.port.bridge
+        if port is None:
+            return ''
+        if not relay.is_ours(port):
+            return ('a port %s is there which is not ours; remove it '
+                    '(ovs-vsctl del-port)' % port.name)
+        if port not in bridge.ports:
+            return 'another bridge still has its port'
+        return ''
+
+    def _set_interface(self, txn, port):
+        interfaces = getattr(port, 'interfaces', ())
+        if len(interfaces) == 1:
+            interface = interfaces[0]
+        else:
+            # The server takes away what nothing refers to any more.
+            interface = txn.insert(self.api.idl.tables['Interface'])
+            interface.name = self.port.name
+            interface.external_ids = dict(relay.MARK)
+            port.interfaces = [interface.uuid]
+        _set(interface, relay.interface_settings(self.port.remote,
+                                                 self.port.encap))
+
+
+class RemoveRelayPort(RelayCommand):
+    """Remove the port of a relay, while it is still ours."""
+
+    def run_idl(self, txn):
+        bridge, port = self.bridge(), self.present()
+        if (bridge is None or port is None or port not in bridge.ports or
+                not relay.is_ours(port)):
+            return
+        port.verify('external_ids')
+        bridge.delvalue('ports', port)
+        for interface in port.interfaces:
+            interface.delete()
+        port.delete()
+
+
+def _set(row, settings):
+    for column, value in settings.items():
+        if getattr(row, column, None) != value:
+            setattr(row, column, value)

@@ -229,8 +229,8 @@ def _about_to_leave(group, router, node, conf):
 def _relay(port, group, node):
     """OpenFlow port of the relay to the present or next owner, or 0."""
     relays = {relay.address: relay.port for relay in node.relays
-              if port.segment is None or
-              relay.bridge == port.segment.bridge}
+              if relay.alive and (port.segment is None or
+                                  relay.bridge == port.segment.bridge)}
     # Of equal priorities OVN takes the name that sorts last.
     for candidate in sorted(group.candidates, reverse=True,
                             key=lambda c: (c.priority, c.chassis)):

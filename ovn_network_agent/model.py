@@ -296,11 +296,14 @@ class Relay:
     :ivar bridge: provider bridge
     :ivar address: IP address of the tunnels of the other chassis
     :ivar port: its OpenFlow port number
+    :ivar alive: whether the other end answers (BFD, RFC 5880): it has the
+        relay, too, and what is sent there arrives
     """
 
     bridge: str
     address: str
     port: int
+    alive: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ VIEW = (
                                     'external_ids', 'error'),
                stale=('flow', 'relay_port')),
     # Only of relays; nobody changes them at other ports without need.
+    base.Watch('ovs', 'Interface', ('bfd',), stale=('relay_port',)),
+    base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
     base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'protected',
                                'other_config'),
                events=('update',), stale=('relay_port',)),

@@ -48,13 +48,14 @@ def interface_settings(remote, encap):
 
     As OVN's own tunnels, except for the key and for fragments: a packet
     of the provider network and the tunnel's header may be more than the
-    tunnels' network takes.
+    tunnels' network takes.  BFD says whether there is another end: not
+    every gateway has an agent that makes relays.
 
     :param remote: IP address of the tunnels of the other chassis
     :param encap: 'geneve' or 'vxlan'
     :returns: dict of column to value
     """
-    return {'type': encap, 'options': {
+    return {'type': encap, 'bfd': {'enable': 'true'}, 'options': {
         'remote_ip': remote, 'key': str(ownership.RELAY_KEY),
         'csum': 'true', 'df_default': 'false'}}
 
@@ -91,8 +92,10 @@ def usable(ovs):
     """
     for bridge, _port, interface in _found(ovs):
         if interface is not None and ofport(interface) > 0:
+            status = getattr(interface, 'bfd_status', {})
             yield model.Relay(bridge, interface.options.get('remote_ip', ''),
-                              ofport(interface))
+                              ofport(interface),
+                              status.get('state') == 'up')
 
 
 def errors(ovs):

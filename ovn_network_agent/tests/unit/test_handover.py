@@ -24,7 +24,7 @@ from ovn_network_agent.tests.unit import world
 HERE, OTHER = world.CHASSIS, world.OTHER
 NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
                            model.Handover.FORWARD)
-RELAY = model.Relay('br-ex', '192.0.2.2', 9)
+RELAY = model.Relay('br-ex', '192.0.2.2', 9, True)
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
@@ -107,7 +107,8 @@ class HandoverTest(base.BaseTestCase):
 
     def test_what_cannot_be_forwarded_is_let_go_at_once(self):
         for values in ({'relays': ()}, {'known': False}, {'relays': (
-                model.Relay('br-ex', '192.0.2.3', 9),)}):
+                model.Relay('br-ex', '192.0.2.3', 9, True),)}, {'relays': (
+                    model.Relay('br-ex', '192.0.2.2', 9),)}):
             self.make()
             self.view(HERE)
             self.assertIs(FORWARD, self.view(OTHER, **values))

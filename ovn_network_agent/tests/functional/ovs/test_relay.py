@@ -71,6 +71,8 @@ class RelayTest(oslotest.BaseTestCase):
         self.assertEqual({}, local.backend().apply(backends.Delta(
             create=(base.relay(other),))))
         gateway.name = NAME(other)
+        # Its packets would be counted.
+        gateway.vsctl('set', 'interface', gateway.name, 'bfd:enable=false')
         gateway.relay = gateway.port(gateway.name)
         gateway.patch = base.eventually(
             lambda: gateway.port(base.PATCH), 'a patch')
@@ -191,12 +193,16 @@ class RelayTest(oslotest.BaseTestCase):
         further = base.relay('192.0.2.3')
         self.assertEqual({}, local.backend().apply(backends.Delta(
             create=(further,))))
+        self.there.vsctl('set', 'interface', further.name,
+                         'bfd:enable=false')
+        names = self.there.name, further.name
+        before = [self.there.sent(base.BRIDGE, name) for name in names]
         self.into_relay('198.51.100.99', BROADCAST, 4095)
         self.into_relay()
         self.wait_for(self.there, 'into OVN', 2)
         self.assertCounted(self.here)
-        for name in (self.there.name, further.name):
-            self.assertEqual(0, self.there.sent(base.BRIDGE, name))
+        self.assertEqual(before, [self.there.sent(base.BRIDGE, name)
+                                  for name in names])
 
     def test_it_needs_no_flow(self):
         # After a restart of Open vSwitch there is none of ours.
@@ -235,3 +241,32 @@ class RelayTest(oslotest.BaseTestCase):
             'br-int', 'patch-br-int'))
         self.assertEqual(self.count[2, 'node'],
                          self.there.sent(base.BRIDGE, 'LOCAL'))
+
+
+@openflow.needs_open_vswitch
+class AliveTest(oslotest.BaseTestCase):
+
+    def relay(self, number, make=True):
+        other = base.address(3 - number)
+        local = base.LocalDatabase(self.gateways[number].remote)
+        self.addCleanup(local.stop)
+        if make:
+            self.assertEqual({}, local.backend().apply(backends.Delta(
+                create=(base.relay(other),))))
+        return local
+
+    def test_whether_there_is_another_end(self):
+        self.gateways = {number: base.Gateway(number) for number in (1, 2)}
+        for gateway in self.gateways.values():
+            self.addCleanup(gateway.stop)
+        self.gateways[1].connect(self.gateways[2])
+        here = self.relay(1)
+
+        def alive():
+            relay, = here.wire().relays
+            return relay.alive
+        self.assertFalse(alive())
+        self.relay(2)
+        base.eventually(alive, 'the other end has it, too')
+        self.gateways[2].vsctl('del-port', NAME(base.address(1)))
+        base.eventually(lambda: not alive(), 'the other end has none')

@@ -52,6 +52,7 @@ RELAY_KEY = 0xffff44
 # veth pair between the default VRF and the provider VRF.
 VETH_DEFAULT = 'veth-default'
 VETH_PROVIDER = 'veth-provider'
+VETH_ENDS = (VETH_DEFAULT, VETH_PROVIDER)
 LINK_ALIAS = 'ovn-network-agent'
 
 # nftables table (port_forward).

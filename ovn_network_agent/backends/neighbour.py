@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend neighbour: permanent entries for the two ends of the veth pair.
+"""Backend neighbour: permanent entries.
 
-Ours is a permanent entry for a wanted address on the wanted device, and any
-that carries our number in NDA_PROTOCOL.
+On the two ends of the veth pair, and of floating IPs on provider bridges
+while OVN does not answer for them.  Ours is any that carries our number in
+NDA_PROTOCOL, and one for a wanted address on an end of the pair.
 """
 
 from ovn_network_agent.backends import base
@@ -36,17 +37,13 @@ class NeighbourBackend(base.Backend):
                 if ref.kind == resources.Neighbour.kind}
         found = kernel.reading('devices', links.read_all)
         names = {link.index: name for name, link in found.items()}
-        devices = {dev for dev, _dst in keys} | {
-            ownership.VETH_DEFAULT, ownership.VETH_PROVIDER}
-        indexes = {found[dev].index for dev in devices if dev in found}
         return [
-            resources.Neighbour(
-                names[entry.index], entry.dst,
-                _lladdr_of(found, names[entry.index], entry.mac))
-            for entry in kernel.reading('neighbours', neighbours.read_of,
-                                        sorted(indexes))
-            if entry.permanent and (
+            _resource(found, names[entry.index], entry)
+            for entry in kernel.reading('neighbours',
+                                        neighbours.read_permanent)
+            if entry.index in names and (
                 entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
+                names[entry.index] in ownership.VETH_ENDS and
                 (names[entry.index], entry.dst) in keys)]
 
     def apply(self, delta):
@@ -63,6 +60,9 @@ class NeighbourBackend(base.Backend):
         failed = {}
         ready = []
         for resource in wanted:
+            if resource.lladdr:
+                ready.append((resource, resource.lladdr))
+                continue
             link = found.get(resource.lladdr_of)
             if link is None or not link.mac:
                 failed[resource.ref] = (
@@ -76,13 +76,22 @@ class NeighbourBackend(base.Backend):
         return failed
 
 
+def _resource(found, dev, entry):
+    """An entry as it would be wanted.
+
+    Where a device of this node has the MAC, that is what was meant.
+    """
+    owner = _lladdr_of(found, dev, entry.mac)
+    return resources.Neighbour(dev, entry.dst, owner,
+                               None if owner else entry.mac)
+
+
 def _lladdr_of(found, dev, mac):
     """Name of the device that has a MAC, the other end of a veth first.
 
-    :returns: the MAC itself when no device has it, which differs from any
-        wanted value, so that the entry is updated
+    :returns: '' when no device has it
     """
     owners = sorted(
         (link.index != found[dev].lower, name)
         for name, link in found.items() if link.mac == mac and name != dev)
-    return owners[0][1] if owners else mac
+    return owners[0][1] if owners else ''

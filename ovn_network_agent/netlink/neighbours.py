@@ -64,19 +64,23 @@ def encode(index, dst, mac='', protocol=0):
     return body
 
 
-def read(kernel, index):
-    """Neighbours of a device.
+def read(kernel, index=0, permanent=False):
+    """Neighbours of a device, or of all.
 
     :param kernel: :class:`connection.Connection`
-    :param index: ifindex
+    :param index: ifindex, 0 for all devices
+    :param permanent: only permanent ones
     :returns: list of :class:`Neighbour`
     :raises OSError: when they cannot be read
     """
     neighbours = []
     for data, start, end in kernel.dump(
-            RTM_GETNEIGH,
-            NDMSG.pack(0, 0, 0, 0, 0) + wire.u32(NDA_IFINDEX, index)):
+            RTM_GETNEIGH, NDMSG.pack(0, 0, 0, 0, 0) +
+            (wire.u32(NDA_IFINDEX, index) if index else b'')):
         _family, dev, state, _flags, _kind = NDMSG.unpack_from(data, start)
+        if permanent and not state & NUD_PERMANENT:
+            # On a node with BGP EVPN there may be very many others.
+            continue
         found = wire.attributes(data, start + NDMSG.size, end)
         if NDA_DST in found:
             neighbours.append(Neighbour(
@@ -87,8 +91,7 @@ def read(kernel, index):
     return neighbours
 
 
-def read_of(indexes):
-    """Neighbours of several devices, with a connection of its own."""
+def read_permanent():
+    """Permanent neighbours of all devices, with a connection of its own."""
     with connection.Connection() as kernel:
-        return [neighbour for index in indexes
-                for neighbour in read(kernel, index)]
+        return read(kernel, permanent=True)

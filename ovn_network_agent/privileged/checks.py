@@ -116,8 +116,11 @@ def address(text):
 
 
 def mac(text):
-    """A MAC address, lower case with colons."""
-    return _wire(wire.mac_bytes, text)
+    """A MAC address of one interface, lower case with colons."""
+    if wire.mac_bytes(_wire(wire.mac_bytes, text))[0] & 1 or not any(
+            wire.mac_bytes(text)):
+        raise invalid(f'{text} is the MAC address of no interface')
+    return text
 
 
 def _wire(parse, text):

@@ -211,14 +211,26 @@ def _promotes(dev):
 def set_neighbours(items):
     """Make neighbour entries permanent, with this MAC.
 
+    A permanent entry of somebody else is not replaced; the failure is
+    EEXIST.
+
     :param items: list of [dev, dst, mac]
     """
-    def encode(dev, dst, mac):
-        return neighbours.RTM_NEWNEIGH, _REPLACE, neighbours.encode(
-            checks.index(dev), checks.address(dst), checks.mac(mac),
-            ownership.NEIGHBOUR_PROTOCOL)
-
     with channel.kernel() as kernel:
+        present = _permanent(kernel)
+
+        def encode(dev, dst, mac):
+            index = checks.index(dev)
+            body = neighbours.encode(index, checks.address(dst),
+                                     checks.mac(mac),
+                                     ownership.NEIGHBOUR_PROTOCOL)
+            theirs = present.get((index, _canonical(dst)))
+            if theirs is not None and not _is_ours(dev, theirs):
+                raise OSError(
+                    errno.EEXIST, f'a permanent neighbour {dst} on {dev} is '
+                    f'there which is not ours; remove it (ip neighbour del)')
+            return neighbours.RTM_NEWNEIGH, _REPLACE, body
+
         return channel.send(kernel, items, encode)
 
 
@@ -228,18 +240,40 @@ def delete_neighbours(items):
 
     :param items: list of [dev, dst]
     """
-    def encode(dev, dst):
-        index = checks.index(dev)
-        body = neighbours.encode(index, checks.address(dst))
-        if any(entry.dst == dst and entry.protocol not in
-               (0, ownership.NEIGHBOUR_PROTOCOL)
-               for entry in neighbours.read(kernel, index)):
-            raise OSError(errno.ENOENT, 'not ours')
-        return neighbours.RTM_DELNEIGH, 0, body
-
     with channel.kernel() as kernel:
+        present = _permanent(kernel)
+
+        def encode(dev, dst):
+            index = checks.index(dev)
+            body = neighbours.encode(index, checks.address(dst))
+            entry = present.get((index, _canonical(dst)))
+            if entry is None or not _is_ours(dev, entry):
+                raise OSError(errno.ENOENT, 'not ours')
+            return neighbours.RTM_DELNEIGH, 0, body
+
         return [f for f in _unless_gone(channel.send(kernel, items, encode))
                 if f[1] != errno.ENOENT]
+
+
+def _permanent(kernel):
+    """Permanent neighbours by (ifindex, address)."""
+    return {(entry.index, entry.dst): entry
+            for entry in neighbours.read(kernel, permanent=True)}
+
+
+def _canonical(address):
+    """An address as the kernel's are shown."""
+    return wire.address_text(wire.parse_address(address)[1])
+
+
+def _is_ours(dev, entry):
+    """Whether a permanent neighbour may be changed and removed.
+
+    One without a maker's number is the original's, on an end of the veth
+    pair; anywhere else it is the operator's.
+    """
+    return entry.protocol == ownership.NEIGHBOUR_PROTOCOL or (
+        not entry.protocol and dev in ownership.VETH_ENDS)
 
 
 def _unless_gone(failures):

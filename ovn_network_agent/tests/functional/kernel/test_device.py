@@ -15,11 +15,15 @@
 VethPair needs a VRF and is tested in the lab tier.
 """
 
+import socket
+import struct
+
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import link
 from ovn_network_agent.backends import neighbour
 from ovn_network_agent.backends import sysctl
+from ovn_network_agent.privileged import netlink
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
 
@@ -265,3 +269,110 @@ class NeighbourTest(base.KernelTestCase):
             create=(*bad, self.wanted)))
         self.assertCountEqual([r.ref for r in bad], failed)
         self.assertEqual((self.mac(), ['PERMANENT']), self.entry())
+
+
+class LiteralNeighbourTest(base.KernelTestCase):
+    """The MAC of a router, which no device of this node has."""
+
+    FIP = '198.51.100.10'
+    MAC = 'fa:16:3e:00:00:01'
+
+    def setUp(self):
+        super().setUp()
+        self.bridge_up()
+        self.ip('route add 198.51.100.0/24 dev br-ex')
+        self.backend = neighbour.NeighbourBackend(self.conf)
+        self.wanted = resources.Neighbour('br-ex', self.FIP, '', self.MAC)
+
+    def states(self):
+        """(MAC, state) of the entries of the floating IP."""
+        return [(found.get('lladdr'), found['state']) for found in
+                self.shown(f'neighbour show {self.FIP} dev br-ex')]
+
+    def listen(self):
+        """Takes what leaves br-ex, at the other end."""
+        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                             socket.htons(3))
+        self.addCleanup(made.close)
+        made.bind(('br-ex-peer', 0))
+        made.settimeout(10)
+        return made
+
+    def sent(self, other):
+        """(destination MAC, ethertype) of what a datagram makes leave."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b'x', (self.FIP, 9))
+        while True:
+            frame = other.recv(2048)
+            ethertype, = struct.unpack_from('!H', frame, 12)
+            if ethertype in (0x0800, 0x0806):
+                return frame[:6].hex(':'), ethertype
+
+    def test_nobody_is_asked_for_it_while_it_is_there(self):
+        other = self.listen()
+        for _repeat in range(2):
+            self.assertEqual([self.wanted],
+                             self.create(self.backend, self.wanted))
+        self.assertEqual([(self.MAC, ['PERMANENT'])], self.states())
+        self.assertEqual((self.MAC, 0x0800), self.sent(other))
+
+    def test_afterwards_the_kernel_asks_again(self):
+        # With a datagram before, so that the entry is in use.
+        other = self.listen()
+        self.create(self.backend, self.wanted)
+        self.sent(other)
+        for _repeat in range(2):
+            self.assertEqual([], self.change(self.backend,
+                                             delete=(self.wanted,)))
+        self.assertNotIn(self.MAC, [mac for mac, _state in self.states()])
+        self.assertEqual(('ff:ff:ff:ff:ff:ff', 0x0806), self.sent(other))
+
+    def test_what_was_learned_is_replaced_and_learned_anew(self):
+        self.ip(f'neighbour add {self.FIP} lladdr 02:00:00:00:00:01 '
+                'dev br-ex nud reachable')
+        other = self.listen()
+        self.assertEqual([self.wanted],
+                         self.create(self.backend, self.wanted))
+        self.assertEqual((self.MAC, 0x0800), self.sent(other))
+        self.change(self.backend, delete=(self.wanted,))
+        self.assertEqual(('ff:ff:ff:ff:ff:ff', 0x0806), self.sent(other))
+
+    def test_the_other_router_has_another_mac(self):
+        new = resources.Neighbour('br-ex', self.FIP, '', 'fa:16:3e:00:00:02')
+        self.create(self.backend, self.wanted)
+        self.assertEqual([new], self.change(
+            self.backend, update=((self.wanted, new),)))
+        self.assertEqual([(new.lladdr, ['PERMANENT'])], self.states())
+
+    def test_a_fresh_agent_knows_it_on_any_device(self):
+        self.ip('link add br-ex.7 type veth peer name br-ex.8')
+        self.ip('link set br-ex.7 up')
+        elsewhere = resources.Neighbour('br-ex.7', self.FIP, '', self.MAC)
+        self.create(self.backend, self.wanted, elsewhere)
+        fresh = neighbour.NeighbourBackend(self.conf)
+        self.assertCountEqual([self.wanted, elsewhere],
+                              fresh.read(frozenset()))
+        self.assertEqual([], self.change(fresh, delete=(self.wanted,
+                                                        elsewhere)))
+
+    def test_the_operators_own_is_neither_replaced_nor_removed(self):
+        for protocol in ('', ' protocol static'):
+            self.ip(f'neighbour replace {self.FIP} dev br-ex lladdr '
+                    f'02:00:00:00:00:09 nud permanent{protocol}')
+            before = self.states()
+            self.assertEqual([], self.backend.read(
+                frozenset([self.wanted.ref])))
+            failed = self.backend.apply(
+                backends.Delta(create=(self.wanted,)))
+            self.assertIn('not ours', failed[self.wanted.ref])
+            self.assertIn(self.FIP, failed[self.wanted.ref])
+            self.change(self.backend, delete=(self.wanted,))
+            self.assertEqual(before, self.states())
+
+    def test_what_the_daemon_refuses(self):
+        for bad in ('ff:ff:ff:ff:ff:ff', '00:00:00:00:00:00', '', 'FA:16:3e:'
+                    '00:00:01', '01:00:5e:00:00:01', None, 7):
+            self.assertEqual([0], [index for index, *_why in
+                                   netlink.set_neighbours(
+                                       [['br-ex', self.FIP, bad]])], bad)
+        self.assertEqual([], self.states())

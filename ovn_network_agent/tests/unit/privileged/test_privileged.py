@@ -68,7 +68,8 @@ class ChecksTest(unittest.TestCase):
         self.refused(checks.prefix, None, 7, '10.0.0.1/8', 'x')
         self.refused(checks.interface, None, '10.0.0.1', '10.0.0.1/33')
         self.refused(checks.address, None, '10.0.0.1/8', '10.0.0')
-        self.refused(checks.mac, None, '', 'x')
+        self.refused(checks.mac, None, '', 'x', '00:00:00:00:00:00',
+                     'ff:ff:ff:ff:ff:ff', '01:00:5e:00:00:01')
 
     def test_marks(self):
         self.refused(lambda item: checks.fwmark(*item),

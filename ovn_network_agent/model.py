@@ -49,6 +49,10 @@ REDIRECT = 'cr-'
 # In Node.drains: not one router, but all of them.
 ALL = 'all'
 
+# Candidate.drained: why an agent has lowered it.
+SHUTDOWN = 'shutdown'
+MAINTENANCE = 'maintenance'
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Device:

@@ -84,6 +84,7 @@ VIEW = (
                ('logical_port', 'type', 'options', 'nat_addresses',
                 'external_ids', 'datapath', 'tag')),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
+    base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
     # Only so that Port_Binding.datapath can be read; wakes nobody.
     base.Watch('sb', 'Datapath_Binding', ('tunnel_key',), events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
@@ -94,11 +95,13 @@ VIEW = (
                ('name', 'mac', 'networks', 'gateway_chassis',
                 'ha_chassis_group')),
     # Urgent, so that what is about to move is relayed before it does.
-    base.Watch('nb', 'Gateway_Chassis', ('chassis_name', 'priority'),
+    base.Watch('nb', 'Gateway_Chassis',
+               ('chassis_name', 'priority', 'external_ids'),
                urgent=True, stale=('gateway_priority',)),
     base.Watch('nb', 'HA_Chassis_Group', ('name', 'ha_chassis'),
                stale=('gateway_priority',)),
-    base.Watch('nb', 'HA_Chassis', ('chassis_name', 'priority'),
+    base.Watch('nb', 'HA_Chassis',
+               ('chassis_name', 'priority', 'external_ids'),
                urgent=True, stale=('gateway_priority',)),
     base.Watch('nb', 'Logical_Router_Static_Route',
                ('ip_prefix', 'nexthop', 'output_port', 'policy',

@@ -19,9 +19,14 @@ changed.
 
 import collections
 import dataclasses
+import ipaddress
 
 from ovn_network_agent import model
+from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
+
+# Types of tunnels by which chassis reach each other, the better one first.
+_ENCAPS = ('geneve', 'vxlan')
 
 
 class Groups:
@@ -31,13 +36,19 @@ class Groups:
         :class:`index.Index` of that name
     :param follows: function(name of a chassisredirect port): whether this
         agent is to care about it
+    :param segments: :class:`ovn.segments.Segments`
     """
 
-    def __init__(self, find, follows):
+    def __init__(self, find, follows, segments):
         self._find = find
         self._follows = follows
+        self._segments = segments
+        self._wire = None
         self._built = {}
+        # What each was built from: UUIDs of rows, names of chassis, and of
+        # router ports.
         self._depends = collections.defaultdict(set)
+        self._router_ports = {}
         self._first = True
         self._drained = set()
 
@@ -45,40 +56,63 @@ class Groups:
         """Build everything anew the next time."""
         self._built.clear()
         self._depends.clear()
+        self._router_ports.clear()
 
     def changed(self, table, uuid):
         """A row is new, gone or different.
 
         Called before and after the indexes have taken it in.
         """
-        if table == 'Chassis':
-            # They name chassis, and these come and go rarely.
-            self.forget()
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Port_Binding':
-            for lrp in self._find('sb', table, 'redirect').keys_of(uuid):
-                by_name = self._find('nb', 'Logical_Router_Port', 'name')
-                for port in by_name.find(lrp):
-                    stale |= self._depends.get(port, set())
+            stale |= self._of_binding(uuid)
         elif table == 'Logical_Router_Port':
             stale |= {('HA_Chassis_Group', group) for group in self._find(
                 'nb', table, 'group').keys_of(uuid)}
+        elif table == 'Logical_Router':
+            stale |= self._of_router(uuid)
+        elif table in ('Chassis', 'Encap'):
+            for chassis in self._find('sb', table, 'name').keys_of(uuid):
+                stale |= self._depends.get(chassis, set())
         for key in stale:
             self._built.pop(key, None)
 
-    def of(self, nb, sb, chassis):
-        """The groups that a chassis is a candidate of.
+    def _of_binding(self, uuid):
+        if self._find('sb', 'Port_Binding', 'localnet').keys_of(uuid):
+            return set(self._built)
+        return {group for name in ('redirect', 'peer')
+                for lrp in self._find('sb', 'Port_Binding',
+                                      name).keys_of(uuid)
+                for group in self._depends.get(lrp, ())}
+
+    def _of_router(self, uuid):
+        """Groups of ports that a router has got or lost.
+
+        It changes with every floating IP, its ports do not.
+        """
+        ports = frozenset(self._find('nb', 'Logical_Router',
+                                     'port').keys_of(uuid))
+        before = self._router_ports.get(uuid, frozenset())
+        self._router_ports[uuid] = ports
+        return {group for port in ports ^ before
+                for group in self._depends.get(port, ())}
+
+    def of(self, nb, sb, wire):
+        """The groups that this chassis is a candidate of.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param chassis: name of the chassis
+        :param wire: :class:`ovn.wire.Wire`
         :returns: tuple of :class:`model.GatewayGroup`
         """
+        if wire != self._wire:
+            self.forget()
+        self._wire = wire
         found = []
-        for key in sorted(set(self._keys(nb, chassis))):
+        for key in sorted(set(self._keys(nb, wire.chassis))):
             if key not in self._built:
                 self._built[key] = self._build(nb, sb, key)
             group = self._built[key]
-            if group.candidate(chassis).priority > 0:
+            if group.candidate(wire.chassis).priority > 0:
                 self._drained.discard(key)
             elif self._first:
                 self._drained.add(key)
@@ -114,23 +148,59 @@ class Groups:
             owner = nb['Logical_Router_Port'][uuid]
             members = owner.gateway_chassis
             ports = [uuid]
-        for used in (uuid, *ports, *(member.uuid for member in members)):
+        for used in (uuid, *ports, *(m.uuid for m in members),
+                     *(m.chassis_name for m in members)):
             self._depends[used].add(key)
-        known = self._find('sb', 'Chassis', 'name')
-        candidates = sorted(
-            (model.Candidate(m.chassis_name, m.priority,
-                             known.first(m.chassis_name) is not None)
-             for m in members), key=lambda c: c.chassis)
+        by_port = self._find('nb', 'Logical_Router', 'port')
+        routers = {router for port in ports for router in by_port.find(port)}
+        for router in routers:
+            self._router_ports[router] = frozenset(by_port.keys_of(router))
         return model.GatewayGroup(
-            table, str(uuid), owner.name, tuple(candidates),
-            tuple(sorted(self._ports(nb, sb, ports),
-                         key=lambda port: port.redirect)))
+            table, str(uuid), owner.name,
+            tuple(sorted((self._candidate(sb, member) for member in members),
+                         key=lambda c: c.chassis)),
+            tuple(sorted(self._ports(nb, sb, key, ports),
+                         key=lambda port: port.redirect)),
+            tuple(sorted(str(router) for router in routers)))
 
-    def _ports(self, nb, sb, ports):
+    def _candidate(self, sb, member):
+        name = member.chassis_name
+        known = self._find('sb', 'Chassis', 'name').first(name)
+        return model.Candidate(
+            name, member.priority, known is not None,
+            *self._tunnels(sb, name), *marks.read(member))
+
+    def _tunnels(self, sb, chassis):
+        """(address, type) of the tunnels of a chassis, both '' if unknown."""
+        found = [sb['Encap'][uuid] for uuid in self._find(
+            'sb', 'Encap', 'name').find(chassis)]
+        return min(((row.ip, row.type) for row in found
+                    if row.type in _ENCAPS), default=('', ''),
+                   key=_preference)
+
+    def _ports(self, nb, sb, group, ports):
         redirects = self._find('sb', 'Port_Binding', 'redirect')
         for uuid in ports:
-            redirect = redirects.first(nb['Logical_Router_Port'][uuid].name)
-            if redirect is not None:
-                binding = sb['Port_Binding'][redirect]
-                yield model.GroupPort(binding.logical_port,
-                                      rows.chassis_name(binding))
+            row = nb['Logical_Router_Port'][uuid]
+            self._depends[row.name].add(group)
+            redirect = redirects.first(row.name)
+            if redirect is None:
+                continue
+            binding = sb['Port_Binding'][redirect]
+            located = self._segments.locate(sb['Port_Binding'], self._wire,
+                                            row.name)
+            for used in located.depends:
+                self._depends[used].add(group)
+            yield model.GroupPort(
+                binding.logical_port, rows.chassis_name(binding), row.name,
+                rows.networks(row)[0], located.segment)
+
+
+def _preference(tunnels):
+    """What a chassis' tunnels are sorted by; addresses by their number."""
+    address, encap = tunnels
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return (_ENCAPS.index(encap), 9, 0, address)
+    return (_ENCAPS.index(encap), ip.version, int(ip), address)

@@ -31,6 +31,8 @@ def make():
                 lambda r: [rows.chassis_name(r)]
                 if r.type == 'chassisredirect' else ())},
         ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
+        ('sb', 'Encap'): {
+            'name': index.Index(lambda r: [r.chassis_name])},
         ('nb', 'Gateway_Chassis'): {
             'chassis': index.Index(lambda r: [r.chassis_name])},
         ('nb', 'HA_Chassis'): {

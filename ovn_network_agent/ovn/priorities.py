@@ -16,6 +16,7 @@
 import uuid
 
 from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
 from ovn_network_agent import resources
 
@@ -37,11 +38,11 @@ def of(nb, chassis):
         for member in members:
             yield resources.GatewayPriority(
                 table, str(owner.uuid), member.chassis_name,
-                member.priority)
+                member.priority, *marks.read(member))
 
 
 class SetPriority(commands.NorthboundCommand):
-    """Give one candidate of a group its priority.
+    """Give one candidate of a group its priority, and its mark with it.
 
     Only while all candidates have the priorities that this was decided on:
     the server refuses it, too, when one of them changes meanwhile.
@@ -71,6 +72,10 @@ class SetPriority(commands.NorthboundCommand):
     def _set(self, member):
         if member.priority != self.wanted.priority:
             member.priority = self.wanted.priority
+        wanted = (self.wanted.drained, self.wanted.earlier)
+        if marks.read(member) != wanted:
+            member.verify('external_ids')
+            member.external_ids = marks.marked(member.external_ids, *wanted)
         # The library only logs what the schema does not allow.
         if member.priority != self.wanted.priority:
             self.refused = 'OVN takes no priority %d' % self.wanted.priority

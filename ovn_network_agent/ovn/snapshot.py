@@ -45,7 +45,8 @@ class Builder:
         self._routers = {}
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
-        self._groups = groups.Groups(self._index, self._follows)
+        self._groups = groups.Groups(self._index, self._follows,
+                                     self._segments)
         self._filled = False
         self.whole = False
 
@@ -76,7 +77,7 @@ class Builder:
         node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
                           wire.mappings, wire.relays, wire.drains)
         return model.Snapshot(node, self._current_routers(nb, sb, also),
-                              self._groups.of(nb, sb, wire.chassis),
+                              self._groups.of(nb, sb, wire),
                               wire.problems)
 
     # -- keeping up -------------------------------------------------------

@@ -190,6 +190,107 @@ class GroupTest(PriorityTestCase):
             self.eventually(lambda t=table: not self.groups()[
                 t].candidate(OTHER).known, 'gone')
 
+    def _other(self):
+        return {(c.address, c.encap) for group in self.groups().values()
+                for c in group.candidates if c.chassis == OTHER}
+
+    def test_where_the_tunnels_of_a_chassis_end(self):
+        self.assertEqual({('192.0.2.2', 'geneve')}, self._other())
+        for tunnels, best in (
+                ([('vxlan', 3), ('geneve', 30), ('geneve', 4)],
+                 ('192.0.2.4', 'geneve')),
+                ([('vxlan', 30), ('vxlan', 5)], ('192.0.2.5', 'vxlan')),
+                ([('stt', 6)], ('', ''))):
+            self.sb.transact(
+                *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
+                               ip='192.0.2.%d' % ip, chassis_name=OTHER)
+                  for n, (type, ip) in enumerate(tunnels)),
+                ovsdb.update('Chassis', {'name': OTHER},
+                             encaps=ovsdb.ovsdb_set(
+                                 [['named-uuid', 'encap%d' % n]
+                                  for n, _each in enumerate(tunnels)])))
+            self.eventually(lambda b=best: self._other() == {b}, str(best))
+        # An address that changes in place.
+        self.sb.transact(ovsdb.update('Encap', {'chassis_name': OTHER},
+                                      type='geneve', ip='192.0.2.7'))
+        self.eventually(lambda: self._other() == {('192.0.2.7', 'geneve')},
+                        'changed')
+
+    def test_marks_of_candidates(self):
+        for marks, seen in (
+                ({'drained': 'shutdown', 'priority': '20'}, ('shutdown', 20)),
+                ({'drained': 'maintenance', 'priority': '32768'},
+                 ('maintenance', 0)),
+                ({'drained': 'maintenance', 'priority': '\u0663'},
+                 ('maintenance', 0)),
+                ({'drained': 'shutdown', 'priority': '9' * 5000},
+                 ('shutdown', 0)),
+                ({'drained': 'shutdown'}, ('shutdown', 0)),
+                ({'drained': 'x', 'priority': '20'}, ('', 0)),
+                ({'priority': '20'}, ('', 0))):
+            for table in ('Gateway_Chassis', 'HA_Chassis'):
+                self.nb.transact(ovsdb.update(
+                    table, {'chassis_name': OTHER},
+                    external_ids=ovsdb.ovsdb_dict({
+                        'ovn-network-agent-' + key: value
+                        for key, value in marks.items()})))
+            self.eventually(lambda s=seen: {
+                (c.drained, c.earlier) for g in self.groups().values()
+                for c in g.candidates if c.chassis == OTHER} == {s},
+                str(marks))
+            self.eventually(lambda s=seen: {
+                (r.drained, r.earlier)
+                for r in self.backend.read(frozenset())
+                if r.chassis == OTHER} == {s}, 'read')
+
+    def test_the_routers_of_a_group(self):
+        routers = {row['name']: row['_uuid'] for row in self.nb.rows(
+            'Logical_Router', 'name', '_uuid')}
+        port = self.nb.rows('Logical_Router_Port', '_uuid',
+                            where=ovsdb.clauses(
+                                {'name': 'lrp-HA_Chassis_Group'}))[0]['_uuid']
+        one, other = (routers['neutron-' + table] for table in TABLES)
+        self.assertEqual((other[1],),
+                         self.groups()['HA_Chassis_Group'].routers)
+        # A floating IP changes the router, and not the group.
+        before = self.groups()['HA_Chassis_Group']
+        self.cloud.add_nat('HA_Chassis_Group', '198.51.100.10')
+        self.synchronise(self.eyes_)
+        self.assertIs(before, self.groups()['HA_Chassis_Group'])
+        self.nb.transact(*(
+            ovsdb.mutate('Logical_Router', {'_uuid': router}, 'ports', verb,
+                         port)
+            for router, verb in ((other, 'delete'), (one, 'insert'))))
+        self.eventually(lambda: self.groups()[
+            'HA_Chassis_Group'].routers == (one[1],), 'the other router')
+
+    def test_the_segment_of_a_port_that_comes_late(self):
+        def segments():
+            return [port.segment and port.segment.bridge
+                    for group in self.groups().values()
+                    for port in group.ports]
+
+        self.assertEqual([cloud.BRIDGE] * 2, segments())
+        self.sb.transact(ovsdb.delete('Port_Binding', {'type': 'localnet'}))
+        self.eventually(lambda: segments() == [None] * 2, 'gone')
+        self.cloud._add_binding(
+            self.cloud.network, 'provnet-1', 'localnet',
+            options=ovsdb.ovsdb_map(network_name='physnet1'))
+        self.eventually(lambda: segments() == [cloud.BRIDGE] * 2, 'back')
+        # The patch port of the switch.
+        lsp = self.cloud.ports['lrp-Gateway_Chassis']
+        self.sb.transact(ovsdb.delete('Port_Binding', {'logical_port': lsp}))
+        self.eventually(lambda: None in segments(), 'without patch port')
+        self.cloud._add_binding(
+            self.cloud.network, lsp, 'patch', options=ovsdb.ovsdb_dict(
+                {'peer': 'lrp-Gateway_Chassis'}))
+        self.eventually(lambda: segments() == [cloud.BRIDGE] * 2, 'again')
+        # This node's own mapping.
+        self.ovs.transact(ovsdb.update(
+            'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict({
+                'system-id': HERE})))
+        self.eventually(lambda: segments() == [''] * 2, 'not mapped')
+
     def test_drained_before_the_start_and_not_since(self):
         self.groups()
         for table in ('Gateway_Chassis', 'HA_Chassis'):

@@ -12,6 +12,7 @@
 
 """From rows of real databases to the view, incrementally."""
 
+import dataclasses
 import random
 import subprocess
 import shutil
@@ -39,6 +40,12 @@ def fresh(eyes):
         builder = snapshot.Builder(eyes.view._conf.gateway_port)
         return builder.build(nb, sb, eyes.view._wire, {},
                              model.Phase.RUNNING)
+
+
+def timeless(seen):
+    """A view without what it remembers of the start."""
+    return dataclasses.replace(seen, groups=tuple(
+        dataclasses.replace(group, restore=False) for group in seen.groups))
 
 
 class ViewTest(base.OvsdbTestCase):
@@ -84,10 +91,20 @@ class ViewTest(base.OvsdbTestCase):
               'cr-lrp-HA_Chassis_Group')],
             [(g.table, g.name, g.ports[0].redirect) for g in look.groups])
         for group in look.groups:
-            self.assertEqual((model.Candidate(HERE, 2),
-                              model.Candidate(cloud.OTHER, 1)),
-                             group.candidates)
-            self.assertEqual([HERE], [p.chassis for p in group.ports])
+            self.assertEqual(
+                (model.Candidate(HERE, 2, True, '192.0.2.1', 'geneve'),
+                 model.Candidate(cloud.OTHER, 1, True, '192.0.2.2',
+                                 'geneve')), group.candidates)
+            port, = group.ports
+            router = next(r for r in look.routers
+                          if r.name == 'neutron-' + group.table)
+            self.assertEqual((HERE, 'lrp-' + group.table),
+                             (port.chassis, port.lrp))
+            # As the router's own port has it.
+            self.assertEqual((router.ports[0].networks,
+                              router.ports[0].segment),
+                             (port.networks, port.segment))
+            self.assertEqual((router.uuid,), group.routers)
         router = next(r for r in look.routers
                       if r.name == 'neutron-Gateway_Chassis')
         port = router.ports[0]
@@ -555,6 +572,17 @@ class IncrementalTest(base.OvsdbTestCase):
             strategies.tuples(strategies.just('no_routes'), name),
             strategies.tuples(strategies.just('priority'),
                               strategies.integers(0, 9)),
+            strategies.tuples(strategies.just('mark'), strategies.
+                              sampled_from(['shutdown', 'bad', '']),
+                              strategies.sampled_from(['7', '', '-1'])),
+            strategies.tuples(strategies.just('encaps'), strategies.lists(
+                strategies.tuples(strategies.sampled_from(
+                    ['geneve', 'vxlan', 'stt']), strategies.integers(2, 9)),
+                min_size=1, max_size=3)),
+            strategies.tuples(strategies.just('other'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('owner'), name, name),
+            strategies.tuples(strategies.just('share'), name, name),
             strategies.tuples(strategies.just('nat_addresses'), name,
                               address),
             strategies.tuples(strategies.just('localnet'),
@@ -641,6 +669,66 @@ class IncrementalTest(base.OvsdbTestCase):
             self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
                                           priority=priority))
 
+    def _do_mark(self, why, earlier):
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(
+                table, {'chassis_name': cloud.OTHER},
+                external_ids=ovsdb.ovsdb_dict({
+                    ownership.EXT_ID_DRAINED: why,
+                    ownership.EXT_ID_EARLIER: earlier})))
+
+    def _do_encaps(self, tunnels):
+        """The other chassis has these tunnels, if it is there."""
+        unique = dict.fromkeys(tunnels)
+        self.sb.transact(
+            *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
+                           ip='192.0.2.%d' % ip, chassis_name=cloud.OTHER)
+              for n, (type, ip) in enumerate(unique)),
+            ovsdb.update('Chassis', {'name': cloud.OTHER},
+                         encaps=ovsdb.ovsdb_set(
+                             [['named-uuid', 'encap%d' % n]
+                              for n, _each in enumerate(unique)])))
+
+    def _do_other(self, there):
+        """The other chassis comes or goes, and with it what it has."""
+        present = self.sb.rows('Chassis', where=ovsdb.clauses(
+            {'name': cloud.OTHER}))
+        if there and not present:
+            self.sb.transact(
+                ovsdb.insert('Encap', 'encap', type='vxlan', ip='192.0.2.2',
+                             chassis_name=cloud.OTHER),
+                ovsdb.insert('Chassis', name=cloud.OTHER,
+                             hostname=cloud.OTHER_HOSTNAME,
+                             encaps=['named-uuid', 'encap']))
+        elif present and not there:
+            self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.OTHER}))
+
+    def _do_owner(self, name, other):
+        """A port goes over to another router."""
+        if {'lrp-' + name, 'lrp-' + other} <= set(self.cloud.ports):
+            port = self._uuid('Logical_Router_Port', 'lrp-' + name)
+            self.nb.transact(
+                ovsdb.mutate('Logical_Router', {'name': 'neutron-' + name},
+                             'ports', 'delete', port),
+                ovsdb.mutate('Logical_Router', {'name': 'neutron-' + other},
+                             'ports', 'insert', port))
+
+    def _do_share(self, name, other):
+        """Two ports have one group."""
+        if 'lrp-' + name not in self.cloud.ports:
+            return
+        group = self._uuid('HA_Chassis_Group', 'neutron-lrp-' + other)
+        if group:
+            self.nb.transact(ovsdb.update(
+                'Logical_Router_Port', {'name': 'lrp-' + name},
+                ha_chassis_group=group))
+
+    def _uuid(self, table, name):
+        """The row of that name as JSON has it, or None."""
+        rows = self.nb.rows(table, '_uuid',
+                            where=ovsdb.clauses({'name': name}))
+        return rows[0]['_uuid'] if rows else None
+
     def _do_nat_addresses(self, name, address):
         if 'lrp-' + name in self.cloud.ports:
             self.cloud.set_nat_addresses(
@@ -661,7 +749,7 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_look(self):
         self.synchronise(self.look)
         seen = self.look.look()
-        self.assertEqual(fresh(self.look), seen)
+        self.assertEqual(timeless(fresh(self.look)), timeless(seen))
 
     def test_random_histories(self):
         self.look = self.eyes()
@@ -676,6 +764,7 @@ class IncrementalTest(base.OvsdbTestCase):
             # seen.
             for step in [*(('no_router', name) for name in self.names),
                          ('localnet', True), ('hostname', cloud.HOSTNAME),
+                         ('other', True), ('encaps', [('geneve', 2)]),
                          ('router', 'a', HERE, False),
                          ('nat', 'a', '198.51.100.10'),
                          ('route', 'a', cloud.HOSTNAME), ('look',),

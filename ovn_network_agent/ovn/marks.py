@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The mark on a candidate of a gateway group that an agent has lowered.
+
+It says why, and what the priority was, in the external_ids of the candidate's
+row.  So the next agent of that chassis can undo it, and the others know.
+"""
+
+import re
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+
+WHY = (model.SHUTDOWN, model.MAINTENANCE)
+_PRIORITY = re.compile('[0-9]{1,5}')
+# As the schema has it.
+_HIGHEST = 32767
+
+def read(row):
+    """What a row is marked with; malformed values are none.
+
+    :param row: row of Gateway_Chassis or HA_Chassis
+    :returns: (why, earlier priority), ('', 0) for one that is not marked
+    """
+    external_ids = getattr(row, 'external_ids', {})
+    why = external_ids.get(ownership.EXT_ID_DRAINED, '')
+    if why not in WHY:
+        return '', 0
+    earlier = external_ids.get(ownership.EXT_ID_EARLIER, '')
+    if not _PRIORITY.fullmatch(earlier) or int(earlier) > _HIGHEST:
+        return why, 0
+    return why, int(earlier)
+
+def marked(external_ids, why, earlier):
+    """What external_ids of a candidate's row have to be.
+
+    :param external_ids: dict, as they are
+    :param why: 'shutdown' or 'maintenance', '' for no mark
+    :param earlier: priority before it was lowered
+    :returns: dict; keys of others are kept
+    """
+    rest = {key: value for key, value in external_ids.items()
+            if key not in (ownership.EXT_ID_DRAINED,
+                           ownership.EXT_ID_EARLIER)}
+    if not why:
+        return rest
+    return {**rest, ownership.EXT_ID_DRAINED: why,
+            ownership.EXT_ID_EARLIER: str(earlier)}

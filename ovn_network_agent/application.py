@@ -98,11 +98,21 @@ class Application:
         """False when a prerequisite is not in place."""
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
+        if missing and self._under_way(missing):
+            return False
         waits_for = missing or self._failed_beside(resource)
         if waits_for:
             self._fail(resource.ref, 'waits for %s %s' % (
                 waits_for[0].kind, outcome.brief(waits_for[0].key)))
         return not waits_for and not self._still_refused(resource.ref)
+
+    def _under_way(self, refs):
+        """Whether all of them are with backends that work beside the loop.
+
+        Then nothing has failed, and the end of that work wakes the loop.
+        """
+        running = self._beside.running()
+        return all(self._planes.owner(ref.kind) in running for ref in refs)
 
     def _may_delete(self, resource):
         """False while something that rests on it could not be removed."""

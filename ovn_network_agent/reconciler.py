@@ -91,11 +91,11 @@ class Reconciler:
         self._prepare(snapshot, (), True)
         steps = []
         for name, delta in self._deltas(sorted(resources.Stage)):
-            create, update = (('unknown', 'unknown')
-                              if self._planes.unread(name)
-                              else ('create', 'update'))
-            steps += [(create, r) for r in delta.create]
-            steps += [(update, new) for _old, new in delta.update]
+            for verb, changed in (
+                    ('create', delta.create),
+                    ('update', [new for _old, new in delta.update])):
+                steps += [('unknown' if self._blind(name, r) else verb, r)
+                          for r in changed]
         for _name, delta in self._deltas(
                 sorted(resources.Stage, reverse=True)):
             steps += [('unknown' if self._work.blind_under(r) else 'delete',
@@ -103,6 +103,12 @@ class Reconciler:
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._planes.unreadable,
             dict(self._wanted.broken), (), self._wanted.problems)
+
+    def _blind(self, name, resource):
+        """Whether its plane, or one that it waits for, was never read."""
+        return any(self._planes.unread(plane) for plane in {
+            name, *(self._planes.owner(ref.kind)
+                    for ref in resource.requires)})
 
     def _deltas(self, stages):
         for stage in stages:

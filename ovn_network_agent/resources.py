@@ -340,12 +340,15 @@ class DefaultRoute(Resource):
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
     :ivar chassis: host name of the owning chassis, the tag on the row
+    :ivar outdated: host name of another chassis in the mark of who announces
+        it, only ever found and never wanted, or None
     """
 
     router: str
     lrp: str
     nexthop: str
     chassis: str
+    outdated: str | None = None
 
     kind = 'default_route'
     stage = Stage.NORTHBOUND

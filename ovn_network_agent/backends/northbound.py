@@ -15,14 +15,16 @@
 Ours are the managed default routes that carry the host name of this
 chassis, and the MAC bindings at the (port, next hop) of such a route.  A
 managed route with the tag of another chassis is that agent's until a driver
-wants it here; then it is taken over in place.
+wants it here; then it is taken over in place.  The mark of who announces it
+goes with the owner: that of another chassis on a route of ours says nothing,
+whoever left it there, and is removed.
 """
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import connection
-from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import routes
 from ovn_network_agent import resources
 
 
@@ -38,6 +40,7 @@ class NorthboundBackend(nb_writer.Writer):
 
     name = 'northbound'
     kinds = (resources.DefaultRoute, resources.MacBinding)
+
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
@@ -65,13 +68,12 @@ class NorthboundBackend(nb_writer.Writer):
         return found
 
     def _managed_routes(self, nb):
-        for uuid, router in nb['Logical_Router'].items():
-            for row in router.static_routes:
-                route = rows.default_route(row)
-                if route is not None and route.managed:
-                    yield resources.DefaultRoute(
-                        str(uuid), route.output_port, route.nexthop,
-                        route.chassis)
+        for router, _row, route in routes.managed(nb):
+            outdated = (None if route.advertised in ('', route.chassis)
+                        else route.advertised)
+            yield resources.DefaultRoute(
+                router, route.output_port, route.nexthop, route.chassis,
+                outdated)
 
     def command(self, verb, resource):
         command = _COMMANDS[verb, resource.kind]

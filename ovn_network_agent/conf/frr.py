@@ -60,7 +60,14 @@ OPTS = [
              'whether bgpd has the announced addresses and sends them to a '
              'neighbour; what is missing, and why, is in the log and in the '
              'status. Turn it off where another routing protocol of FRR '
-             'announces them. Whether zebra has them is looked at anyhow.'),
+             'announces them. Whether zebra has them is looked at anyhow. '
+             'After a gateway has moved here, this is also what proves to '
+             'the former one that it may stop announcing: with the check '
+             'off, zebra having the routes has to do, and where there is no '
+             'vtysh (announce_method kernel, with another program than FRR '
+             'that announces) the kernel having them. With the check on and '
+             'no vtysh nothing is ever proved, and the other gateway waits '
+             'for its drain_timeout or handover_timeout.'),
     cfg.BoolOpt(
         'frr_watch', default=True,
         help='Notice within three seconds that a daemon of FRR was started '

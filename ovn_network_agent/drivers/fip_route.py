@@ -24,6 +24,7 @@ from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
 from ovn_network_agent.drivers import networks
+from ovn_network_agent.drivers import proof
 from ovn_network_agent.drivers import targets
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -62,6 +63,11 @@ class FipRouteDriver(base.Driver):
                     yield from self._mac_tweak(port.segment)
 
     def for_router(self, router, node):
+        wanted = list(self._wanted(router, node))
+        yield from wanted
+        yield from proof.of(router, node, wanted)
+
+    def _wanted(self, router, node):
         if router.local_ports:
             yield from gatewayless.rows(router, node, self._usable)
             yield from self._left_out(router)

@@ -32,8 +32,8 @@ class Found:
 
     :ivar active: dict of prefix to list of protocols whose route zebra has
         selected and installed
-    :ivar advertised: dict of prefix in bgpd's table to list of neighbours
-        that it is advertised to
+    :ivar advertised: dict of prefix that bgpd has from this node to list of
+        neighbours that it is advertised to
     """
 
     active: dict
@@ -52,14 +52,27 @@ class Found:
 
     def _take(self, document):
         if 'paths' in document:
-            self.advertised[document['prefix']] = sorted(
-                document.get('advertisedTo', ()))
+            self._take_paths(document)
             return
         for prefix, entries in _routes(document):
             protocols = [entry['protocol'] for entry in entries
                          if _in_effect(entry)]
             if protocols:
                 self.active[prefix] = protocols
+
+    def _take_paths(self, document):
+        """Only what comes from this node counts.
+
+        bgpd passes on what it learned, even to where it has it from; so an
+        address that another gateway announces is advertised here as well.
+        """
+        prefix = document['prefix']
+        own = [path for path in document['paths'] if path.get('sourced')]
+        if own:
+            best = any(path.get('bestpath', {}).get('overall')
+                       for path in own)
+            self.advertised[prefix] = sorted(
+                document.get('advertisedTo', ()) if best else ())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

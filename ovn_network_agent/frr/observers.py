@@ -12,10 +12,9 @@
 
 """Who looks at FRR beside the passes."""
 
-import shutil
-
 from ovn_network_agent.frr import verification
 from ovn_network_agent.frr import watch
+from ovn_network_agent.frr import witness
 
 
 def make(conf):
@@ -25,7 +24,7 @@ def make(conf):
     :returns: list of :class:`observer.Observer`, empty where there is no
         vtysh (announce_method kernel without FRR's tools)
     """
-    if not shutil.which((conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]):
+    if not witness.tools(conf):
         return []
     looks = verification.Verification(conf)
     made = [looks]

@@ -195,7 +195,9 @@ class Verification(observer.Observer):
         self._again(bool(problems or reasons))
         if reasons != self.reasons:
             self.reasons = reasons
-            self._trigger.fire('announcements checked')
+            # What is announced now may be the proof that was missing.
+            self._trigger.fire('announcements checked',
+                               revived=('advertised',))
 
     def _examine(self, pending, everything):
         vrf = self._conf.frr.vrf_name

@@ -72,7 +72,8 @@ class SetDefaultRoute(NorthboundCommand):
                 self.refused = ('the router has a default route via %s that '
                                 'is not ours' % route.nexthop)
                 return
-            ours = row
+            if ours is None or route.chassis == self.wanted.chassis:
+                ours = row
         if ours is None:
             ours = txn.insert(self.rows_table('Logical_Router_Static_Route'))
             self._fill(ours)
@@ -97,8 +98,14 @@ class SetDefaultRoute(NorthboundCommand):
             ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
             ownership.EXT_ID_CHASSIS: self.wanted.chassis}
         present = getattr(row, 'external_ids', None) or {}
-        if any(present.get(k) != v for k, v in tags.items()):
-            row.external_ids = {**present, **tags}
+        wanted = {**present, **tags}
+        if (present.get(ownership.EXT_ID_CHASSIS) != self.wanted.chassis or
+                present.get(ownership.EXT_ID_ADVERTISED) !=
+                self.wanted.chassis):
+            # The proof of an earlier owner, which may be this chassis.
+            wanted.pop(ownership.EXT_ID_ADVERTISED, None)
+        if wanted != present:
+            row.external_ids = wanted
 
 
 class RemoveDefaultRoute(NorthboundCommand):
@@ -120,6 +127,37 @@ class RemoveDefaultRoute(NorthboundCommand):
                 row.verify('external_ids')
                 router.delvalue('static_routes', row)
                 row.delete()
+
+
+class SetAdvertised(NorthboundCommand):
+    """Mark a default route of ours as announced by this chassis.
+
+    Only while it is managed and carries our tag: the server refuses it when
+    another agent takes it over meanwhile.
+
+    :param wanted: :class:`resources.Advertised`
+    """
+
+    def __init__(self, api, wanted):
+        super().__init__(api)
+        self.wanted = wanted
+
+    def run_idl(self, txn):
+        self.refused = 'the router has no default route of ours'
+        router = self.rows('Logical_Router').get(uuid.UUID(
+            self.wanted.router))
+        for row in router.static_routes if router is not None else ():
+            route = rows.default_route(row)
+            if (route is not None and route.managed and
+                    route.chassis == self.wanted.chassis):
+                self.refused = ''
+                self._mark(row)
+
+    def _mark(self, row):
+        row.verify('external_ids')
+        mark = {ownership.EXT_ID_ADVERTISED: self.wanted.chassis}
+        if not mark.items() <= row.external_ids.items():
+            row.external_ids = {**row.external_ids, **mark}
 
 
 class SetMacBinding(NorthboundCommand):

@@ -99,7 +99,7 @@ class OrderTest(base.BaseTestCase):
             time.sleep(self.reconciler.next_retry() or 0)
             outcome = self.run_pass(ROUTER, phase=model.Phase.STOPPED)
         self.assertEqual([], outcome.degraded)
-        self.assertEqual({'sysctl', 'link_up'},
+        self.assertEqual({'sysctl', 'link_up', 'advertised'},
                          {r.kind for r in self.world.values()})
 
     def test_no_flow_of_ours_is_left_where_no_router_is(self):

@@ -14,6 +14,7 @@
 
 import dataclasses
 import threading
+import time
 
 import fixtures
 import hypothesis
@@ -34,6 +35,7 @@ DST = FIP + '/32'
 ROUTE = resources.Ref('kernel_route', (254, DST))
 HAIRPIN = resources.Ref('flow', ('br-ex', 910, 3, 4, DST))
 ANNOUNCEMENT = resources.Ref('announcement', ('vrf-provider', DST))
+PROOF = resources.Ref('advertised', (worlds.router().uuid,))
 
 
 class Counting(fip_route.FipRouteDriver):
@@ -49,6 +51,17 @@ class Counting(fip_route.FipRouteDriver):
         if router.uuid in self.raises_for:
             raise RuntimeError('a bug')
         yield from super().for_router(router, node)
+
+
+class Wanting(drivers.Driver):
+    """Wants some resources, always."""
+
+    def __init__(self, name, conf, *wanted):
+        super().__init__(name, conf)
+        self.wanted = wanted
+
+    def for_node(self, node):
+        return self.wanted
 
 
 class Gateway:
@@ -109,7 +122,7 @@ class OrderTest(ReconcilerTestCase):
             [kind for kind in order if kind in {
                 'address', 'neighbour', 'kernel_route', 'rule', 'flow',
                 'prefix_list_entry', 'announcement'}])
-        self.assertEqual('announcement', order[-1])
+        self.assertEqual(['announcement', 'advertised'], order[-2:])
 
     def test_a_second_pass_writes_nothing(self):
         gateway = self.gateway()
@@ -217,7 +230,10 @@ class HoldBackTest(ReconcilerTestCase):
         gateway.world.refuses[HAIRPIN] = 'table full'
         outcome = gateway.run(worlds.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
-        self.assertEqual({HAIRPIN, ANNOUNCEMENT}, set(outcome.failures))
+        # Trap T16: with one address missing the router is not taken over.
+        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
+                         set(outcome.failures))
+        self.assertEqual({}, gateway.world.of(resources.Advertised))
 
     def test_the_route_stays_while_the_announcement_does(self):
         gateway = self.gateway()
@@ -431,8 +447,8 @@ class IsolationTest(ReconcilerTestCase):
         gateway.clock += 60
         del gateway.world.journal[:]
         self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
-        self.assertEqual([('create', HAIRPIN), ('create', ANNOUNCEMENT)],
-                         gateway.world.journal)
+        self.assertEqual([('create', HAIRPIN), ('create', ANNOUNCEMENT),
+                          ('create', PROOF)], gateway.world.journal)
 
 
 class DriverTest(ReconcilerTestCase):
@@ -604,7 +620,8 @@ class PhaseTest(ReconcilerTestCase):
         left = gateway.world.values()
         self.assertEqual(theirs, {r for r in left if not r.retained})
         # A sysctl's earlier value is not known, so it stays as it is.
-        self.assertEqual({'sysctl', 'link_up'},
+        # And the proof goes with its route.
+        self.assertEqual({'sysctl', 'link_up', 'advertised'},
                          {r.kind for r in left - theirs})
 
     def test_a_driver_that_raises_then_leaves_nothing_either(self):
@@ -799,6 +816,47 @@ class BesideTest(ReconcilerTestCase):
         self.assertEqual(['northbound done'], gateway.woken)
         self.assertEqual(1, len(gateway.world.of(resources.DefaultRoute)))
 
+    def test_the_proof_waits_for_what_is_under_way_and_that_is_no_fault(
+            self):
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertNotIn(PROOF, gateway.world.objects)
+        nb.gate.set()
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertIn(PROOF, gateway.world.objects)
+
+    def test_no_proof_without_the_default_route(self):
+        gateway, nb = self.slow()
+        route = resources.Ref('default_route', (worlds.router().uuid,))
+        gateway.world.refuses[route] = 'not ours'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        while outcome.pending:
+            self.ended(gateway)
+            outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({route, PROOF}, set(outcome.failures))
+        self.assertNotIn(PROOF, gateway.world.objects)
+
+    def test_those_that_come_last_do_not_wait_for_each_other(self):
+        world = worlds.World()
+        gateway = self.gateway(world=world, backends=worlds.backends(world))
+        for name in ('advertised', 'gateway_priority'):
+            gateway.backend(name).concurrent = True
+        proof = gateway.backend('advertised')
+        self.addCleanup(proof.gate.set)
+        proof.gate.clear()
+        lead = resources.GatewayPriority('Gateway_Chassis', 'g',
+                                         worlds.CHASSIS, 2)
+        gateway.drivers.append(Wanting('lead', worlds.conf(), lead))
+        deadline = time.monotonic() + 10
+        while (gateway.run(worlds.router(fips=[FIP])).pending !=
+               ('advertised',)):
+            self.assertLess(time.monotonic(), deadline)
+        self.assertIn(lead.ref, world.objects)
+        self.assertNotIn(PROOF, world.objects)
+
     def test_work_is_never_done_twice_at_a_time(self):
         gateway, nb = self.slow()
         nb.gate.clear()
@@ -902,7 +960,7 @@ class PlanTest(ReconcilerTestCase):
         self.assertEqual([step for step in steps if step[0] != 'unknown'],
                          gateway.world.journal)
         self.assertEqual(
-            {ANNOUNCEMENT, stray.ref, resources.Ref(
+            {ANNOUNCEMENT, PROOF, stray.ref, resources.Ref(
                 'announcement', ('vrf-provider', '198.51.100.1/32'))},
             {ref for verb, ref in steps if verb == 'unknown'})
 

@@ -18,6 +18,8 @@ import threading
 import time
 import uuid
 
+from ovsdbapp.backend.ovs_idl import event
+
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import northbound
 from ovn_network_agent import ownership
@@ -34,6 +36,7 @@ GATEWAY = '198.51.100.254'
 OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
         ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
 THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
+PROOF = ownership.EXT_ID_ADVERTISED
 
 
 class NorthboundTestCase(base.OvsdbTestCase):
@@ -208,6 +211,77 @@ class WriteTest(NorthboundTestCase):
         self.assertEqual({}, self.create(*wanted))
         self.assertEqual(50, len(self.routes()))
         self.read_until(*wanted)
+
+
+class ProofTest(NorthboundTestCase):
+    """The mark of who announces a route goes with its owner."""
+
+    def present(self, external_ids):
+        self.foreign(GATEWAY, external_ids=external_ids,
+                     output_port='lrp-r1')
+
+    def test_a_take_over_removes_any_of_an_earlier_owner(self):
+        """Trap T26: also one of this chassis, from before the other."""
+        for mark in (cloud.OTHER_HOSTNAME, cloud.HOSTNAME, 'gw3'):
+            self.present({**THEIRS, PROOF: mark})
+            self.assertEqual({}, self.create(self.route()))
+            self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+            self.delete(self.route())
+
+    def test_in_the_very_transaction(self):
+        """Trap T26: nobody ever sees our tag with a mark on the route."""
+        self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
+        seen = []
+
+        class Watch(event.RowEvent):
+            def run(self, _event, row, _old):
+                seen.append(dict(row.external_ids))
+
+        eyes = self.eyes(start=False)
+        eyes.handlers['nb'].watch_event(Watch(
+            ('update',), 'Logical_Router_Static_Route', ()))
+        eyes.start()
+        self.create(self.route())
+        self.eventually(lambda: seen, 'the change')
+        self.synchronise(eyes)
+        self.assertEqual([OURS], seen)
+
+    def test_ours_stays(self):
+        self.present({**OURS, PROOF: cloud.HOSTNAME})
+        self.read_until(self.route())
+        update = (self.route(nexthop='198.51.100.253'), self.route())
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=(update,))))
+        self.assertEqual([{**OURS, PROOF: cloud.HOSTNAME}],
+                         [ids for *_, ids in self.routes()])
+
+    def test_anothers_on_a_route_of_ours_is_a_difference(self):
+        """Trap T26: an agent that leaves marks as they are was here."""
+        self.present({**OURS, PROOF: cloud.OTHER_HOSTNAME, 'note': 'kept'})
+        found = self.route(outdated=cloud.OTHER_HOSTNAME)
+        self.read_until(found)
+        self.assertNotEqual(self.route(), found)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, self.route()),))))
+        self.assertEqual([{**OURS, 'note': 'kept'}],
+                         [ids for *_, ids in self.routes()])
+        self.read_until(self.route())
+
+    def test_that_of_another_owner_is_its_own(self):
+        self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
+        self.assertEqual([], self.backend.read(frozenset()))
+
+    def test_of_two_routes_the_one_with_our_tag_is_ours(self):
+        self.present(THEIRS)
+        self.present(OURS)
+        self.present(THEIRS)
+        self.assertEqual({}, self.create(self.route(
+            nexthop='198.51.100.253')))
+        self.assertEqual(
+            [('198.51.100.253', cloud.HOSTNAME)],
+            [(nexthop, ids[ownership.EXT_ID_CHASSIS])
+             for _r, nexthop, _p, ids in self.routes()
+             if nexthop != GATEWAY])
 
 
 class ForeignTest(NorthboundTestCase):

@@ -63,6 +63,8 @@ class ServiceTestCase(base.OvsdbTestCase):
         privileged.kernel.set_client_mode(False)
         self.addCleanup(privileged.kernel.set_client_mode, True)
         self.world = worlds.World()
+        # A world of their own: they are last, and there to stay.
+        self.proofs = worlds.World()
 
     def agent(self, start=True, conf=None,
               backend_class=worlds.WorldBackend, **options):
@@ -76,8 +78,10 @@ class ServiceTestCase(base.OvsdbTestCase):
                'ovn__ovsdb_connection_timeout': 5,
                'ovn__retry_max_interval': 1, 'shutdown_timeout': 15,
                **options})
-        backends = [backend_class(name, self.world)
-                    for name in worlds.BACKENDS if name != 'northbound']
+        backends = [
+            backend_class(name, self.proofs if name == 'advertised'
+                          else self.world)
+            for name in worlds.BACKENDS if name != 'northbound']
         backends.append(northbound.NorthboundBackend(conf))
         made = service.AgentService(
             conf, [fip_route.FipRouteDriver('fip_route', conf),
@@ -599,6 +603,7 @@ class DryRunTest(ServiceTestCase):
         self.assertTrue(outcome.settled, outcome)
         self.assertLess(
             {('create', 'announcement'), ('create', 'default_route'),
+             ('create', 'advertised'),
              ('create', 'mac_binding'), ('create', 'kernel_route')},
             {(verb, resource.kind) for verb, resource in steps})
         self.assertEqual(set(), self.world.values())

@@ -26,8 +26,11 @@ def route(prefix, protocol='static', **values):
                                  'installed': True, **values}]})
 
 
-def path(prefix, *neighbours):
-    document = {'prefix': prefix, 'version': 3, 'paths': [{'valid': True}]}
+OURS = {'valid': True, 'sourced': True, 'bestpath': {'overall': True}}
+
+
+def path(prefix, *neighbours, paths=(OURS,)):
+    document = {'prefix': prefix, 'version': 3, 'paths': list(paths)}
     if neighbours:
         document['advertisedTo'] = {n: {'hostname': 'x'} for n in neighbours}
     return json.dumps(document)
@@ -57,6 +60,15 @@ class FoundTest(unittest.TestCase):
         seen = found(route(A, selected=False), route(B, installed=False),
                      route('0.0.0.0/0', 'bgp'))
         self.assertEqual({'0.0.0.0/0': ['bgp']}, seen.active)
+
+    def test_what_others_announce_does_not_count(self):
+        # bgpd passes it on, also to where it has it from.
+        learned = {'valid': True, 'bestpath': {'overall': True}}
+        seen = found(path(A, '10.0.0.2', paths=[learned]),
+                     path(B, '10.0.0.2', paths=[
+                         learned, {'valid': True, 'sourced': True}]),
+                     path(C, '10.0.0.2', paths=[{'valid': True}, OURS]))
+        self.assertEqual({B: [], C: ['10.0.0.2']}, seen.advertised)
 
     def test_anything_else_is_unreadable(self):
         # Trap T40: text, or another shape, is no answer.

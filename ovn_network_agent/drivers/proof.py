@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When the announcement of a router is proved.  Pure.
+
+The former owner of a gateway goes on announcing until the new one has proved
+that it does.  So the proof is asked for only where nothing is in doubt, and
+it rests on all that the new one does for the router.
+"""
+
+from ovn_network_agent import resources
+
+
+def of(router, node, wanted):
+    """The proof for a router that is active here.
+
+    It goes onto the default route, so without one there is none.  None
+    either while something of the router is only kept as it was found, or
+    would be reachable and is not announced: then what is announced is not
+    what should be.
+
+    :param router: :class:`model.Router`
+    :param node: :class:`model.Node`
+    :param wanted: list of all resources that are wanted for the router
+    :returns: iterable of :class:`resources.Advertised`, at most one
+    """
+    routes, announced, addresses = [], {}, set()
+    for resource in wanted:
+        if resource.kind == resources.Keep.kind:
+            return
+        if resource.kind == resources.DefaultRoute.kind:
+            routes.append(resource.ref)
+        elif resource.stage is resources.Stage.ANNOUNCE:
+            announced[resource.subject] = resource.ref
+        elif (resource.subject or '').endswith('/32'):
+            addresses.add(resource.subject)
+    if routes and node.hostname and addresses <= announced.keys():
+        prefixes = tuple(sorted(announced))
+        yield resources.Advertised(
+            router.uuid, node.hostname, prefixes,
+            requires=(*routes, *(announced[p] for p in prefixes)))

@@ -52,6 +52,11 @@ class GatewayPriorityBackend(nb_writer.Writer):
         # A priority is retained, so there is nothing to remove.
         return lambda api: priorities.SetPriority(api, resource)
 
+    def together(self, ref):
+        # A group that is numbered anew in part would move its ports.
+        table, group, _chassis = ref.key
+        return table, group
+
     def apply(self, delta):
         changes = tuple((r, r) for r in delta.create) + delta.update
         failures = self._not_owned({new for _old, new in changes

@@ -30,7 +30,8 @@ class Writer(base.Backend):
     """A backend of rows in a database, beside the loop.
 
     All changes of a stage are one transaction; if the server refuses that,
-    each is tried alone, so that a bad row costs only itself.
+    what belongs together is tried alone, so that a bad row costs only
+    itself.
 
     :cvar database: 'nb' or 'ovs'
     """
@@ -50,6 +51,14 @@ class Writer(base.Backend):
         """
         raise NotImplementedError
 
+    def together(self, ref):
+        """What has to be changed in one transaction, or not at all.
+
+        :param ref: :class:`resources.Ref`
+        :returns: equal values for changes that belong together
+        """
+        return ref
+
     # -- writing (on the writer thread) -----------------------------------
 
     def apply(self, delta):
@@ -58,14 +67,17 @@ class Writer(base.Backend):
         changes += [(r.ref, self.command('remove', r))
                     for r in delta.delete]
         failures = self._commit(changes)
-        if failures is not None or len(changes) == 1:
-            return failures if failures is not None else {
-                changes[0][0]: self._error}
-        failures = {}
+        if failures is not None:
+            return failures
+        parts = {}
         for change in changes:
-            alone = self._commit([change])
-            failures.update({change[0]: self._error} if alone is None
-                            else alone)
+            parts.setdefault(self.together(change[0]), []).append(change)
+        failures = {}
+        for part in parts.values():
+            alone = self._commit(part) if len(parts) > 1 else None
+            if alone is None:
+                alone = {ref: self._error for ref, _make in part}
+            failures.update(alone)
         return failures
 
     def _commit(self, changes):

@@ -46,6 +46,18 @@ OPTS = [
              'stop: seconds to go on announcing its addresses and relaying '
              'what arrives to the new owner, as long as that has not proved '
              'that it announces them itself. 0: let go at once.'),
+    cfg.StrOpt(
+        'restore', default='standby', mutable=True,
+        choices=[
+            ('standby', 'the lowest priority that is not drained, 1'),
+            ('ordered', 'the priority it had before it was drained, but '
+                        'below that of the chassis that has the gateway')],
+        help='What priority this chassis gets back in gateway groups that it '
+             'was drained of, once its agent has started or the drain has '
+             'been undone. It never takes the gateway back by that. With '
+             '"standby" all standbys are equal after each has been drained '
+             'once, and OVN takes the one whose name sorts last. "ordered" '
+             'keeps the order that Neutron gave them.'),
     cfg.BoolOpt(
         'relay', default=True,
         help='Whether to make tunnel ports between the provider bridges of '

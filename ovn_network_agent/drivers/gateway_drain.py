@@ -19,18 +19,13 @@ A candidate that was drained is a standby again once its agent starts.
 """
 
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import gateway_order as order
 from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import relays
 from ovn_network_agent import model
 from ovn_network_agent import resources
 
-# The lead is at least that, so that a peer which becomes a standby again,
-# at 1, does not tie with it.
-_LEAST_LEAD = 2
-_STANDBY = 1
-# Beyond it the group is numbered anew.  The schema ends at 32767, and
-# Neutron has groups that begin there.
-_HIGHEST = 100
+_PHASES = (model.Phase.RUNNING, model.Phase.DRAINING)
 
 
 class GatewayDrainDriver(base.Driver):
@@ -49,49 +44,53 @@ class GatewayDrainDriver(base.Driver):
         if self.conf.gateway_drain.relay:
             yield from relays.ports(group, node, self.conf.bridge_dev)
             yield from relays.arriving(group, node, self.conf.bridge_dev)
+        wanted, owned = self._order(group, node)
+        before = tuple((c.chassis, c.priority) for c in group.candidates)
+        after = tuple(sorted((c.chassis, c.priority) for c in wanted))
+        for candidate in sorted(wanted, key=lambda c: c.chassis):
+            yield resources.GatewayPriority(
+                group.table, group.key, candidate.chassis,
+                candidate.priority, candidate.drained, candidate.earlier,
+                owned=owned, before=before, after=after)
+
+    def _order(self, group, node):
+        """(candidates as they are to be, ports that have to be here)."""
         own = group.candidate(node.chassis)
         peers = [c for c in group.candidates if c is not own]
-        if own is None or not peers or node.phase is not model.Phase.RUNNING:
-            return
-        if group.moving:
-            # Whoever gave another one more wants it to have the port.
-            return
-        if _active(group, node.chassis):
-            yield from _changes(group, _lead(group, own, peers), tuple(
-                port.redirect for port in group.ports if port.chassis))
-        elif own.priority == 0 and group.restore:
-            yield from _changes(group, {own.chassis: _STANDBY})
+        if own is None or not peers or node.phase not in _PHASES:
+            return (), ()
+        why = self._drained(group, node)
+        if why:
+            # Without anybody to take over it goes on.
+            return (order.lowered(own, why)
+                    if group.takers(node.chassis) or not own.priority
+                    else ()), ()
+        if node.phase is not model.Phase.RUNNING:
+            return (), ()
+        ports = tuple(p.redirect for p in group.ports if p.chassis)
+        owners = {port.chassis for port in group.ports} - {''}
+        if owners == {node.chassis}:
+            # Whoever gave another one more wants it to have the ports.
+            return ((), ()) if group.moving else (
+                order.lead(own, peers), ports)
+        if own.priority:
+            return order.unmarked(own), ()
+        if own.drained or group.restore:
+            return order.standby(own, peers, owners, self._number(own)), ()
+        # Somebody has set it to 0 while the agent ran.
+        return (), ()
 
+    def _drained(self, group, node):
+        """Why this chassis is to leave a group, '' when it is not."""
+        if not node.drains.isdisjoint({model.ALL, *group.routers}):
+            return model.MAINTENANCE
+        if (node.phase is model.Phase.DRAINING and
+                self.conf.gateway_drain.drain_on_shutdown):
+            return model.SHUTDOWN
+        return ''
 
-def _active(group, chassis):
-    """Whether all of its ports that somebody has are on that chassis."""
-    owners = {port.chassis for port in group.ports} - {''}
-    return owners == {chassis}
-
-
-def _lead(group, own, peers):
-    """Priorities that give a candidate the lead, dict of chassis to int."""
-    highest = max(c.priority for c in peers)
-    if own.priority > highest and own.priority >= _LEAST_LEAD:
-        return {}
-    lead = max(highest + 1, _LEAST_LEAD)
-    if lead <= _HIGHEST:
-        return {own.chassis: lead}
-    return _compact(own, peers)
-
-
-def _compact(own, peers):
-    """The same order with small numbers; what is drained stays at 0."""
-    ranks = {priority: rank for rank, priority in enumerate(
-        sorted({c.priority for c in peers} - {0}), _STANDBY)}
-    wanted = {c.chassis: ranks.get(c.priority, 0) for c in peers}
-    wanted[own.chassis] = max(*wanted.values(), _STANDBY) + 1
-    return wanted
-
-
-def _changes(group, wanted, owned=()):
-    before = tuple((c.chassis, c.priority) for c in group.candidates)
-    for chassis, priority in sorted(wanted.items()):
-        yield resources.GatewayPriority(
-            group.table, group.key, chassis, priority, owned=owned,
-            before=before, after=tuple(sorted(wanted.items())))
+    def _number(self, own):
+        """Priority to come back with."""
+        if self.conf.gateway_drain.restore == 'ordered':
+            return own.earlier or order.STANDBY
+        return order.STANDBY

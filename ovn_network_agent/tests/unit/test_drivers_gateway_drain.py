@@ -20,28 +20,47 @@ from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 
 HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
+DRAINING = model.Phase.DRAINING
 
 
-def group(own, *peers, owner=HERE, **values):
-    """A group of this chassis and others, with one port."""
+def group(own, *peers, owner=HERE, known=True, own_marks=('', 0),
+          peer_marks=('', 0), **values):
+    """A group of this chassis and others, with one port.
+
+    :param known: whether the others are in SB
+    :param own_marks: (why, earlier) of this one; likewise those of others
+        that are at 0
+    """
     names = (OTHER, THIRD)
+    candidates = [model.Candidate(
+        chassis, priority, known, drained='' if priority else peer_marks[0],
+        earlier=0 if priority else peer_marks[1])
+        for chassis, priority in zip(names, peers, strict=False)]
+    if own is not None:
+        candidates.append(model.Candidate(
+            HERE, own, drained=own_marks[0], earlier=own_marks[1]))
     return model.GatewayGroup(**{
         'table': 'Gateway_Chassis', 'key': 'some', 'name': 'lrp-1',
-        'candidates': tuple(sorted(
-            (model.Candidate(chassis, priority) for chassis, priority in (
-                (HERE, own), *zip(names, peers, strict=False))
-             if priority is not None), key=lambda c: c.chassis)),
+        'candidates': tuple(sorted(candidates, key=lambda c: c.chassis)),
         'ports': (model.GroupPort('cr-lrp-1', owner),), **values})
 
 
 class GatewayDrainTest(base.BaseTestCase):
 
-    def wanted(self, one, phase=model.Phase.RUNNING):
+    def wanted(self, one, phase=model.Phase.RUNNING, drains=(), **options):
         """What becomes of the priorities, dict of chassis to int."""
-        driver = gateway_drain.GatewayDrainDriver('gateway_drain',
-                                                  world.conf())
-        self.found = list(driver.for_group(one, world.node(phase=phase)))
+        driver = gateway_drain.GatewayDrainDriver(
+            'gateway_drain', world.conf(**{
+                'gateway_drain__' + key: value
+                for key, value in options.items()}))
+        self.found = [r for r in driver.for_group(one, world.node(
+            phase=phase, drains=frozenset(drains)))
+            if r.kind == 'gateway_priority']
         return {r.chassis: r.priority for r in self.found}
+
+    def marks(self):
+        """dict of chassis to (why, earlier) of what was wanted last."""
+        return {r.chassis: (r.drained, r.earlier) for r in self.found}
 
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.
@@ -71,8 +90,8 @@ class GatewayDrainTest(base.BaseTestCase):
                          self.wanted(group(5, 32767, 9)))
         self.assertEqual({HERE: 2, OTHER: 1, THIRD: 1},
                          self.wanted(group(5, 32767, 32767)))
-        # What is drained stays so.
-        self.assertEqual({HERE: 2, OTHER: 1, THIRD: 0},
+        # What is at 0 stays so.
+        self.assertEqual({HERE: 2, OTHER: 1},
                          self.wanted(group(0, 100, 0)))
 
     def test_a_thousand_failovers(self):
@@ -99,6 +118,124 @@ class GatewayDrainTest(base.BaseTestCase):
             group(0, 2, owner=OTHER, restore=True)))
         # Somebody has set it to 0 since the start: that counts.
         self.assertEqual({}, self.wanted(group(0, 2, owner=OTHER)))
+
+    def test_stopping_it_lowers_itself(self):
+        # Row DRN-02, A-02: active or not, and no other candidate.
+        for owner in (HERE, OTHER, ''):
+            self.assertEqual({HERE: 0}, self.wanted(
+                group(5, 2, 1, owner=owner), DRAINING))
+            self.assertEqual({HERE: ('shutdown', 5)}, self.marks())
+        # The owner need not be confirmed for that.
+        self.assertEqual([()], [r.owned for r in self.found])
+
+    def test_what_is_lowered_stays_so(self):
+        for why in ('shutdown', 'maintenance'):
+            self.assertEqual({HERE: 0}, self.wanted(
+                group(0, 2, own_marks=(why, 7)), DRAINING))
+            self.assertEqual({HERE: (why, 7)}, self.marks())
+        # Somebody has raised it meanwhile: that counts.
+        self.assertEqual({HERE: 0}, self.wanted(
+            group(3, 2, own_marks=('shutdown', 7)), DRAINING))
+        self.assertEqual({HERE: ('shutdown', 3)}, self.marks())
+        # It was at 0 before, and nobody knows why.
+        self.assertEqual({}, self.wanted(group(0, 2), DRAINING))
+
+    def test_drain_on_shutdown_is_off(self):
+        # Row DRN-06.
+        self.assertEqual({}, self.wanted(group(5, 2), DRAINING,
+                                         drain_on_shutdown=False))
+        # What an operator wants does not depend on it.
+        self.assertEqual({HERE: 0}, self.wanted(
+            group(5, 2), DRAINING, {model.ALL}, drain_on_shutdown=False))
+        self.assertEqual({HERE: ('maintenance', 5)}, self.marks())
+
+    def test_maintenance(self):
+        here = group(5, 2, routers=('r1', 'r2'))
+        for drains in ({model.ALL}, {'r1'}, {'r2', 'r9'}):
+            self.assertEqual({HERE: 0}, self.wanted(here, drains=drains))
+            self.assertEqual({HERE: ('maintenance', 5)}, self.marks())
+        self.assertEqual({HERE: 6}, self.wanted(
+            group(5, 5, routers=('r1',)), drains={'r2'}))
+        # It outlasts a stop, and what was lowered for a stop becomes that.
+        for phase in (model.Phase.RUNNING, DRAINING):
+            for why in ('shutdown', 'maintenance'):
+                self.assertEqual({HERE: 0}, self.wanted(
+                    group(0, 2, own_marks=(why, 7)), phase, {model.ALL}))
+                self.assertEqual({HERE: ('maintenance', 7)}, self.marks())
+
+    def test_nobody_to_take_over(self):
+        # A-03, row DRN-04, trap T14.
+        for alone in (group(5), group(5, 0), group(5, 2, known=False),
+                      group(5, 0, 0, peer_marks=('shutdown', 3))):
+            self.assertEqual({}, self.wanted(alone, DRAINING))
+            self.assertEqual({}, self.wanted(alone, drains={model.ALL}))
+        # One is enough.
+        self.assertEqual({HERE: 0}, self.wanted(group(5, 0, 1), DRAINING))
+
+    def test_drained_it_never_takes_the_lead(self):
+        # It is the only one alive, or was not lowered: OVN gave it the port.
+        for own, peer in ((0, 0), (0, 2), (1, 0)):
+            alone = group(own, peer, known=False,
+                          own_marks=('' if own else 'maintenance', 0))
+            self.assertNotIn(True, [p > own for p in self.wanted(
+                alone, drains={model.ALL}).values()])
+        # Until that ends.
+        self.assertEqual({HERE: 2}, self.wanted(
+            group(0, 0, own_marks=('maintenance', 7))))
+        self.assertEqual({HERE: ('', 0)}, self.marks())
+
+    def test_the_mark_goes_with_the_priority(self):
+        for why in ('shutdown', 'maintenance'):
+            self.assertEqual({HERE: 1}, self.wanted(
+                group(0, 2, owner=OTHER, own_marks=(why, 7))))
+            self.assertEqual({HERE: ('', 0)}, self.marks())
+            # Also from one that somebody has raised by hand.
+            for owner in (HERE, OTHER):
+                self.assertEqual({HERE: 4}, self.wanted(
+                    group(4, 2, owner=owner, own_marks=(why, 7))))
+                self.assertEqual({HERE: ('', 0)}, self.marks())
+
+    def test_a_standby_does_not_take_the_port_from_an_owner_at_1(self):
+        # Row DRN-11: of equals OVN takes the one whose name sorts last.
+        self.assertEqual({HERE: 1, OTHER: 2}, self.wanted(
+            group(0, 1, owner=OTHER, restore=True)))
+        # One that is drained, too, has nothing to keep.
+        self.assertEqual({HERE: 1}, self.wanted(
+            group(0, 0, owner=OTHER, restore=True)))
+
+    def test_it_comes_back_to_its_place(self):
+        # A-05, trap T28: own, owner and standby; what becomes of all.
+        for earlier, owner, third, wanted in (
+                (3, 5, 1, {HERE: 3}),
+                (3, 5, 4, {HERE: 3}),
+                (9, 5, 1, {HERE: 4}),
+                # No room between the two.
+                (3, 2, 1, {HERE: 2, OTHER: 3, THIRD: 1}),
+                (9, 5, 4, {HERE: 2, OTHER: 3, THIRD: 1}),
+                # It was behind it before.
+                (1, 5, 4, {HERE: 1}),
+                (0, 5, 4, {HERE: 1})):
+            self.assertEqual(wanted, self.wanted(
+                group(0, owner, third, owner=OTHER,
+                      own_marks=('shutdown', earlier)), restore='ordered'))
+            # That is what the other mode does not do.
+            self.assertEqual({HERE: 1}, self.wanted(
+                group(0, owner, third, owner=OTHER,
+                      own_marks=('shutdown', earlier))))
+
+    def test_the_place_of_another_that_is_drained_is_kept(self):
+        # It was before this one, which must not get ahead of it.
+        one = group(0, 32765, 0, owner=OTHER, own_marks=('shutdown', 32767),
+                    peer_marks=('shutdown', 32766))
+        self.assertEqual({HERE: 2, OTHER: 3, THIRD: 0},
+                         self.wanted(one, restore='ordered'))
+        self.assertEqual({HERE: ('', 0), OTHER: ('', 0),
+                          THIRD: ('shutdown', 1)}, self.marks())
+
+    def test_nobody_has_the_port(self):
+        self.assertEqual({HERE: 7}, self.wanted(
+            group(0, 5, owner='', own_marks=('shutdown', 7)),
+            restore='ordered'))
 
     def test_a_shared_group(self):
         def ports(*owners):

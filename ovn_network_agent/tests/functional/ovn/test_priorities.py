@@ -12,10 +12,14 @@
 
 """Backend gateway_priority, on real databases."""
 
+import contextlib
 import threading
+
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.ovn import commands
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -28,6 +32,20 @@ TABLES = ('Gateway_Chassis', 'HA_Chassis_Group')
 BEFORE = ((HERE, 2), (OTHER, 1))
 
 
+class OneRefused(gateway_priority.GatewayPriorityBackend):
+    """The server refuses one row, and with it the whole transaction."""
+
+    def command(self, verb, resource):
+        if (resource.table, resource.chassis) != ('HA_Chassis_Group', HERE):
+            return super().command(verb, resource)
+        return _Refused
+
+
+class _Refused(commands.NorthboundCommand):
+    def run_idl(self, txn):
+        raise RuntimeError('constraint violation')
+
+
 class PriorityTestCase(base.OvsdbTestCase):
 
     def setUp(self):
@@ -38,11 +56,11 @@ class PriorityTestCase(base.OvsdbTestCase):
         self.eyes_ = self.eyes()
         self.backend = self.agent()
 
-    def agent(self, chassis=HERE, timeout=5):
-        made = gateway_priority.GatewayPriorityBackend(world.conf(
-            ovn__transaction_timeout=timeout))
-        made.attach(backends.Context(self.eyes_.databases, lambda: 'gw1',
-                                     lambda: chassis))
+    def agent(self, chassis=HERE, timeout=5, eyes=None,
+              backend=gateway_priority.GatewayPriorityBackend):
+        made = backend(world.conf(ovn__transaction_timeout=timeout))
+        made.attach(backends.Context((eyes or self.eyes_).databases,
+                                     lambda: 'gw1', lambda: chassis))
         return made
 
     def groups(self):
@@ -94,6 +112,97 @@ class PriorityTest(PriorityTestCase):
                 self.priority(table, priority, chassis, after=after)
                 for chassis, priority in after)))
             self.assertEqual(dict(after), self.priorities(table))
+
+    def external_ids(self, table, chassis=HERE):
+        """As the server has them, a dict."""
+        rows = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
+                            else table, 'external_ids', where=ovsdb.clauses(
+                                {'chassis_name': chassis}))
+        return dict(rows[0]['external_ids'][1])
+
+    def test_the_mark_is_written_and_removed_with_the_priority(self):
+        others = {'neutron:revision': '7', 'ovn-network-agent-x': 'y'}
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(
+                table, {'chassis_name': HERE},
+                external_ids=ovsdb.ovsdb_dict(others)))
+        for table in TABLES:
+            # No answer comes between the two: it is one transaction.
+            with self.watching(table) as versions:
+                lowered = self.priority(table, 0, owned=(),
+                                        drained='maintenance', earlier=2)
+                self.assertEqual({}, self.update(lowered))
+            self.assertEqual({('2', None), ('0', 'maintenance')}, versions)
+            self.assertEqual({
+                **others, 'ovn-network-agent-drained': 'maintenance',
+                'ovn-network-agent-priority': '2'}, self.external_ids(table))
+            self.eventually(lambda w=lowered: w in self.backend.read(
+                frozenset()), 'read')
+            back = self.priority(table, 1, before=((HERE, 0), (OTHER, 1)),
+                                 owned=())
+            self.assertEqual({}, self.update(back))
+            self.assertEqual(others, self.external_ids(table))
+            self.assertEqual({HERE: 1, OTHER: 1}, self.priorities(table))
+            self.eventually(lambda w=back: w in self.backend.read(
+                frozenset()), 'read')
+
+    @contextlib.contextmanager
+    def watching(self, table):
+        """What everybody else sees of the row of this chassis."""
+        found = set()
+        name = 'HA_Chassis' if table == 'HA_Chassis_Group' else table
+
+        def look():
+            with self.other_.databases['nb'].rows() as nb:
+                for row in nb[name].values():
+                    if row.chassis_name == HERE:
+                        found.add((str(row.priority), row.external_ids.get(
+                            'ovn-network-agent-drained')))
+
+        class Seen(ovsdb_event.RowEvent):
+            def run(self, event, row, old):
+                look()
+
+        self.other_ = self.eyes()
+        seen = Seen((Seen.ROW_UPDATE,), name, None)
+        self.other_.handlers['nb'].watch_event(seen)
+        look()
+        yield found
+        self.synchronise(self.other_)
+        look()
+
+    def test_a_peer_keeps_its_mark(self):
+        ids = ovsdb.ovsdb_dict({'ovn-network-agent-drained': 'shutdown',
+                                'ovn-network-agent-priority': '9'})
+        self.nb.transact(
+            *(ovsdb.update(table, {'chassis_name': OTHER}, priority=0,
+                           external_ids=ids)
+              for table in ('Gateway_Chassis', 'HA_Chassis')))
+        self.eventually(lambda: {
+            g.candidate(OTHER).drained for g in self.groups().values()
+        } == {'shutdown'}, 'seen')
+        for table in TABLES:
+            # Numbered anew: its place, not its priority.
+            before, after = ((HERE, 2), (OTHER, 0)), ((HERE, 3), (OTHER, 0))
+            self.assertEqual({}, self.update(
+                self.priority(table, 3, before=before, after=after),
+                self.priority(table, 0, OTHER, before, after=after,
+                              drained='shutdown', earlier=1)))
+            self.assertEqual({HERE: 3, OTHER: 0}, self.priorities(table))
+            self.assertEqual({'ovn-network-agent-drained': 'shutdown',
+                              'ovn-network-agent-priority': '1'},
+                             self.external_ids(table, OTHER))
+
+    def test_a_group_is_changed_as_a_whole_or_not_at_all(self):
+        after = ((HERE, 3), (OTHER, 2))
+        wanted = [self.priority(table, priority, chassis, after=after)
+                  for table in TABLES for chassis, priority in after]
+        backend = self.agent(backend=OneRefused)
+        self.assertEqual({r.ref for r in wanted
+                          if r.table == 'HA_Chassis_Group'},
+                         set(self.update(*wanted, backend=backend)))
+        self.assertEqual(dict(after), self.priorities('Gateway_Chassis'))
+        self.assertEqual(dict(BEFORE), self.priorities('HA_Chassis_Group'))
 
     def test_nothing_on_what_is_old(self):
         # Somebody has changed a peer since it was decided.

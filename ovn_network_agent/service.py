@@ -32,6 +32,7 @@ from ovn_network_agent import trigger as triggers
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.control import endpoint
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
@@ -82,9 +83,12 @@ class AgentService(service.Service):
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
+        # Beside the observers: it goes on when they end.
+        self._control = endpoint.Endpoint(
+            conf, self._databases, lambda: self._view.last, self.status)
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
-                               self._observers)
+                               [*self._observers, self._control])
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node)
@@ -105,6 +109,7 @@ class AgentService(service.Service):
         self._watch.start()
         for observer in self._observers:
             observer.start(self.trigger)
+        self._control.start(self.trigger)
         self._spawn('loop', self._run)
         for database in self._databases.values():
             self._spawn('connect-%s' % database.name, self._connect,
@@ -153,6 +158,7 @@ class AgentService(service.Service):
     def close(self):
         """Give back connections, threads and backends."""
         self._stop.set()
+        self._control.stop()
         self._watch.stop()
         for observer in self._observers:
             observer.stop()

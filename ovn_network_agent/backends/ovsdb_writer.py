@@ -19,13 +19,6 @@ from ovn_network_agent.ovn import bounded
 from ovn_network_agent.ovn import connection
 
 
-class _Api:
-    """What ovsdbapp's commands and transactions need of an API object."""
-
-    def __init__(self, idl):
-        self.idl = idl
-
-
 class Writer(base.Backend):
     """A backend of rows in a database, beside the loop.
 
@@ -92,7 +85,7 @@ class Writer(base.Backend):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
         txn = bounded.Transaction(
-            _Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
+            bounded.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
             timeout=self.conf.ovn.transaction_timeout)
         added = [(ref, txn.add(make(txn.api))) for ref, make in changes]
         try:

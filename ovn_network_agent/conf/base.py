@@ -85,6 +85,14 @@ OPTS = [
              'up, says what is left, and exits. The supervisor has to wait '
              'longer than that: TimeoutStopSec of systemd, "docker stop -t" '
              'of a container.'),
+    cfg.Opt(
+        'control_socket', type=types.SocketPath(),
+        default='/run/ovn-network-agent/control.ctl',
+        help='Unix socket on which the agent takes commands: '
+             '"ovn-network-agent-ctl", "ovs-appctl -t". Only root and the '
+             'user of the agent can use it. Its directory is made if it is '
+             'missing, but not the one above. Two agents on one machine need '
+             'two of them. Set it to nothing to have none.'),
 ]
 
 # Also options of the command line.  The name has a hyphen for its sake; in

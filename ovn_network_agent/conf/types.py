@@ -18,6 +18,7 @@ that text is all an operator sees of it.
 
 import ipaddress
 import math
+import os
 import re
 
 from oslo_config import types
@@ -26,6 +27,8 @@ from oslo_config import types
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
 # IFNAMSIZ is 16 with the terminating zero.
 _INTERFACE_NAME_MAX = 15
+# sun_path of unix(7) is 108 with the terminating zero.
+_SOCKET_PATH_MAX = 107
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
@@ -103,6 +106,37 @@ class InterfaceName(Name):
             raise ValueError('%r cannot be the name of a device; give the '
                              'name that "ip link" shows' % value)
         return value
+
+
+class SocketPath(types.ConfigType):
+    """The path of a Unix socket, or the empty string."""
+
+    def __init__(self, type_name='path of a socket'):
+        super().__init__(type_name=type_name)
+
+    def __call__(self, value):
+        value = str(value).strip()
+        if value and not value.startswith('/'):
+            raise ValueError('%r is not an absolute path; begin it with "/"'
+                             % value)
+        if value.endswith('/'):
+            raise ValueError('%r is a directory; name a file in it' % value)
+        if len(os.fsencode(value)) > _SOCKET_PATH_MAX:
+            raise ValueError('%r has %d bytes; the path of a socket has at '
+                             'most %d' % (value, len(os.fsencode(value)),
+                                          _SOCKET_PATH_MAX))
+        return value
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return 'SocketPath'
+
+    def _formatter(self, value):
+        return str(value)
 
 
 class IPv4Address(types.ConfigType):

@@ -97,6 +97,16 @@ def _milliseconds(deadline):
     return max(1, int((deadline - time.monotonic()) * 1000))
 
 
+class Api:
+    """What ovsdbapp's commands and transactions need of an API object.
+
+    :param idl: the replica
+    """
+
+    def __init__(self, idl):
+        self.idl = idl
+
+
 class Transaction(transaction.Transaction):
     """An ovsdbapp transaction that lets others read while it waits.
 

@@ -16,6 +16,8 @@ import configparser
 import pathlib
 import unittest
 
+from ovn_network_agent.conf import base
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # What takes the agent along when another unit stops.
 BINDING = ('Requires', 'Requisite', 'BindsTo', 'PartOf')
@@ -36,3 +38,16 @@ class ServiceUnitTest(unittest.TestCase):
                 self.assertNotIn(name, unit['Unit'], path)
             self.assertIn('frr.service', unit['Unit']['Wants'].split())
             self.assertIn('frr.service', unit['Unit']['After'].split())
+
+    def test_the_directory_of_the_control_socket(self):
+        default = next(option.default for option in base.OPTS
+                       if option.name == 'control_socket')
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.optionxform = str
+            unit.read(path)
+            self.assertEqual(
+                pathlib.PurePath(default).parent,
+                pathlib.PurePath('/run') / unit['Service'][
+                    'RuntimeDirectory'])

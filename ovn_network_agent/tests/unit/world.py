@@ -163,13 +163,15 @@ def backends(world):
 def conf(**values):
     """Options with their defaults, but for these.
 
+    And there is no control socket: tests run side by side.
+
     :param values: option=value, or group__option=value
     """
     made = cfg.ConfigOpts()
     opts.register(made)
     made([], project='none', default_config_files=[],
          default_config_dirs=[], use_env=False)
-    for name, value in values.items():
+    for name, value in {'control_socket': '', **values}.items():
         group, found, option = name.partition('__')
         if found:
             made.set_override(option, value, group=group)

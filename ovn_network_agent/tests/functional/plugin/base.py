@@ -83,7 +83,9 @@ class ProgramTestCase(base.BaseTestCase):
         path = os.path.join(self.directory, 'agent.conf')
         with open(path, 'w') as opened:
             opened.write('[DEFAULT]\n')
-            opened.writelines('%s = %s\n' % item for item in default.items())
+            # The default would be shared with other tests.
+            opened.writelines('%s = %s\n' % item for item in {
+                'control_socket': '', **default}.items())
             if remotes:
                 opened.write('[ovn]\novn_nb_remote = %(nb)s\n'
                              'ovn_sb_remote = %(sb)s\n'

@@ -44,6 +44,13 @@ class TypesTest(base.BaseTestCase):
         self.rejects(types.InterfaceName(), ['a' * 16, 'br/ex', '.', '..',
                                              'all', 'default', ''])
 
+    def test_socket_paths(self):
+        longest = '/' + 'a' * 106
+        self.accepts(types.SocketPath(), {
+            ' /run/a/b.ctl ': '/run/a/b.ctl', '': '', longest: longest})
+        self.rejects(types.SocketPath(), ['run/a.ctl', '/run/', longest + 'a',
+                                          '/' + 'ä' * 54])
+
     def test_addresses(self):
         self.accepts(types.IPv4Address(), {' 169.254.0.1': '169.254.0.1'})
         self.rejects(types.IPv4Address(),

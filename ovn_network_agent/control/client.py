@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The client's side of the control socket: one request, with a time limit."""
+
+import json
+import os
+import socket
+import time
+
+_CHUNK = 65536
+
+
+class NoAgent(Exception):
+    """Nobody answers; the text says why, and the remedy."""
+
+
+class Refused(Exception):
+    """The agent does not do it; the text says why."""
+
+
+def call(path, command, argv, timeout):
+    """Have the agent carry out a command.
+
+    :param path: of its control socket
+    :param command: name
+    :param argv: list of str
+    :param timeout: seconds
+    :returns: text
+    :raises NoAgent: when there is no answer within the time
+    :raises Refused:
+    """
+    deadline = time.monotonic() + timeout
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as opened:
+            opened.settimeout(timeout)
+            opened.connect(path)
+            opened.sendall(json.dumps({
+                'id': 0, 'method': command, 'params': argv}).encode())
+            reply = _receive(opened, deadline)
+    except TimeoutError:
+        raise NoAgent('the agent did not answer at %s within %g s' % (
+            path, timeout)) from None
+    except OSError as e:
+        raise NoAgent('no agent answers at %s: %s; is it running, and is '
+                      'this its [DEFAULT] control_socket?' % (
+                          path, os.strerror(e.errno) if e.errno else e)
+                      ) from e
+    if reply.get('error') is not None:
+        raise Refused(str(reply['error']))
+    return str(reply.get('result'))
+
+
+def _receive(opened, deadline):
+    """The reply, a dict."""
+    received = b''
+    while True:
+        opened.settimeout(max(0.001, deadline - time.monotonic()))
+        data = opened.recv(_CHUNK)
+        if not data:
+            raise ConnectionError('it closed the connection without an '
+                                  'answer')
+        received += data
+        if data.rstrip().endswith(b'}'):
+            try:
+                return json.loads(received)
+            except ValueError:
+                # It goes on; this was the end of something within.
+                continue

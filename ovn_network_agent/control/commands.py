@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The commands of the control socket: their names and their arguments."""
+
+import argparse
+import json
+
+from ovn_network_agent.control import text
+from ovn_network_agent import version
+
+
+class Refused(Exception):
+    """A command is not carried out; the text says why, and the remedy."""
+
+
+class _Arguments(argparse.ArgumentParser):
+    """Refuses what it does not know, instead of ending the program."""
+
+    def error(self, message):
+        raise Refused('%s: %s; usage: %s' % (
+            self.prog, message, self.usage))
+
+
+def _arguments(name, usage):
+    return _Arguments(prog=name, usage='%s %s' % (name, usage),
+                      add_help=False, allow_abbrev=False)
+
+
+class Table:
+    """What can be asked.
+
+    :param maintenance: :class:`maintenance.Maintenance`
+    :param report: function without arguments that returns the state of the
+        agent, see :func:`report.of`
+    """
+
+    def __init__(self, maintenance, report):
+        self._maintenance = maintenance
+        self._report = report
+        self._commands = {
+            'drain': ('[--router ROUTER]... [--force] [--json]',
+                      self._drain),
+            'undrain': ('[--router ROUTER]... [--json]', self._undrain),
+            'status': ('[--json]', self._status),
+            'version': ('', self._version),
+            'list-commands': ('', self._list),
+            'help': ('', self._list),
+            'set-options': ('[--format text|json]', self._set_options)}
+
+    def run(self, connection, name, argv):
+        """Carry out a command.
+
+        :param connection: :class:`protocol.Connection`
+        :param name: str
+        :param argv: list, as it came from the client
+        :returns: text
+        :raises Refused: when it cannot be, or must not be
+        """
+        if name not in self._commands:
+            raise Refused('"%s" is not a valid command; "list-commands" '
+                          'names those that are' % name)
+        if not all(isinstance(arg, str) for arg in argv):
+            raise Refused('"%s" command has non-string argument' % name)
+        usage, function = self._commands[name]
+        return function(connection, _arguments(name, usage), argv)
+
+    # -- commands ---------------------------------------------------------
+
+    def _drain(self, _connection, arguments, argv):
+        arguments.add_argument('--router', action='append', default=[])
+        arguments.add_argument('--force', action='store_true')
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        done = self._maintenance.drain(given.router, given.force)
+        return _json(done) if given.json else text.of_change(done)
+
+    def _undrain(self, _connection, arguments, argv):
+        arguments.add_argument('--router', action='append', default=[])
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        done = self._maintenance.undrain(given.router)
+        return _json(done) if given.json else text.of_change(done)
+
+    def _status(self, _connection, arguments, argv):
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        found = self._report()
+        return _json(found) if given.json else text.of_status(found)
+
+    def _version(self, _connection, arguments, argv):
+        arguments.parse_args(argv)
+        return '%s %s' % (version.PACKAGE, version.STRING)
+
+    def _list(self, _connection, arguments, argv):
+        arguments.parse_args(argv)
+        return 'The available commands are:\n' + ''.join(
+            '  %s\n' % ('%-23s %s' % (name, usage)).rstrip()
+            for name, (usage, _function) in sorted(self._commands.items()))
+
+    def _set_options(self, connection, arguments, argv):
+        arguments.add_argument('--format', choices=('text', 'json'),
+                               default='text', type=str.lower)
+        connection.json = arguments.parse_args(argv).format == 'json'
+        return ''
+
+
+def _json(value):
+    return json.dumps(value, indent=2, sort_keys=True)

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Commands to the running agent, through its control socket."""
+
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import maintenance
+from ovn_network_agent.control import report
+from ovn_network_agent.control import server
+from ovn_network_agent import observer
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import directory
+
+# Seconds that a command waits for a replica that is busy.
+_PATIENCE = 1.0
+
+
+class Endpoint(observer.Observer):
+    """The socket, and what its commands may see.
+
+    :param conf: the oslo.config ConfigOpts
+    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param snapshot: function without arguments that returns the last
+        :class:`model.Snapshot`, or None; called on any thread
+    :param status: :class:`status.Status`
+    """
+
+    def __init__(self, conf, databases, snapshot, status):
+        self._databases = databases
+        self._snapshot = snapshot
+        self._status = status
+        self._names = directory.Directory()
+        self._trigger = None
+        self._server = None
+        if conf.control_socket:
+            self._server = server.Server(
+                conf.control_socket, commands.Table(
+                    maintenance.Maintenance(conf, databases, snapshot,
+                                            self._read_names),
+                    self._report), self._changed)
+
+    @property
+    def reasons(self):
+        """Why no command can be given, a tuple of str."""
+        trouble = self._server.trouble if self._server else ''
+        return (trouble,) if trouble else ()
+
+    def start(self, trigger):
+        self._trigger = trigger
+        if self._server is not None:
+            self._server.start()
+
+    def stop(self):
+        if self._server is not None:
+            self._server.stop()
+
+    def _changed(self):
+        self._trigger.fire('control socket')
+
+    def _report(self):
+        return report.of(self._snapshot(), self._status.reasons,
+                         self._databases, self._read_names())
+
+    def _read_names(self):
+        """:class:`directory.Directory`, that of before if OVN is away."""
+        try:
+            with (self._databases['nb'].rows(_PATIENCE) as nb,
+                  self._databases['sb'].rows(_PATIENCE) as sb):
+                self._names = directory.read(nb, sb)
+        except connection.Unavailable:
+            # The state of the databases is part of every answer.
+            pass
+        return self._names

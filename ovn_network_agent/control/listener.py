@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The socket that commands come in on: made, taken over, and given back.
+
+A socket outlives the process that was killed.  Whether somebody still
+listens is asked under a lock of the directory, so that of two agents that
+start at the same moment one finds the other.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import stat
+import time
+
+_BACKLOG = 64
+# Owner only: who may talk to it may move every router off this node.
+_MODE = 0o600
+# As that of systemd's RuntimeDirectory.
+_DIRECTORY_MODE = 0o755
+# Seconds to wait for another one that takes it over at this moment.
+_PATIENCE = 2.0
+
+
+class InUse(Exception):
+    """Somebody else listens on it, or it is something else."""
+
+
+class Listener:
+    """A Unix socket that listens.
+
+    :param path: absolute, at most 107 bytes (sun_path of unix(7))
+    :raises InUse: when another process listens there
+    :raises OSError: when it cannot be made
+    """
+
+    def __init__(self, path):
+        self.path = path
+        with _locked_directory(os.path.dirname(path)):
+            _make_room(path)
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                # Before bind(), which makes the file with this mode: it is
+                # at no time more open than that.
+                os.fchmod(self.socket.fileno(), _MODE)
+                self.socket.bind(path)
+                self.socket.listen(_BACKLOG)
+            except OSError:
+                self.socket.close()
+                raise
+            self._file = _identity(path)
+
+    @property
+    def reachable(self):
+        """Whether the path still leads to this socket."""
+        try:
+            return _identity(self.path) == self._file
+        except FileNotFoundError:
+            return False
+
+    def close(self):
+        """Stop listening and remove the file, if it is still this one."""
+        with contextlib.suppress(OSError):
+            # Wakes up who waits in accept().
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        if self.reachable:
+            os.unlink(self.path)
+
+
+def _identity(path):
+    found = os.lstat(path)
+    return found.st_dev, found.st_ino
+
+
+@contextlib.contextmanager
+def _locked_directory(directory):
+    """Make a directory if it is missing (not its parents), and lock it."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(directory, _DIRECTORY_MODE)
+    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise InUse('somebody else has locked %s' %
+                                directory) from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _make_room(path):
+    """Remove the socket of a process that is gone.
+
+    :raises InUse:
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise InUse('it exists and is no socket; remove it')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        # One that does not accept has a full queue, and is alive.
+        probe.setblocking(False)
+        error = probe.connect_ex(path)
+    if error not in (errno.ECONNREFUSED, errno.ENOENT):
+        raise InUse('another agent listens there' if error in
+                    (0, errno.EAGAIN) else os.strerror(error))
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

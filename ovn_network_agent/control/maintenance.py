@@ -1,0 +1,187 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Drain and undrain by an operator: what is asked, refused, and written.
+
+What is written is only the wish, in the local database; the loop follows it.
+It is looked at before whether somebody else is there to take over.
+"""
+
+from oslo_log import log as logging
+
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import readiness
+from ovn_network_agent import model
+from ovn_network_agent.ovn import wishes
+from ovn_network_agent import ownership
+
+LOG = logging.getLogger(__name__)
+
+_DRIVER = 'gateway_drain'
+
+
+class Maintenance:
+    """See the module.
+
+    :param conf: the oslo.config ConfigOpts
+    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param snapshot: function without arguments that returns the last
+        :class:`model.Snapshot`, or None
+    :param names: function without arguments that returns a
+        :class:`ovn.directory.Directory`
+    """
+
+    def __init__(self, conf, databases, snapshot, names):
+        self._conf = conf
+        self._databases = databases
+        self._snapshot = snapshot
+        self._names = names
+
+    def drain(self, routers=(), force=False):
+        """Wish that gateways leave this node.
+
+        :param routers: names of routers as :meth:`directory.Router.is_called`
+            knows them; none: all
+        :param force: also when nobody is ready to take one over
+        :returns: dict, as documented for "drain --json"
+        :raises commands.Refused:
+        """
+        self._may_write()
+        if _DRIVER not in self._conf.drivers:
+            raise commands.Refused(
+                'without the driver %s nothing would come of it; add it to '
+                '[DEFAULT] drivers and restart the agent' % _DRIVER)
+        snapshot, names = self._snapshot(), self._names()
+        wanted = frozenset(self._find(names, name, snapshot).uuid
+                           for name in routers) or frozenset({model.ALL})
+        doubts = list(self._doubts(snapshot, names, wanted))
+        if doubts and not force:
+            raise commands.Refused(
+                'not drained: %s; repeat it with --force if it has to be all '
+                'the same' % '; '.join(doubts))
+
+        def add(before):
+            return before if model.ALL in before else (
+                wanted if model.ALL in wanted else before | wanted)
+        before, after = self._write(add)
+        LOG.info('Drain of %s was asked for%s', ', '.join(sorted(wanted)),
+                 ' (forced)' if force else '')
+        groups = _groups(snapshot, wanted)
+        return {
+            'command': 'drain', 'wanted': sorted(wanted),
+            'changed': before != after, 'drains': sorted(after),
+            'stays': [{'group': group.name, 'reason': reason,
+                       'routers': list(map(names.describe, group.routers))}
+                      for group in groups if (reason := readiness.stays(
+                          group, snapshot.node.chassis, names.hostname))],
+            'forced': doubts}
+
+    def undrain(self, routers=()):
+        """Take the wish back.
+
+        :param routers: as for :meth:`drain`; none: everything
+        :returns: dict, as documented for "undrain --json"
+        :raises commands.Refused:
+        """
+        self._may_write()
+        names = self._names()
+        # Of one that is wished already no more is needed than its UUID: it
+        # may be gone.
+        wished = self._snapshot().node.drains if self._snapshot() else ()
+        wanted = frozenset(
+            name if name in wished else self._find(names, name).uuid
+            for name in routers)
+
+        def remove(before):
+            if wanted and model.ALL in before:
+                raise commands.Refused(
+                    'the whole node is drained, and no single router can be '
+                    'taken out of that; use "undrain" without --router, then '
+                    '"drain --router" for those that are to stay away')
+            return before - wanted if wanted else frozenset()
+        before, after = self._write(remove)
+        LOG.info('Undrain of %s was asked for',
+                 ', '.join(sorted(wanted)) or model.ALL)
+        return {
+            'command': 'undrain',
+            'wanted': sorted(wanted) or [model.ALL],
+            'changed': before != after, 'drains': sorted(after)}
+
+    def _may_write(self):
+        if self._conf.dry_run:
+            raise commands.Refused('this is a dry run, which writes nothing')
+
+    def _write(self, how):
+        try:
+            return wishes.change(self._databases['ovs'], how,
+                                 self._conf.ovn.transaction_timeout)
+        except wishes.NotWritten as e:
+            raise commands.Refused(
+                'external_ids:%s of the local Open_vSwitch row: %s' % (
+                    ownership.EXT_ID_DRAIN, e)) from e
+
+    # -- whom it is about -------------------------------------------------
+
+    def _find(self, names, text, snapshot=None):
+        """The :class:`ovn.directory.Router` that is meant.
+
+        :param snapshot: None, or it has to have a gateway on this chassis
+        """
+        found = [router for router in names.routers.values()
+                 if router.is_called(text)]
+        if not found:
+            trouble = self._databases['nb'].trouble
+            raise commands.Refused(
+                'there is no router "%s"; looked for it as the UUID or the '
+                'name of a Logical_Router, and as the UUID or the name of a '
+                'router in Neutron%s' % (text, trouble and '; ' + trouble))
+        if len(found) > 1:
+            raise commands.Refused(
+                '"%s" means %d routers; name one of them by its UUID: %s' % (
+                    text, len(found), ', '.join(
+                        sorted(router.uuid for router in found))))
+        if snapshot is not None and not _groups(
+                snapshot, {found[0].uuid}):
+            raise commands.Refused(
+                '%s has no gateway port that this chassis is a candidate '
+                'for; there is nothing to drain' % names.describe(
+                    found[0].uuid))
+        return found[0]
+
+    # -- what speaks against it -------------------------------------------
+
+    def _doubts(self, snapshot, names, wanted):
+        """Why it should not be done, texts."""
+        if snapshot is None:
+            yield ('OVN has not been seen yet, so nobody knows who could '
+                   'take over')
+            return
+        for name in ('nb', 'sb'):
+            if not self._databases[name].connected:
+                yield ('%s, so nobody knows who could take over' %
+                       self._databases[name].trouble)
+        chassis = snapshot.node.chassis
+        for group in _groups(snapshot, wanted):
+            if readiness.wish(group, snapshot.node.drains):
+                # It takes nothing that is not taken already.
+                continue
+            reason = readiness.stays(group, chassis, names.hostname)
+            alone = len(group.candidates) == 1
+            if reason and not (alone and model.ALL in wanted):
+                yield '%s of %s: %s' % (group.name, ', '.join(
+                    map(names.describe, group.routers)), reason)
+
+
+def _groups(snapshot, wanted):
+    """The groups that a wish is about."""
+    return [group for group in (snapshot.groups if snapshot else ())
+            if readiness.wish(group, wanted)]

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One connection of the unixctl protocol: JSON-RPC 1.0, one request a time.
+
+As ovs.unixctl.server and ovs-appctl(8) speak it.  The library's server is not
+used: its commands are one table for the whole process, its listener takes the
+socket of a living process and wants to install signal handlers, a bad option
+of set-options ends the thread (argparse), and a command that takes a while
+keeps all other clients waiting.  Here a connection has a thread of its own,
+and what goes wrong on it costs only itself.
+"""
+
+import codecs
+import contextlib
+import json
+import socket
+import time
+
+from ovs import jsonrpc
+
+# Characters of one request; ours have a few hundred.
+_LONGEST = 65536
+_CHUNK = 4096
+
+
+class Broken(Exception):
+    """The connection cannot be used any more; the text says why."""
+
+
+class Connection:
+    """The server's side of one client.
+
+    :param opened: connected socket
+    :param patience: seconds for a client that says nothing, or takes nothing
+    """
+
+    def __init__(self, opened, patience):
+        self._socket = opened
+        self._patience = patience
+        self._pending = ''
+        self._parser = json.JSONDecoder()
+        self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
+        self.json = False
+
+    def requests(self):
+        """What the client asks, one after the other.
+
+        :returns: iterator of :class:`jsonrpc.Message`, until the client
+            closes its side
+        :raises Broken: when it sends what is none, or nothing for too long
+        """
+        while True:
+            message = self._receive()
+            if message is None:
+                return
+            if isinstance(message, str):
+                raise Broken(message)
+            if message.type != jsonrpc.Message.T_REQUEST:
+                raise Broken('received what is no request')
+            yield message
+
+    def _receive(self):
+        """The next message, text that says what is wrong, or None."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            self._pending = self._pending.lstrip()
+            with contextlib.suppress(json.JSONDecodeError):
+                # One that is not complete does not parse either.
+                found, used = self._parser.raw_decode(self._pending)
+                self._pending = self._pending[used:]
+                return jsonrpc.Message.from_json(found)
+            if len(self._pending) > _LONGEST:
+                return 'a request has more than %d characters' % _LONGEST
+            if not self._more(deadline):
+                return None
+
+    def _more(self, deadline):
+        """Wait for further text; False at the end."""
+        self._socket.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            data = self._socket.recv(_CHUNK)
+        except TimeoutError:
+            raise Broken('no request within %g s' % self._patience) from None
+        except OSError as e:
+            raise Broken(e.strerror) from e
+        self._pending += self._decoder.decode(data)
+        return bool(data)
+
+    def answer(self, request, text):
+        """Answer a request.
+
+        :param request: :class:`jsonrpc.Message`
+        :param text: str
+        :raises Broken: when it cannot be delivered
+        """
+        result = text
+        if self.json:
+            result = {'reply-format': 'plain', 'reply': text}
+        self._send(jsonrpc.Message.create_reply(result, request.id))
+
+    def refuse(self, request, text):
+        """Say why a request is not fulfilled.
+
+        :raises Broken: when it cannot be delivered
+        """
+        self._send(jsonrpc.Message.create_error(text, request.id))
+
+    def _send(self, message):
+        self._socket.settimeout(self._patience)
+        try:
+            self._socket.sendall(json.dumps(message.to_json()).encode())
+        except TimeoutError:
+            raise Broken('it does not take its answer') from None
+        except OSError as e:
+            raise Broken(e.strerror) from e
+
+    def close(self):
+        """End it, also for a thread that waits for the client."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            # It is gone already.
+            pass
+        self._socket.close()

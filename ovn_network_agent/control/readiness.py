@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a drain would leave behind in a gateway group.  Pure."""
+
+from ovn_network_agent import model
+
+
+def wish(group, drains):
+    """What of an operator's wishes covers a group.
+
+    :param group: :class:`model.GatewayGroup`
+    :param drains: see :class:`model.Node`
+    :returns: 'all', 'router' (one of the routers of the group), or ''
+    """
+    if model.ALL in drains:
+        return 'all'
+    return '' if drains.isdisjoint(group.routers) else 'router'
+
+
+def stays(group, chassis, name=str):
+    """Why a drain does not move a group, '' when it does.
+
+    It would take the last candidate that is ready.  Where this chassis has
+    nothing to lose (priority 0, and no port), nothing needs to move.
+
+    :param chassis: name of this chassis
+    :param name: function(name of a chassis) that returns one for people
+    """
+    own = group.candidate(chassis)
+    here = any(port.chassis == chassis for port in group.ports)
+    if group.takers(chassis) or not (own.priority > 0 or here):
+        return ''
+    others = [c for c in group.candidates if c.chassis != chassis]
+    if not others:
+        return 'this chassis is its only candidate'
+    return 'none of its other candidates is ready (%s)' % ', '.join(
+        '%s %s' % (name(c.chassis), 'has priority 0' if c.known else
+                   'has no chassis in OVN SB') for c in others)

@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The state of the agent as values that a client can work with.
+
+Everything comes from frozen values: the last view, the last reasons, and the
+names as they were read last.  The keys are documented in the reference of
+ovn-network-agent-ctl and stay.
+"""
+
+from ovn_network_agent.control import readiness
+from ovn_network_agent import model
+from ovn_network_agent import version
+
+
+def of(snapshot, reasons, databases, names):
+    """The state, a dict of what JSON has.
+
+    :param snapshot: the last :class:`model.Snapshot`, or None
+    :param reasons: tuple of str why the agent is degraded, or None as long
+        as it does not know
+    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param names: :class:`ovn.directory.Directory`
+    """
+    node = snapshot.node if snapshot else None
+    groups = [_group(snapshot, group, names)
+              for group in (snapshot.groups if snapshot else ())]
+    return {
+        'version': version.STRING,
+        'chassis': node.chassis if node else '',
+        'hostname': node.hostname if node else '',
+        'phase': (node.phase if node else model.Phase.RESTORING).value,
+        'drains': sorted(node.drains) if node else [],
+        'degraded': list(reasons or ()),
+        'databases': {
+            name: {'connected': database.connected,
+                   'trouble': database.trouble}
+            for name, database in databases.items()},
+        'groups': sorted(groups, key=lambda group: group['name']),
+        'routers': _routers(snapshot, groups, names)}
+
+
+def _group(snapshot, group, names):
+    node = snapshot.node
+    own = group.candidate(node.chassis)
+    wish = readiness.wish(group, node.drains)
+    stays = readiness.stays(group, node.chassis, names.hostname)
+    ports = [_port(port, node.chassis, _handover(snapshot, port))
+             for port in group.ports]
+    return {
+        'name': group.name, 'table': group.table, 'uuid': group.key,
+        'routers': list(group.routers),
+        'wish': wish, 'drained': own.drained, 'stays': stays,
+        'pending': list(_pending(own, ports, wish, stays)),
+        'ports': ports,
+        'candidates': [{
+            'chassis': c.chassis, 'hostname': names.hostname(c.chassis),
+            'priority': c.priority, 'known': c.known, 'drained': c.drained,
+            'earlier': c.earlier} for c in sorted(
+                group.candidates, key=lambda c: (-c.priority, c.chassis))]}
+
+
+def _port(port, chassis, handover):
+    return {'name': port.redirect.removeprefix(model.REDIRECT),
+            'chassis': port.chassis, 'here': port.chassis == chassis,
+            'handover': handover.value}
+
+
+def _handover(snapshot, port):
+    """How far a port is handed over: :class:`model.Handover`."""
+    return next((gateway.handover for router in snapshot.routers
+                 for gateway in router.ports
+                 if model.REDIRECT + gateway.lrp == port.redirect),
+                model.Handover.NONE)
+
+
+def _pending(own, ports, wish, stays):
+    """What is not yet as it is wished, texts."""
+    if wish and not stays:
+        if own.priority > 0:
+            yield 'priority %d is to be lowered' % own.priority
+        for port in ports:
+            if port['here']:
+                yield '%s is here' % port['name']
+            elif port['handover'] != model.Handover.NONE.value:
+                yield '%s is being handed over' % port['name']
+    elif not wish and own.drained:
+        yield 'priority is to be restored'
+
+
+def _routers(snapshot, groups, names):
+    """The routers of the groups, and others that concern this chassis."""
+    wanted = {uuid for group in groups for uuid in group['routers']}
+    wanted |= {router.uuid for router
+               in (snapshot.routers if snapshot else ())}
+    return [_router(uuid, names) for uuid in sorted(wanted)]
+
+
+def _router(uuid, names):
+    router = names.routers.get(uuid)
+    managed = [route for route in router.default_routes
+               if route.managed] if router else []
+    return {
+        'uuid': uuid, 'name': router.name if router else '',
+        'neutron_name': router.label if router else '',
+        'routed_by': managed[0].chassis if managed else '',
+        'advertised_by': managed[0].advertised if managed else ''}

@@ -1,0 +1,187 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Listens on the control socket and answers, beside the loop.
+
+One thread accepts, and each client has one of its own: a client that hangs
+costs a place until its time is up, and nobody waits for it.  The socket is
+looked after for as long as the agent lives: where it cannot be made now, or
+somebody removes it, it is made later.
+"""
+
+import threading
+
+from oslo_log import log as logging
+
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import listener
+from ovn_network_agent.control import protocol
+
+LOG = logging.getLogger(__name__)
+
+# Clients at the same time; one more is sent away at once.
+CLIENTS = 32
+# Seconds in which a client has to ask something, and to take its answer.
+PATIENCE = 30.0
+# Seconds between two looks whether the socket is there.
+INTERVAL = 5.0
+# Seconds to wait for the thread at the end; it is a daemon.
+_CLOSE = 2.0
+
+
+class Server:
+    """See the module.
+
+    :param path: of the socket, absolute
+    :param table: :class:`commands.Table`
+    :param changed: function without arguments, called on the server's
+        thread when ``trouble`` is another
+    :param patience: seconds, see :data:`PATIENCE`
+    :param interval: seconds, see :data:`INTERVAL`
+    :ivar trouble: why nobody can connect, '' when that is not so
+    """
+
+    def __init__(self, path, table, changed=lambda: None,
+                 patience=PATIENCE, interval=INTERVAL):
+        self._path = path
+        self._table = table
+        self._changed = changed
+        self._patience = patience
+        self._interval = interval
+        self._listener = None
+        self._lock = threading.Lock()
+        self._clients = set()
+        self._stopping = threading.Event()
+        self._thread = None
+        self.trouble = ''
+
+    def start(self):
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True,
+                                        name='control')
+        self._thread.start()
+
+    def stop(self):
+        """Close the socket and what is connected; may come twice."""
+        self._stopping.set()
+        with self._lock:
+            if self._listener is not None:
+                self._listener.close()
+                self._listener = None
+            clients = list(self._clients)
+        for client in clients:
+            client.close()
+        if self._thread is not None:
+            self._thread.join(_CLOSE)
+
+    # -- listening (on the server's thread) -------------------------------
+
+    def _run(self):
+        while not self._stopping.is_set():
+            opened = self._look_after()
+            if opened is None:
+                self._stopping.wait(self._interval)
+                continue
+            self._accept(opened)
+
+    def _look_after(self):
+        """The listening socket, made anew if need be, or None."""
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            if self._listener is not None and not self._listener.reachable:
+                LOG.warning('The control socket %s was removed; making it '
+                            'again', self._path)
+                self._listener.close()
+                self._listener = None
+            trouble = ''
+            if self._listener is None:
+                trouble = self._listen()
+            found = self._listener and self._listener.socket
+        self._say(trouble)
+        return found
+
+    def _listen(self):
+        """Make the socket; gives why that did not work, or ''."""
+        try:
+            self._listener = listener.Listener(self._path)
+        except listener.InUse as e:
+            return ('control socket %s: %s; give this agent another one in '
+                    '[DEFAULT] control_socket' % (self._path, e))
+        except OSError as e:
+            return ('control socket %s: %s; make its directory for the user '
+                    'of the agent, or set [DEFAULT] control_socket' %
+                    (self._path, e.strerror or e))
+        return ''
+
+    def _say(self, trouble):
+        if trouble == self.trouble:
+            return
+        self.trouble = trouble
+        if trouble:
+            LOG.error('%s; commands cannot be given until then', trouble)
+        else:
+            LOG.info('Listening on %s', self._path)
+        self._changed()
+
+    def _accept(self, opened):
+        try:
+            opened.settimeout(self._interval)
+            client, _address = opened.accept()
+        except TimeoutError:
+            return
+        except OSError as e:
+            if not self._stopping.is_set():
+                LOG.warning('Control socket: accepting failed: %s', e)
+                self._stopping.wait(0.1)
+            return
+        connection = protocol.Connection(client, self._patience)
+        with self._lock:
+            room = (len(self._clients) < CLIENTS and
+                    not self._stopping.is_set())
+            if room:
+                self._clients.add(connection)
+        if not room:
+            LOG.warning('Control socket: more than %d clients; one is sent '
+                        'away', CLIENTS)
+            connection.close()
+            return
+        threading.Thread(target=self._serve, args=(connection,),
+                         daemon=True, name='control-client').start()
+
+    # -- one client (on a thread of its own) ------------------------------
+
+    def _serve(self, connection):
+        try:
+            for request in connection.requests():
+                self._answer(connection, request)
+        except protocol.Broken as e:
+            LOG.debug('Control socket: a client is sent away: %s', e)
+        except Exception:
+            LOG.exception('Control socket: a client is sent away')
+        finally:
+            with self._lock:
+                self._clients.discard(connection)
+            connection.close()
+
+    def _answer(self, connection, request):
+        try:
+            text = self._table.run(connection, request.method,
+                                   request.params)
+        except commands.Refused as e:
+            connection.refuse(request, str(e))
+        except Exception as e:
+            LOG.exception('The command "%s" failed', request.method)
+            connection.refuse(request, 'the agent failed at it: %s: %s; its '
+                              'log has more' % (type(e).__name__, e))
+        else:
+            connection.answer(request, text)

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is missing until a drain or an undrain is carried out.  Pure."""
+
+from ovn_network_agent import model
+
+
+def missing(done, state):
+    """What is not as it was asked for.
+
+    :param done: the answer to the command, see :mod:`maintenance`
+    :param state: what "status" says later, see :mod:`report`
+    :returns: list of str, empty when it is carried out
+    """
+    if state['phase'] == model.Phase.RESTORING.value:
+        return ['the agent has not seen OVN yet']
+    away = ['database %s: %s' % (name, database['trouble'])
+            for name, database in sorted(state['databases'].items())
+            if not database['connected']]
+    if not _seen(done, set(state['drains'])):
+        return away or ['the agent has not taken note of it yet']
+    return away + ['%s: %s' % (group['name'], ', '.join(group['pending']))
+                   for group in state['groups']
+                   if group['pending'] and _concerned(done, group)]
+
+
+def _seen(done, drains):
+    """Whether the wish is what the command has made of it."""
+    wanted = set(done['wanted'])
+    if done['command'] == 'drain':
+        return model.ALL in drains or wanted <= drains
+    return not drains if model.ALL in wanted else wanted.isdisjoint(drains)
+
+
+def _concerned(done, group):
+    wanted = set(done['wanted'])
+    drain = done['command'] == 'drain'
+    # Of a group that is shared, another router may be drained still.
+    return bool(group['wish']) is drain and (
+        model.ALL in wanted or not wanted.isdisjoint(group['routers']))

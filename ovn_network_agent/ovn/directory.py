@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who is who in OVN: routers and chassis by the names that people use.
+
+Pure, on the rows handed in.
+"""
+
+import dataclasses
+
+from ovn_network_agent.ovn import rows
+
+NEUTRON_NAME = 'neutron:router_name'
+NEUTRON_PREFIX = 'neutron-'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Router:
+    """A router as an operator may call it.
+
+    :ivar uuid: UUID of the Logical_Router row, text
+    :ivar name: name of that row; Neutron writes neutron-<its UUID>
+    :ivar label: the name it has in Neutron, '' without one
+    :ivar default_routes: tuple of :class:`model.NbDefaultRoute`
+    """
+
+    uuid: str
+    name: str
+    label: str = ''
+    default_routes: tuple = ()
+
+    def is_called(self, text):
+        """Whether a text means this router."""
+        return text in (self.uuid, self.name, self.label) or (
+            self.name == NEUTRON_PREFIX + text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Directory:
+    """What was read.
+
+    :ivar routers: dict of UUID, text, to :class:`Router`
+    :ivar hostnames: dict of the name of a chassis to its host name
+    """
+
+    routers: dict = dataclasses.field(default_factory=dict)
+    hostnames: dict = dataclasses.field(default_factory=dict)
+
+    def hostname(self, chassis):
+        """Host name of a chassis, its name when it has none."""
+        return self.hostnames.get(chassis) or chassis
+
+    def describe(self, uuid):
+        """A router in a message: its best name, and its UUID."""
+        router = self.routers.get(uuid)
+        if router is None:
+            return 'router %s' % uuid
+        return 'router %s (%s)' % (router.label or router.name, uuid)
+
+
+def read(nb, sb):
+    """:class:`Directory` of what is there.
+
+    :param nb: dict of table name to dict of UUID to row; likewise sb
+    """
+    routers = {}
+    for row in nb['Logical_Router'].values():
+        routes = filter(None, map(rows.default_route, row.static_routes))
+        router = Router(str(row.uuid), row.name,
+                        row.external_ids.get(NEUTRON_NAME, ''),
+                        tuple(sorted(routes, key=lambda r: (
+                            r.nexthop, r.output_port))))
+        routers[router.uuid] = router
+    return Directory(routers, {
+        row.name: row.hostname for row in sb['Chassis'].values()})

@@ -1,0 +1,226 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Drain and undrain: what is written, what is refused, and why."""
+
+import uuid
+
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovn import ovsdb
+
+NEUTRON = '4fce1b7a-8c1f-4e0e-9a53-25d3ac0f2a11'
+
+
+class MaintenanceTest(base.ControlTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.uuid = self.cloud.add_router('r1', chassis=base.HERE)
+        self.other = self.cloud.add_router('r2', chassis=base.THERE)
+        self.groups = ('lrp-r1', 'lrp-r2')
+
+    def sole(self, name):
+        """Take the other candidate from a group."""
+        row, = self.nb.rows('Gateway_Chassis', '_uuid', where=ovsdb.clauses(
+            {'name': '%s_%s' % (name, base.THERE)}))
+        self.nb.transact(ovsdb.mutate(
+            'Logical_Router_Port', {'name': name}, 'gateway_chassis',
+            'delete', row['_uuid']))
+
+    def test_the_whole_node_and_back(self):
+        self.ready(*self.groups)
+        self.assertIn('drain of all routers: written', self.call('drain'))
+        self.assertEqual('all', self.wished())
+        self.eventually(lambda: self.status()['drains'] == ['all'], 'seen')
+        self.assertEqual('all', self.group('lrp-r1')['wish'])
+        self.assertIn('nothing to change', self.call('drain'))
+        # It is part of that already, and stays so.
+        self.assertIn('nothing to change',
+                      self.call('drain', '--router', 'r1'))
+        self.assertEqual('all', self.wished())
+        self.assertIn('written', self.call('undrain'))
+        self.assertIsNone(self.wished())
+        self.assertIn('nothing to change', self.call('undrain'))
+        self.eventually(lambda: self.status()['drains'] == [], 'seen')
+        self.assertEqual('', self.group('lrp-r1')['wish'])
+
+    def test_a_router_by_each_of_its_names(self):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-r1'},
+            name='neutron-' + NEUTRON))
+        self.ready(*self.groups)
+        for name in ('r1', NEUTRON, 'neutron-' + NEUTRON, self.uuid):
+            self.call('drain', '--router', name)
+            self.assertEqual(self.uuid, self.wished(), name)
+            self.call('undrain', '--router', name)
+            self.assertIsNone(self.wished(), name)
+
+    def test_several_routers(self):
+        self.ready(*self.groups)
+        self.call('drain', '--router', 'r1', '--router', 'r2')
+        self.assertEqual({self.uuid, self.other},
+                         set(self.wished().split(',')))
+        self.eventually(lambda: len(self.status()['drains']) == 2, 'seen')
+        self.call('undrain', '--router', 'r1')
+        self.assertEqual(self.other, self.wished())
+        self.eventually(
+            lambda: self.group('lrp-r2')['wish'] == 'router' and
+            self.group('lrp-r1')['wish'] == '', 'seen')
+
+    def test_unknown_and_ambiguous(self):
+        self.ready(*self.groups)
+        for command in ('drain', 'undrain'):
+            text = self.refused(command, '--router', 'r3')
+            self.assertIn('no router "r3"', text)
+        self.nb.transact(ovsdb.insert(
+            'Logical_Router', name='neutron-double',
+            external_ids=ovsdb.ovsdb_dict({'neutron:router_name': 'r1'})))
+        self.eventually(
+            lambda: 'means 2 routers' in self.refused(
+                'undrain', '--router', 'r1'), 'seen')
+        self.assertIn(self.uuid, self.refused('drain', '--router', 'r1'))
+        self.assertIn('no gateway port that this chassis', self.refused(
+            'drain', '--router', 'neutron-double'))
+        self.assertIsNone(self.wished())
+
+    def test_a_router_out_of_a_drained_node(self):
+        self.ready(*self.groups)
+        self.call('drain')
+        text = self.refused('undrain', '--router', 'r1')
+        self.assertIn('"undrain" without --router', text)
+        self.assertEqual('all', self.wished())
+
+    def test_a_router_that_has_been_deleted(self):
+        self.ready(*self.groups)
+        self.call('drain', '--router', 'r1')
+        self.eventually(lambda: self.status()['drains'], 'seen')
+        self.cloud.remove_router('r1')
+        self.eventually(lambda: 'no router' in self.refused(
+            'drain', '--router', self.uuid), 'seen')
+        self.call('undrain', '--router', self.uuid)
+        self.assertIsNone(self.wished())
+
+    def test_the_last_ready_candidate(self):
+        self.ready(*self.groups)
+        self.priority('lrp-r1', base.THERE, 0)
+        for argv in (('drain',), ('drain', '--router', 'r1')):
+            self.eventually(
+                lambda argv=argv: self._refused_for(argv, 'lrp-r1'), 'seen')
+        self.assertIsNone(self.wished())
+        self.call('drain', '--router', 'r2')
+        done = self.call('drain', '--force')
+        self.assertEqual('all', self.wished())
+        self.assertIn('forced: lrp-r1', done)
+        # Nobody is asked again for what is wished already.
+        self.eventually(lambda: self.status()['drains'] == ['all'], 'seen')
+        self.assertIn('nothing to change', self.call('drain'))
+
+    def _refused_for(self, argv, group):
+        try:
+            self.call(*argv)
+        except base.client.Refused as e:
+            self.assertIn('none of its other candidates is ready '
+                          '(gw2.example.org has priority 0)', str(e))
+            self.assertIn(group, str(e))
+            self.assertIn('router r1 (%s)' % self.uuid, str(e))
+            self.assertIn('--force', str(e))
+            return True
+        # The agent had not seen it yet.
+        self.call('undrain')
+        self.eventually(lambda: not self.status()['drains'], 'undone')
+        return False
+
+    def test_a_peer_whose_chassis_is_gone_is_not_ready(self):
+        self.ready(*self.groups)
+        self.sb.transact(ovsdb.delete('Chassis', {'name': base.THERE}))
+        self.eventually(lambda: not self.group('lrp-r1')['candidates'][1][
+            'known'], 'seen')
+        self.assertIn('has no chassis in OVN SB', self.refused('drain'))
+        self.assertIsNone(self.wished())
+
+    def test_a_group_that_nobody_else_is_in_stays(self):
+        self.sole('lrp-r1')
+        self.ready(*self.groups)
+        text = self.call('drain')
+        self.assertEqual('all', self.wished())
+        self.assertIn('stays here: lrp-r1 of router r1 (%s): this chassis '
+                      'is its only candidate' % self.uuid, text)
+        self.assertNotIn('lrp-r2', text)
+        self.call('undrain')
+        self.eventually(lambda: not self.status()['drains'], 'undone')
+        # By itself that is all there is to do, and it cannot be done.
+        self.assertIn('only candidate',
+                      self.refused('drain', '--router', 'r1'))
+        self.assertIsNone(self.wished())
+
+    def test_without_ovn(self):
+        # Nobody could be told of a clean-up.
+        self.ready(*self.groups, cleanup_on_shutdown=False)
+        self.nb.kill()
+        self.eventually(lambda: not self.status()['databases']['nb'][
+            'connected'], 'lost')
+        self.assertIn('nobody knows who could take over',
+                      self.refused('drain'))
+        self.assertIsNone(self.wished())
+        self.call('drain', '--force')
+        self.assertEqual('all', self.wished())
+        self.call('undrain')
+        self.assertIsNone(self.wished())
+
+    def test_before_ovn_was_seen(self):
+        self.nb.kill()
+        self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: self.seen() == set(), 'it answers')
+        state = self.status()
+        self.assertEqual('restoring', state['phase'])
+        self.assertEqual([], state['groups'])
+        self.assertIn('OVN has not been seen yet', self.refused('drain'))
+        self.assertIn('OVN_Northbound is not', self.refused(
+            'drain', '--router', 'r1'))
+        self.assertIn('restoring', self.call('status'))
+
+    def test_local_database_that_does_not_answer(self):
+        self.ready(*self.groups)
+        self.ovs.pause()
+        try:
+            text = self.refused('drain')
+            # And nobody else waits for it.
+            self.assertEqual('running', self.status()['phase'])
+        finally:
+            self.ovs.resume()
+        self.assertIn('did not answer within 2 s', text)
+
+    def test_what_others_keep_in_that_row_stays(self):
+        self.ready(*self.groups)
+        before, = self.ovs.rows('Open_vSwitch', 'external_ids')
+        mark = str(uuid.uuid4())
+        self.ovs.transact(ovsdb.mutate(
+            'Open_vSwitch', {}, 'external_ids', 'insert',
+            ovsdb.ovsdb_dict({'else': mark})))
+        self.call('drain')
+        self.call('undrain')
+        after, = self.ovs.rows('Open_vSwitch', 'external_ids')
+        self.assertEqual({**dict(before['external_ids'][1]), 'else': mark},
+                         dict(after['external_ids'][1]))
+
+    def test_dry_run_writes_nothing(self):
+        self.ready(*self.groups, dry_run=True)
+        for command in ('drain', 'undrain'):
+            self.assertIn('dry run', self.refused(command, '--router', 'r1'))
+        self.assertIsNone(self.wished())
+
+    def test_without_the_driver_nothing_would_come_of_it(self):
+        self.ready(*self.groups, drivers=['fip_route'])
+        self.assertIn('gateway_drain', self.refused('drain'))
+        self.assertIsNone(self.wished())
+        # What was wished before it was taken out can be taken back.
+        self.call('undrain')

@@ -52,8 +52,10 @@ OPTS = [
     cfg.BoolOpt(
         'standby_prepare', default=True,
         help='Whether a chassis that is only a standby of a gateway prepares '
-             'the way out of OVN: the flows of the patch port and the policy '
-             'rules of the provider network. They attract nothing, and what '
-             'machines send is not lost between the move of the gateway and '
-             'the answer of the agent.'),
+             'the way out of OVN: the flows of the patch port, the policy '
+             'rules of the provider network, and its entry in the prefix '
+             'list of FRR, without which every takeover would wait for '
+             'vtysh. They attract nothing, and what machines send is not '
+             'lost between the move of the gateway and the answer of the '
+             'agent.'),
 ]

@@ -54,13 +54,17 @@ class FipRouteDriver(base.Driver):
         """What a standby can prepare without attracting anything.
 
         What a machine sends comes out of OVN here as soon as the port does;
-        the way back must be there by then.
+        the way back must be there by then.  And vtysh is slow: with an entry
+        of the prefix list to write, a port was announced 1.1 to 1.9 s after
+        it had come, without 0.2 to 0.3 s (in the lab).
         """
         if self.conf.fip_route.standby_prepare:
             for port in group.ports:
                 if port.chassis != node.chassis and self._usable(
                         port.segment):
                     yield from self._mac_tweak(port.segment)
+                    yield from self._prefix_list(networks.provider_networks(
+                        port.networks, self.conf.network_cidr))
 
     def for_router(self, router, node):
         wanted = list(self._wanted(router, node))

@@ -62,6 +62,9 @@ class SetRelayPort(RelayCommand):
         self._set_interface(txn, port)
 
     def _objection(self, bridge, port):
+        if self.port.encap not in relay.ENCAPS:
+            return 'a relay has tunnels of type %s, and not of type %r' % (
+                ' or '.join(relay.ENCAPS), self.port.encap)
         if bridge is None:
             return 'there is no bridge %s' % self.port.bridge
         if port is None:

@@ -12,6 +12,8 @@
 
 """Driver fip_route: from the view to resources, as tables."""
 
+import dataclasses
+
 from oslotest import base
 
 from ovn_network_agent.drivers import fip_route
@@ -146,6 +148,24 @@ class PlanesTest(FipRouteTestCase):
             [r.key for r in self.kind(resources.PrefixListEntry, router)])
         self.assertEqual([], self.kind(resources.PrefixListEntry, router,
                                        frr__frr_prefix_list=''))
+
+    def test_what_a_standby_prepares(self):
+        port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
+                               ('198.51.100.1/24', 'fd00::1/64'),
+                               world.segment())
+
+        def of(port, **options):
+            group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
+            return [r.kind for r in self.driver(**options).for_group(
+                group, world.node())]
+
+        self.assertEqual(['flow', 'flow', 'prefix_list_entry'], of(port))
+        self.assertEqual(['flow', 'flow'], of(
+            port, frr__frr_prefix_list=''))
+        self.assertEqual([], of(port, fip_route__standby_prepare=False))
+        self.assertEqual([], of(dataclasses.replace(port, segment=None)))
+        self.assertEqual([], of(dataclasses.replace(
+            port, chassis=world.CHASSIS)))
 
     def test_the_node(self):
         def of(**options):

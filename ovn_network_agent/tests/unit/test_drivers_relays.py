@@ -160,7 +160,8 @@ class RelayTest(base.BaseTestCase):
             f.cookie for f in of(resources.Flow, wanted)})
         self.assertEqual({'198.51.100.0/24'}, {
             r.src for r in of(resources.Rule, wanted)} - {None})
-        self.assertEqual({'flow', 'rule'}, {r.kind for r in wanted})
+        self.assertEqual({'flow', 'rule', 'prefix_list_entry'},
+                         {r.kind for r in wanted})
 
     def test_preparing_is_optional(self):
         for cls in (fip_route.FipRouteDriver, veth_leak.VethLeakDriver):

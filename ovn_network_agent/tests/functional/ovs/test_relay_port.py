@@ -191,6 +191,14 @@ class RelayPortTest(RelayPortTestCase):
             [good, base.relay('no address', '', name=NAME)], self.read())
         self.assertEqual(1, len(self.local.wire().relays))
 
+    def test_another_type_of_tunnel_is_refused(self):
+        # '' where SB does not say it; OVN knows stt, too.
+        for encap in ('', 'stt', 'system'):
+            wanted = base.relay(encap=encap)
+            self.assertIn('geneve or vxlan', self.backend.apply(
+                backends.Delta(create=(wanted,)))[wanted.ref])
+            self.assertEqual([], self.read())
+
     def test_a_bridge_that_does_not_exist(self):
         wanted = base.relay(bridge='br-none')
         self.assertIn('no bridge br-none', self.backend.apply(

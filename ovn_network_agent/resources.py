@@ -359,6 +359,31 @@ class DefaultRoute(Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class StaleRoute(Resource):
+    """A default route that a chassis left which is gone for good.
+
+    Only ever found, and never wanted.
+
+    :ivar router: UUID of the Logical_Router row, text
+    :ivar lrp: name of the gateway Logical_Router_Port
+    :ivar nexthop: the virtual gateway
+    :ivar chassis: host name on the row
+    """
+
+    router: str
+    lrp: str
+    nexthop: str
+    chassis: str
+
+    kind = 'stale_route'
+    stage = Stage.NORTHBOUND
+
+    @property
+    def key(self):
+        return (self.router, self.lrp, self.nexthop, self.chassis)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MacBinding(Resource):
     """A Static_MAC_Binding row of OVN NB: virtual gateway to our MAC."""
 

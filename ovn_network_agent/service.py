@@ -52,7 +52,8 @@ KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 
 # Backends that write to a database: what failed while it was away is tried
 # again as soon as it is back.
-DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb'}
+DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb',
+                     'stale_route': 'nb'}
 
 
 class AgentService(service.Service):
@@ -76,7 +77,8 @@ class AgentService(service.Service):
         for backend in backends:
             backend.attach(base.Context(self._databases,
                                         lambda: self._view.hostname,
-                                        lambda: self._view.chassis))
+                                        lambda: self._view.chassis,
+                                        lambda: self._view.dead))
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason))
         self._stop = threading.Event()

@@ -53,11 +53,14 @@ class Context:
         it stands in SB, '' while unknown
     :ivar chassis: function that returns the name of this chassis (its
         system-id), '' while unknown
+    :ivar dead: function that returns the host names of chassis that are
+        gone for good, a frozenset
     """
 
     databases: dict
     hostname: object
     chassis: object = str
+    dead: object = frozenset
 
 
 class BackendError(Exception):

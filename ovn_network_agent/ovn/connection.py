@@ -202,6 +202,14 @@ class Database:
         return self._connection is not None and self._connection.idl.in_sync
 
     @property
+    def session(self):
+        """What is different after each loss, None while not connected."""
+        if not self.connected:
+            return None
+        return (id(self._connection),
+                self._connection.idl._session.get_seqno())
+
+    @property
     def trouble(self):
         """Why it cannot be used at the moment, '' when it can."""
         if self.connected:

@@ -106,7 +106,7 @@ VIEW = (
     base.Watch('nb', 'Logical_Router_Static_Route',
                ('ip_prefix', 'nexthop', 'output_port', 'policy',
                 'route_table', 'external_ids'),
-               stale=('northbound', 'advertised')),
+               stale=('northbound', 'advertised', 'stale_route')),
     base.Watch('nb', 'Static_MAC_Binding',
                ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
                stale=('northbound',)),

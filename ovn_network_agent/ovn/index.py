@@ -63,6 +63,10 @@ class Index:
         """One UUID with that key (the smallest), or None."""
         return min(self._uuids.get(key, ()), default=None)
 
+    def keys(self):
+        """All keys that some row has, a set-like view."""
+        return self._uuids.keys()
+
     def covers(self, uuid):
         """Whether the row was taken in."""
         return uuid in self._keys_of

@@ -30,7 +30,9 @@ def make():
             'bound': index.Index(
                 lambda r: [rows.chassis_name(r)]
                 if r.type == 'chassisredirect' else ())},
-        ('sb', 'Chassis'): {'name': index.Index(lambda r: [r.name])},
+        ('sb', 'Chassis'): {
+            'name': index.Index(lambda r: [r.name]),
+            'hostname': index.Index(lambda r: [r.hostname])},
         ('sb', 'Encap'): {
             'name': index.Index(lambda r: [r.chassis_name])},
         ('nb', 'Gateway_Chassis'): {

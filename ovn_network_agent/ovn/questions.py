@@ -125,6 +125,23 @@ class Owners:
                 for port, answer in zip(self._ports, answers, strict=True)}
 
 
+class Hostnames:
+    """Which hosts are there.
+
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    operations = [{'op': 'select', 'table': 'Chassis', 'where': [],
+                   'columns': ['hostname']}]
+
+    def hostnames(self, answers):
+        """The host names of all chassis, a set.
+
+        :param answers: list of lists of rows, one for each operation
+        """
+        return {row['hostname'] for row in answers[0]}
+
+
 def has_router(nb, router):
     """Whether a replica has a router.
 

@@ -80,6 +80,19 @@ class Builder:
                               self._groups.of(nb, sb, wire),
                               wire.problems)
 
+    def hosts(self):
+        """Who has managed routes, and who is there.
+
+        :returns: (host names in the tags of managed routes; host names of
+            all chassis, without any unless this one is among them), set-like
+        """
+        chassis = self._index('sb', 'Chassis', 'name')
+        here = chassis.first(self._wire.chassis) is not None
+        return (self._index('nb', 'Logical_Router_Static_Route',
+                            'tag').keys() - {self._hostname},
+                self._index('sb', 'Chassis', 'hostname').keys()
+                if here else frozenset())
+
     # -- keeping up -------------------------------------------------------
 
     def _index(self, database, table, name):

@@ -20,6 +20,7 @@ from oslo_log import log as logging
 from ovn_network_agent import handover
 from ovn_network_agent import model
 from ovn_network_agent.netlink import links
+from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import snapshot
@@ -42,12 +43,13 @@ class View:
 
     :param conf: the oslo.config ConfigOpts
     :param databases: dict of 'nb', 'sb', 'ovs' to Database
-    :param wake: function(reason), wakes the loop once the servers have
-        confirmed what a view lacks
+    :param wake: function(reason, stale=names of backends), wakes the loop
+        once the servers have confirmed what a view lacks, and when somebody
+        is gone for good
     :param handovers: :class:`handover.Handovers`
     """
 
-    def __init__(self, conf, databases, wake=lambda reason: None,
+    def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
                  handovers=None):
         self._conf = conf
         self._databases = databases
@@ -57,6 +59,8 @@ class View:
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
+        self._absence = absence.Absence()
+        self._wake = wake
         self.last = None
 
     @property
@@ -74,9 +78,16 @@ class View:
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given
 
+    @property
+    def dead(self):
+        """Host names of chassis that are gone for good, a frozenset."""
+        return self._absence.dead
+
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
-        return self._handovers.due_in()
+        return min((due for due in (self._handovers.due_in(),
+                                    self._absence.due_in())
+                    if due is not None), default=None)
 
     def snapshot(self, phase, full=False):
         """The present view.
@@ -100,6 +111,7 @@ class View:
                 if phase in (model.Phase.RUNNING, model.Phase.DRAINING):
                     self._confirmation.consider(
                         nb, sb, self.last, now, self._builder.whole)
+                self._look_for_absent()
                 self.last = self._handovers.update(now)
                 self._dirty = {}
         except connection.Unavailable as e:
@@ -116,6 +128,16 @@ class View:
         node = dataclasses.replace(self.last.node, phase=phase)
         self.last = dataclasses.replace(self.last, node=node)
         return self.last
+
+    def _look_for_absent(self):
+        """Who is gone for good?  Then their routes are looked at again."""
+        tags, present = self._builder.hosts()
+        # Without its own row in SB, nothing else can be missing there.
+        session = self._databases['sb'].session if present else None
+        grace = (self._conf.gateway_drain.stale_chassis_grace_period
+                 if 'fip_route' in self._conf.drivers else 0)
+        if self._absence.look(tags, present, session, grace):
+            self._wake('chassis gone or back', stale=('stale_route',))
 
     def _collect_dirty(self):
         """Take what changed; True when that may be anything."""

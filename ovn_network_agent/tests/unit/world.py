@@ -43,6 +43,7 @@ BACKENDS = {
     'northbound': (resources.DefaultRoute, resources.MacBinding),
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
+    'stale_route': (resources.StaleRoute,),
     'frr_prefix_list': (resources.PrefixListEntry,),
     'frr_static': (resources.Announcement,),
 }

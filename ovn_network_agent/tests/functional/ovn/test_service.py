@@ -22,6 +22,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import backoff
 from ovn_network_agent.backends import northbound
+from ovn_network_agent.backends import stale_route
 from ovn_network_agent.conf import opts
 from ovn_network_agent import contributions
 from ovn_network_agent.drivers import fip_route
@@ -81,8 +82,10 @@ class ServiceTestCase(base.OvsdbTestCase):
         backends = [
             backend_class(name, self.proofs if name == 'advertised'
                           else self.world)
-            for name in worlds.BACKENDS if name != 'northbound']
+            for name in worlds.BACKENDS
+            if name not in ('northbound', 'stale_route')]
         backends.append(northbound.NorthboundBackend(conf))
+        backends.append(stale_route.StaleRouteBackend(conf))
         made = service.AgentService(
             conf, [fip_route.FipRouteDriver('fip_route', conf),
                    veth_leak.VethLeakDriver('veth_leak', conf)], backends)

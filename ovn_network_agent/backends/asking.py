@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A question to a database server, from a thread beside the loop."""
+
+import threading
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovn import connection
+
+# Seconds to wait for the answer.
+_PATIENCE = 5.0
+
+
+def ask(database, question):
+    """Ask the server itself, and wait for what it says.
+
+    :param database: :class:`ovn.connection.Database`
+    :param question: object with ``operations``, see
+        :meth:`ovn.replica.Idl.ask`
+    :returns: list of lists of rows, one for each operation
+    :raises BackendError: when there is no answer
+    """
+    answered = threading.Event()
+    found = []
+
+    def told(answers, _tables):
+        found.append(answers)
+        answered.set()
+
+    try:
+        with database.rows():
+            database.ask(question.operations, told)
+    except connection.Unavailable as e:
+        raise base.BackendError(str(e)) from e
+    if not answered.wait(_PATIENCE) or found[0] is None:
+        raise base.BackendError('%s does not answer' %
+                                connection.SCHEMAS[database.name])
+    return found[0]

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend stale_route: what chassis that are gone for good left in OVN NB.
+
+Nobody ever wants a stale route, so the ordinary difference removes it.  Who
+is dead is not decided here; but the Southbound server is asked once more
+before anything is removed, as a replica may lack what it has.
+"""
+
+from ovn_network_agent.backends import asking
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.ovn import absence
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovn import stale
+from ovn_network_agent import resources
+
+
+class StaleRouteBackend(nb_writer.Writer):
+    """See the module."""
+
+    name = 'stale_route'
+    kinds = (resources.StaleRoute,)
+
+    def read(self, known):
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return list(stale.of(nb, self._context.dead()))
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def command(self, verb, resource):
+        dead = self._context.dead()
+        return lambda api: stale.RemoveStaleRoute(api, resource, dead)
+
+    def apply(self, delta):
+        question = questions.Hostnames()
+        present = question.hostnames(asking.ask(
+            self._context.databases['sb'], question))
+        back = {r.ref for r in delta.delete
+                if absence.known(r.chassis, present)}
+        failures = {ref: base.Kept('its chassis is there') for ref in back}
+        rest = tuple(r for r in delta.delete if r.ref not in back)
+        return failures | (super().apply(base.Delta(delete=rest))
+                           if rest else {})

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Managed routes of chassis that are gone for good: finding and removing."""
+
+import uuid
+
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import routes
+from ovn_network_agent.ovn import rows
+from ovn_network_agent import resources
+
+
+def of(nb, dead):
+    """The default routes with the tags of some host names.
+
+    :param nb: dict of table name to dict of UUID to row
+    :param dead: collection of host names
+    :returns: iterable of :class:`resources.StaleRoute`
+    """
+    for router, _row, route in routes.managed(nb) if dead else ():
+        if route.chassis in dead:
+            yield resources.StaleRoute(router, route.output_port,
+                                       route.nexthop, route.chassis)
+
+
+class RemoveStaleRoute(commands.NorthboundCommand):
+    """Remove a managed default route that a dead chassis has left.
+
+    With it goes the MAC binding of its next hop, unless another managed
+    route leads through the same port: then that is its owner's.  Somebody
+    who takes the route over meanwhile changes what is verified here.
+
+    :param unwanted: :class:`resources.StaleRoute`
+    :param dead: collection of host names that count as gone for good
+    """
+
+    def __init__(self, api, unwanted, dead):
+        super().__init__(api)
+        self.unwanted = unwanted
+        self._dead = dead
+
+    def run_idl(self, txn):
+        router = self.rows('Logical_Router').get(uuid.UUID(
+            self.unwanted.router))
+        if router is None:
+            return
+        removed = False
+        for row in router.static_routes:
+            if self._is_meant(row):
+                row.verify('external_ids')
+                router.verify('static_routes')
+                router.delvalue('static_routes', row)
+                row.delete()
+                removed = True
+        if removed and not self._in_use():
+            self._remove_binding()
+
+    def _is_meant(self, row):
+        route = rows.default_route(row)
+        return route is not None and route.managed and (
+            route.chassis, route.output_port, route.nexthop) == (
+            self.unwanted.chassis, self.unwanted.lrp, self.unwanted.nexthop)
+
+    def _in_use(self):
+        """Whether somebody else has a managed route through the port."""
+        routes_left = map(rows.default_route, self.rows(
+            'Logical_Router_Static_Route').values())
+        return any(route is not None and route.managed and
+                   route.output_port == self.unwanted.lrp and
+                   route.chassis not in self._dead for route in routes_left)
+
+    def _remove_binding(self):
+        row = commands.find_mac_binding(
+            self.rows('Static_MAC_Binding'), self.unwanted.lrp,
+            self.unwanted.nexthop)
+        if row is not None:
+            row.verify('mac')
+            row.delete()

@@ -95,7 +95,8 @@ def _parser():
         'drain', allow_abbrev=False, help='hand gateways over to other '
         'nodes, and keep them away')
     drain.add_argument('--force', action='store_true',
-                       help='also where no other candidate is ready')
+                       help='write it also where no other candidate is '
+                       'ready: what nobody can take over goes later')
     undrain = commands.add_parser(
         'undrain', allow_abbrev=False,
         help='be a candidate again; nothing moves back by itself')

@@ -105,3 +105,27 @@ class ControlTestCase(test_service.ServiceTestCase):
             self.ctl_argv('--socket', self.socket, *argv), text=True,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
             **kwargs)
+
+
+class CtlTestCase(ControlTestCase):
+    """With what ovn-network-agent-ctl ends with."""
+
+    def ends(self, status, ended):
+        self.assertEqual(status, ended.returncode,
+                         ended.stdout + ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+        return ended
+
+    def waiting(self, *argv):
+        """The program, once it has said what it waits for."""
+        started = subprocess.Popen(
+            self.ctl_argv('--socket', self.socket, *argv), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        self.addCleanup(started.stdout.close)
+        self.addCleanup(started.stderr.close)
+        while 'waiting: ' not in (line := started.stdout.readline()):
+            if not line:
+                self.fail(started.stderr.read())
+        return started

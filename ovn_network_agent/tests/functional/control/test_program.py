@@ -173,18 +173,12 @@ class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
         return True
 
 
-class CtlTest(base.ControlTestCase):
+class CtlTest(base.CtlTestCase):
     """What ovn-network-agent-ctl prints and ends with."""
 
     def setUp(self):
         super().setUp()
         self.uuid = self.cloud.add_router('r1', chassis=base.HERE)
-
-    def ends(self, status, ended):
-        self.assertEqual(status, ended.returncode,
-                         ended.stdout + ended.stderr)
-        self.assertNotIn('Traceback', ended.stderr)
-        return ended
 
     def test_done_and_refused(self):
         self.ready('lrp-r1')
@@ -232,19 +226,6 @@ class CtlTest(base.ControlTestCase):
             self.ctl_argv('--config-file', path, 'status'), text=True,
             capture_output=True, timeout=base.LIMIT)
         self.assertIn(path, self.ends(2, ended).stderr)
-
-    def waiting(self, *argv):
-        """The program, once it has said what it waits for."""
-        started = subprocess.Popen(
-            self.ctl_argv('--socket', self.socket, *argv), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(started.wait)
-        self.addCleanup(started.kill)
-        self.addCleanup(started.stdout.close)
-        self.addCleanup(started.stderr.close)
-        while 'waiting: ' not in (line := started.stdout.readline()):
-            self.assertTrue(line, started.stderr.read)
-        return started
 
     def test_wait_for_a_drain(self):
         self.ready('lrp-r1')

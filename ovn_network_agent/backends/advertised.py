@@ -56,8 +56,9 @@ class AdvertisedBackend(nb_writer.Writer):
         try:
             with self._context.databases['nb'].rows() as nb:
                 return [resources.Advertised(router, hostname)
-                        for router, _row, route in routes.managed(nb)
-                        if route.chassis == route.advertised == hostname != '']
+                        for router, _row, route in routes.managed(
+                            nb, {hostname} - {''})
+                        if route.advertised == hostname]
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 

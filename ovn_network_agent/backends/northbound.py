@@ -50,15 +50,17 @@ class NorthboundBackend(nb_writer.Writer):
 
     def _read(self, nb, known):
         hostname = self._context.hostname()
-        managed = list(self._managed_routes(nb))
-        found = [r for r in managed if r.chassis == hostname != '']
+        found = list(self._managed_routes(nb, {hostname} - {''}))
+        ours = {(r.lrp, r.nexthop) for r in found}
         # A binding has no mark of its own.  Once another agent has taken
         # the route over, the binding is that agent's as well; but one that
         # we know of stays ours when its router is simply gone.
         places = {ref.key for ref in known
-                  if ref.kind == resources.MacBinding.kind}
-        places -= {(r.lrp, r.nexthop) for r in managed}
-        places |= {(r.lrp, r.nexthop) for r in found}
+                  if ref.kind == resources.MacBinding.kind} - ours
+        if places:
+            places -= {(r.lrp, r.nexthop)
+                       for r in self._managed_routes(nb)}
+        places |= ours
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
                 # What OVN learned would win over one that does not override.
@@ -67,8 +69,8 @@ class NorthboundBackend(nb_writer.Writer):
                     row.mac if row.override_dynamic_mac else ''))
         return found
 
-    def _managed_routes(self, nb):
-        for router, _row, route in routes.managed(nb):
+    def _managed_routes(self, nb, chassis=None):
+        for router, _row, route in routes.managed(nb, chassis):
             outdated = (None if route.advertised in ('', route.chassis)
                         else route.advertised)
             yield resources.DefaultRoute(

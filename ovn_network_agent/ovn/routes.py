@@ -13,22 +13,33 @@
 """The managed default routes in a replica of NB.  Pure."""
 
 from ovn_network_agent.ovn import rows
+from ovn_network_agent import ownership
 
 
-def managed(nb):
-    """All managed default routes, of whatever chassis.
+def managed(nb, chassis=None):
+    """Managed default routes.
 
-    By reference: only default routes are replicated, and python-ovs makes
-    an object of each row that a column names.
+    python-ovs makes objects of a column each time it is read, so the tag is
+    looked at first, and routers only if there is a route: with 2,000 routers
+    that takes a fifth of the time.
 
     :param nb: dict of table name to dict of UUID to row
+    :param chassis: collection of host names, or None for those of all
     :returns: iterable of (UUID of the router, text; the row;
         :class:`model.NbDefaultRoute`)
     """
-    found = nb['Logical_Router_Static_Route']
-    for uuid, router in nb['Logical_Router'].items():
+    found = {uuid: row for uuid, row in
+             nb['Logical_Router_Static_Route'].items()
+             if _has_tag(row.external_ids, chassis)}
+    for uuid, router in nb['Logical_Router'].items() if found else ():
         for reference in rows.referenced(router, 'static_routes'):
             row = found.get(reference)
             route = rows.default_route(row) if row is not None else None
-            if route is not None and route.managed:
+            if route is not None:
                 yield str(uuid), row, route
+
+
+def _has_tag(external_ids, chassis):
+    return ownership.is_managed(external_ids) and (
+        chassis is None or
+        external_ids.get(ownership.EXT_ID_CHASSIS, '') in chassis)

@@ -27,10 +27,9 @@ def of(nb, dead):
     :param dead: collection of host names
     :returns: iterable of :class:`resources.StaleRoute`
     """
-    for router, _row, route in routes.managed(nb) if dead else ():
-        if route.chassis in dead:
-            yield resources.StaleRoute(router, route.output_port,
-                                       route.nexthop, route.chassis)
+    for router, _row, route in routes.managed(nb, dead) if dead else ():
+        yield resources.StaleRoute(router, route.output_port, route.nexthop,
+                                   route.chassis)
 
 
 class RemoveStaleRoute(commands.NorthboundCommand):

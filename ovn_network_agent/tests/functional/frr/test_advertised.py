@@ -19,11 +19,19 @@ import time
 import uuid
 
 import fixtures
+from ovsdbapp.backend.ovs_idl import event
 
 from ovn_network_agent.backends import advertised
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends import northbound
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.frr import observers
 from ovn_network_agent import ownership
+from ovn_network_agent import privileged
 from ovn_network_agent import resources
+from ovn_network_agent import service
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -35,6 +43,10 @@ OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
         ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
 THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
 MARKED = {**OURS, ownership.EXT_ID_ADVERTISED: cloud.HOSTNAME}
+REAL = {'frr_static': frr_static.StaticBackend,
+        'frr_prefix_list': frr_prefix_list.PrefixListBackend,
+        'northbound': northbound.NorthboundBackend,
+        'advertised': advertised.AdvertisedBackend}
 
 
 class AdvertisedTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
@@ -300,3 +312,131 @@ class TestWitness(AdvertisedTestCase):
         self.assertEqual([OURS], self.marks())
         base.wait_until(lambda: not self.apply(self.proof(A)), 'it heals')
         self.assertEqual([MARKED], self.marks())
+
+class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
+    """The whole service with real databases and FRR; kernel and switch not."""
+
+    def setUp(self):
+        super().setUp()
+        privileged.kernel.set_client_mode(False)
+        self.addCleanup(privileged.kernel.set_client_mode, True)
+        self.root_side(frr_run_dir=self.frr.rundir)
+        self.frr.ip('link', 'set', 'lo', 'up')
+        self.world = worlds.World()
+        self.cloud.add_router('r1', chassis=cloud.OTHER)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_static_route(
+            'r1', nexthop='198.51.100.254', output_port='lrp-r1',
+            external_ids={**THEIRS, ownership.EXT_ID_ADVERTISED:
+                          cloud.OTHER_HOSTNAME})
+        self.seen = self._history()
+
+    def _history(self):
+        """All that the route ever says, as a witness of each change."""
+        seen = []
+
+        class Witness(event.RowEvent):
+            def run(self, _event, row, _old):
+                seen.append(dict(row.external_ids))
+
+        eyes = self.eyes(start=False)
+        eyes.handlers['nb'].watch_event(Witness(
+            ('update',), 'Logical_Router_Static_Route', ()))
+        eyes.start()
+        self.witness = eyes
+        return seen
+
+    def agent(self, start=True, **options):
+        remotes = self.remotes()
+        conf = worlds.conf(
+            ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']],
+            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
+            frr__vrf_name='', fip_route__route_table_id=100,
+            reconcile_interval=600, **options)
+        made = service.AgentService(
+            conf, [fip_route.FipRouteDriver('fip_route', conf)],
+            [REAL[name](conf) if name in REAL else worlds.WorldBackend(
+                name, self.world) for name in worlds.BACKENDS],
+            observers.make(conf))
+        self.addCleanup(made.close)
+        if start:
+            made.start()
+            self.addCleanup(self.end, made)
+        return made
+
+    def end(self, agent):
+        if not agent.wait(0):
+            agent.stop()
+            agent.stop()
+            self.assertTrue(agent.wait(ovsdb.DEADLINE))
+
+    def marks(self):
+        return [dict(row['external_ids'][1]) for row in
+                self.nb.rows('Logical_Router_Static_Route')]
+
+    def filtered(self):
+        """A route map lets nothing out, until it is removed again."""
+        address_family = ('router bgp 65001', 'address-family ipv4 unicast')
+        self.frr.configure(
+            'route-map NONE deny 10', 'exit', *address_family,
+            'neighbor 10.0.0.2 route-map NONE out')
+
+        def lift():
+            self.frr.configure(
+                'no route-map NONE', *address_family,
+                'no neighbor 10.0.0.2 route-map NONE out')
+        return lift
+
+    def test_a_take_over(self):
+        """Traps T16, T26: ours first without a proof, then with it."""
+        agent = self.agent()
+        self.eventually(lambda: agent.status.reasons == (), 'all is well')
+        self.assertEqual([THEIRS | {ownership.EXT_ID_ADVERTISED:
+                                    cloud.OTHER_HOSTNAME}], self.marks())
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        self.eventually(lambda: self.marks() == [MARKED], self.marks)
+        # What is proved has been sent, if it has not yet arrived.
+        base.wait_until(lambda: A in self.frr.learned(), 'learned')
+        self.eventually(lambda: agent.status.reasons == (),
+                        lambda: agent.status.reasons)
+        self.synchronise(self.witness)
+        self.assertEqual([OURS, MARKED], self.seen)
+
+    def test_an_address_more_and_a_new_start_change_nothing(self):
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        agent = self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: self.marks() == [MARKED], self.marks)
+        self.cloud.add_nat('r1', '198.51.100.11')
+        base.wait_until(lambda: B in self.frr.learned(), 'learned')
+        self.end(agent)
+        again = self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: again.status.reasons == (), 'all is well')
+        self.synchronise(self.witness)
+        self.assertEqual([OURS, MARKED], self.seen)
+
+    def test_what_bgp_does_not_send_is_not_proved_until_it_does(self):
+        """Trap T16, and the status says why."""
+        lift = self.filtered()
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        try:
+            agent = self.agent()
+            self.eventually(
+                lambda: 'BGP does not advertise' in ''.join(
+                    agent.status.reasons or ()), 'the reason')
+            self.assertEqual([OURS], self.marks())
+            # As if it had been so for long.
+            due = agent._reconciler._retries._due
+            self.eventually(lambda: 'advertised' in due, 'waits')
+            due['advertised'] += 600
+        finally:
+            lift()
+        self.eventually(lambda: self.marks() == [MARKED], self.marks, 60)
+
+    def test_a_plan_writes_nothing(self):
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        before = self.nb.content()
+        steps, _outcome = self.agent(start=False).plan(ovsdb.DEADLINE)
+        self.assertIn(('create', 'advertised'),
+                      [(verb, resource.kind) for verb, resource in steps])
+        self.assertEqual(before, self.nb.content())

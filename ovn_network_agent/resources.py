@@ -306,7 +306,7 @@ class Flow(Resource):
     :ivar set_src: source MAC to write, or None
     :ivar set_dst: destination MAC to write, or None
     :ivar output: 'normal', 'in_port', or 'ports:' and the numbers of one to
-        eight ports, ascending and separated by commas: 'ports:3,7'
+        eight ports in the order in which they get the packet: 'ports:3,7'
     """
 
     bridge: str

@@ -75,8 +75,10 @@ def leaving(router, port, nets, bridge):
     """
     if port.segment is None or port.segment.device != bridge:
         return
-    numbers = sorted({port.relay, port.segment.patch_port} - {0})
-    output = 'ports:' + ','.join(str(number) for number in numbers)
+    # The relay first: as long as OVN here takes the packet, the datapath
+    # translates its destination in place (NAT), also for whoever is next.
+    output = 'ports:' + ','.join(str(number) for number in (
+        port.relay, port.segment.patch_port) if number)
     for target in targets.of(router, port, nets):
         if networks.family(target.address) != 4:
             continue

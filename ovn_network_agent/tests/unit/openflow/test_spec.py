@@ -32,7 +32,7 @@ class TestCheck(unittest.TestCase):
 
     def test_good_relays(self):
         for item in (RELAY, (*RELAY[:2], 5, *RELAY[3:]),
-                     (*RELAY[:-1], 'ports:1'),
+                     (*RELAY[:-1], 'ports:1'), (*RELAY[:-1], 'ports:7,3'),
                      (*RELAY[:-1], 'ports:1,2,3,4,5,6,7,65279')):
             self.assertEqual(item, specs.check_flow(list(item)))
 
@@ -40,8 +40,8 @@ class TestCheck(unittest.TestCase):
         self.refuse(RELAY, (
             (0x998,), (910,), (0xfffffffd, 0xffffffff, 3, 7, 0), (), (None,),
             (), (),
-            ('normal', 'in_port', 'other', 'ports:', 'ports:0', 'ports:7,3',
-             'ports:3,3', 'ports:03', 'ports:3,', 'ports:3, 7', 'ports:-1',
+            ('normal', 'in_port', 'other', 'ports:', 'ports:0', 'ports:3,3',
+             'ports:3,7,3', 'ports:03', 'ports:3,', 'ports:3, 7', 'ports:-1',
              'ports:65280', 'ports:' + '9' * 5000, 'ports:3\n',
              'ports:1,2,3,4,5,6,7,8,9', 'ports:LOCAL', 'ports:\u0663',
              'ports:3,7,actions=drop', None, 7)))

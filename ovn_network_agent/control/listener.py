@@ -67,7 +67,7 @@ class Listener:
         """Whether the path still leads to this socket."""
         try:
             return _identity(self.path) == self._file
-        except FileNotFoundError:
+        except OSError:
             return False
 
     def close(self):
@@ -77,7 +77,9 @@ class Listener:
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         if self.reachable:
-            os.unlink(self.path)
+            # What cannot be removed is replaced by the next one.
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
 
 
 def _identity(path):

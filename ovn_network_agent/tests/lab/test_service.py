@@ -14,6 +14,7 @@
 import os
 import re
 import signal
+import sys
 import time
 import unittest
 
@@ -116,6 +117,17 @@ class TestSignals(Service, base.LabTestCase):
         self.assertIn('ERROR', self.said('gw1', mark))
         self.assertEqual([], self.changes('gw1', mark))
         self.another()
+
+    def test_the_control_socket_of_the_defaults(self):
+        """It is made by an agent that has given up its capabilities."""
+        node = self.cloud.nodes['gw1']
+        said = node.out(os.path.join(os.path.dirname(sys.executable),
+                                     'ovn-network-agent-ctl'), 'status')
+        self.assertIn('port %s: here' % self.alpha.lrp, said)
+        self.assertIn('drains: none', said)
+        self.assertIn('port %s: here' % self.alpha.lrp, node.out(
+            'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
+            'status'))
 
     def test_guru_meditation(self):
         """SIGUSR2 prints a report, and the agent goes on."""

@@ -273,6 +273,8 @@ class CtlTest(base.CtlTestCase):
 
     def test_wait_in_vain(self):
         self.ready('lrp-r1')
+        self.ends(0, self.ctl('drain'))
+        self.eventually(lambda: self.status()['drains'], 'seen')
         ended = self.ends(3, self.ctl('drain', '--wait', '--timeout', '1'))
         self.assertIn('lrp-r1 is here', ended.stderr)
         # What was asked for stays.

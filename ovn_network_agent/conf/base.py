@@ -81,10 +81,11 @@ OPTS = [
              'counts more.'),
     cfg.Opt(
         'shutdown_timeout', type=types.Integer(1, 3600), default=60,
-        help='Seconds that an orderly stop may take before the agent gives '
-             'up, says what is left, and exits. The supervisor has to wait '
-             'longer than that: TimeoutStopSec of systemd, "docker stop -t" '
-             'of a container.'),
+        help='Seconds that the clean-up of an orderly stop may take before '
+             'the agent gives up, says what is left, and exits. The '
+             'supervisor has to wait longer than this and [gateway_drain] '
+             'drain_timeout together: TimeoutStopSec of systemd, '
+             '"docker stop -t" of a container.'),
     cfg.Opt(
         'control_socket', type=types.SocketPath(),
         default='/run/ovn-network-agent/control.ctl',

@@ -105,4 +105,19 @@ def _networks(conf):
                   'them discovered' % _EVERYTHING)
 
 
-RULES = (_devices, _tables, _priorities, _pair, _pair_overlaps, _networks)
+def drains(conf):
+    """Whether a stop hands the gateways over first."""
+    return ('gateway_drain' in conf.drivers and
+            conf.gateway_drain.drain_on_shutdown)
+
+
+def _no_time_to_drain(conf):
+    if drains(conf) and not conf.gateway_drain.drain_timeout:
+        yield say('[gateway_drain] drain_timeout', '0',
+                  'there is no time to hand anything over; set it to the '
+                  'seconds that a stop may wait for it, like 60, or '
+                  'drain_on_shutdown to false')
+
+
+RULES = (_devices, _tables, _priorities, _pair, _pair_overlaps, _networks,
+         _no_time_to_drain)

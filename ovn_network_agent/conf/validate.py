@@ -147,6 +147,7 @@ def warnings(conf):
     :returns: list of str
     """
     return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),
+            *_settling(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -172,3 +173,15 @@ def _port(conf):
             '[DEFAULT] gateway_port', conf.gateway_port,
             'names of chassisredirect ports begin with "cr-"; unless this '
             'is one all the same, no router is followed')
+
+
+def _settling(conf):
+    values = conf.gateway_drain
+    if (relations.drains(conf) and
+            values.drain_settle_delay >= values.drain_timeout):
+        yield relations.say(
+            '[gateway_drain] drain_settle_delay',
+            '%g' % values.drain_settle_delay,
+            'is not shorter than drain_timeout (%g), so no drain ever '
+            'completes, each takes all of that time; choose a shorter one, '
+            'like 0.5' % values.drain_timeout)

@@ -17,6 +17,7 @@ import pathlib
 import unittest
 
 from ovn_network_agent.conf import base
+from ovn_network_agent.tests.unit import world
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # What takes the agent along when another unit stops.
@@ -51,3 +52,14 @@ class ServiceUnitTest(unittest.TestCase):
                 pathlib.PurePath(default).parent,
                 pathlib.PurePath('/run') / unit['Service'][
                     'RuntimeDirectory'])
+
+    def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
+        # Row DRN-22: systemd kills what is not done by then.
+        conf = world.conf()
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.read(path)
+            self.assertGreater(
+                int(unit['Service']['TimeoutStopSec']),
+                conf.gateway_drain.drain_timeout + conf.shutdown_timeout)

@@ -17,6 +17,8 @@ import os
 from ovn_network_agent.tests.functional.plugin import base
 
 NB = 'OS_OVN__OVN_NB_REMOTE'
+_DRAIN = ('[DEFAULT]\ndrivers = fip_route,veth_leak,gateway_drain\n'
+          '[gateway_drain]\n')
 # Text of the file, what its one message says.
 MISTAKES = {
     'interval_zero': ('[DEFAULT]\nreconcile_interval = 0\n', (
@@ -67,6 +69,18 @@ MISTAKES = {
         '[frr] vrf_name = br-ex: is [DEFAULT] bridge_dev too',)),
     'name_of_the_pair': ('[DEFAULT]\nbridge_dev = veth-default\n', (
         '[DEFAULT] bridge_dev = veth-default: ', 'name the device that')),
+    'no_time_to_drain': (_DRAIN + 'drain_timeout = 0\n', (
+        '[gateway_drain] drain_timeout = 0: ', 'drain_on_shutdown to false')),
+    'drain_timeout': (_DRAIN + 'drain_timeout = -1\n', (
+        '[gateway_drain] drain_timeout: -1.0 is not between 0 and',)),
+    'settle_delay': (_DRAIN + 'drain_settle_delay = -0.5\n', (
+        '[gateway_drain] drain_settle_delay: -0.5 is not between 0 and',)),
+    'handover': (_DRAIN + 'handover_timeout = 30s\n', (
+        "[gateway_drain] handover_timeout: '30s'", 'without a unit')),
+    'restore': (_DRAIN + 'restore = before\n', (
+        '[gateway_drain] restore: ', "'before'", 'standby, ordered')),
+    'relay': (_DRAIN + 'relay = geneve\n', (
+        '[gateway_drain] relay: ', "'geneve'", 'use true or false')),
     'driver': ('[DEFAULT]\ndrivers = fip_route,veth_leek\n', (
         'drivers = fip_route,veth_leek: no such plugin veth_leek',
         'there are ')),

@@ -43,6 +43,16 @@ class ProblemsTest(base.ConfTestCase):
             self.assertIn(part, nb)
         self.assertIn('OS_OVN__OVN_SB_REMOTE', sb)
 
+    def test_no_time_to_drain(self):
+        text = '[gateway_drain]\ndrain_timeout = 0\n'
+        drivers = '[DEFAULT]\ndrivers = gateway_drain\n'
+        self.one(drivers + text, '[gateway_drain] drain_timeout = 0: ',
+                 'drain_on_shutdown')
+        # What is not used does no harm.
+        for other in ('[DEFAULT]\ndrivers = fip_route\n' + text,
+                      drivers + text + 'drain_on_shutdown = false\n'):
+            self.assertEqual([], self.problems(other))
+
     def test_check_raises_all_of_them(self):
         error = self.assertRaises(validate.ConfigError, validate.check,
                                   self.load(remotes=False))
@@ -184,6 +194,16 @@ class WarningsTest(base.ConfTestCase):
         found = self.warnings('[vethleak]\na = b\n')
         self.assertIn('unknown section [vethleak]; did you mean veth_leak?',
                       found[0])
+
+    def test_a_drain_that_never_completes(self):
+        text = '[gateway_drain]\ndrain_settle_delay = 60\n'
+        drivers = '[DEFAULT]\ndrivers = fip_route,veth_leak,gateway_drain\n'
+        found = self.warnings(drivers + text)
+        self.assertEqual(1, len(found), found)
+        self.assertIn('drain_settle_delay = 60: is not shorter', found[0])
+        for other in (text, drivers + text + 'drain_on_shutdown = false\n',
+                      drivers + text + 'drain_timeout = 61\n'):
+            self.assertEqual([], self.warnings(other))
 
     def test_vrf_without_veth_leak(self):
         found = self.warnings('[DEFAULT]\ndrivers = fip_route\n')

@@ -78,7 +78,7 @@ class Loop:
 
         :param drain: :class:`drain.Drain`
         """
-        drain.begin(self._view.last)
+        drain.begin(self._present())
         if drain.result is not None:
             return
         self._serving = model.Phase.DRAINING
@@ -90,6 +90,13 @@ class Loop:
                 wake = self._trigger.wait(min(
                     self._timeout(), drain.left())) or triggers.Wake(
                         ('interval',))
+
+    def _present(self):
+        """The view as it is now: the last pass may have been long ago."""
+        try:
+            return self._view.snapshot(self._serving)
+        except view.NotReady:
+            return self._view.last
 
     def reload(self):
         """Have the configuration read before the next pass (any thread).

@@ -53,7 +53,7 @@ KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 # Backends that write to a database: what failed while it was away is tried
 # again as soon as it is back.
 DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb',
-                     'stale_route': 'nb'}
+                     'stale_route': 'nb', 'gateway_priority': 'nb'}
 
 
 class AgentService(service.Service):

@@ -41,6 +41,19 @@ class Command(command.BaseCommand):
         return table.rows if table else {}
 
 
+def verify(txn, row, column):
+    """Have the server refuse a transaction if a column has changed.
+
+    Row.verify() alone is without effect for a row that the transaction does
+    not change: ovs 4.0 sends the prerequisites of changed rows only.  The
+    library in C, which it follows, takes the row into the transaction.
+
+    :param txn: ovs.db.idl.Transaction
+    """
+    row.verify(column)
+    txn._txn_rows[row.uuid] = row
+
+
 class NorthboundCommand(Command):
     """Base of what writes to OVN NB."""
 
@@ -62,7 +75,7 @@ class SetDefaultRoute(NorthboundCommand):
         if router is None:
             self.refused = 'the router is gone'
             return
-        router.verify('static_routes')
+        verify(txn, router, 'static_routes')
         ours = None
         for row in router.static_routes:
             route = rows.default_route(row)

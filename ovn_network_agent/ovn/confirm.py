@@ -36,6 +36,7 @@ class Confirmation:
         self._wake = wake
         self._round = None
         self._lost = set()
+        self._candidates = ()
         # Whose word is missing; the first view needs the Southbound's.
         self._missing = {'sb'}
 
@@ -59,13 +60,16 @@ class Confirmation:
             routers |= {router.uuid for router in now.routers
                         if questions.torn(nb, router.uuid)}
             self._lost |= routers
+            self._candidates = questions.torn_groups(nb)
             self._missing |= {'sb'} if gateways else set()
-            self._missing |= {'nb'} if routers else set()
+            self._missing |= (
+                {'nb'} if routers or self._candidates else set())
         elif self.given or self._round is not None:
             return
         asked = {'sb': questions.Gateways(sb, now.node.chassis)}
         if 'nb' in self._missing:
-            asked['nb'] = questions.Routers(nb, self._lost)
+            asked['nb'] = questions.Routers(nb, self._lost,
+                                            self._candidates)
         self._round = this = object()
         for name, question in asked.items():
             self._databases[name].ask(
@@ -88,6 +92,7 @@ class Confirmation:
             self._missing.discard(name)
             if name == 'nb':
                 self._lost.clear()
+                self._candidates = ()
             if self.given:
                 self._wake('confirmed')
 

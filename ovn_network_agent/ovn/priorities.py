@@ -57,14 +57,15 @@ class SetPriority(commands.NorthboundCommand):
 
     def run_idl(self, txn):
         self.refused = ''
-        members = self._members()
+        owner, column, members = self._members()
         mine = [m for m in members
                 if m.chassis_name == self.wanted.chassis]
         if not mine:
             self.refused = 'the candidate is gone'
         elif self._decided_on(members):
+            commands.verify(txn, owner, column)
             for member in members:
-                member.verify('priority')
+                commands.verify(txn, member, 'priority')
             self._set(mine[0])
         else:
             self.refused = 'somebody has changed the priorities'
@@ -92,13 +93,15 @@ class SetPriority(commands.NorthboundCommand):
             for name, priority in self._before.items())
 
     def _members(self):
+        """(row that has the candidates, the column, their rows)."""
         table = ('Logical_Router_Port'
                  if self.wanted.table == 'Gateway_Chassis'
                  else self.wanted.table)
         owner = self.rows(table).get(uuid.UUID(self.wanted.group))
         if owner is None:
-            return []
+            return None, '', []
         if table == 'Logical_Router_Port':
             found, _owner, members = rows.members(owner)
-            return members if found == self.wanted.table else []
-        return owner.ha_chassis
+            return (owner, 'gateway_chassis',
+                    members if found == self.wanted.table else [])
+        return owner, 'ha_chassis', owner.ha_chassis

@@ -62,16 +62,20 @@ class Routers:
 
     :param nb: dict of table name to dict of UUID to row
     :param routers: UUIDs of the routers, text
+    :param others: further rows to ask for, (table, UUID) pairs
     :ivar operations: what to send, see :meth:`replica.Idl.ask`
     """
 
     # Table, and the columns that decide what is announced.
     COLUMNS = {'Logical_Router': ('nat', 'ports'),
                'Logical_Router_Port': ('name', 'networks'),
-               'NAT': ('type', 'external_ip')}
+               'NAT': ('type', 'external_ip'),
+               'Gateway_Chassis': ('chassis_name', 'priority'),
+               'HA_Chassis_Group': ('ha_chassis',),
+               'HA_Chassis': ('chassis_name', 'priority')}
 
-    def __init__(self, nb, routers):
-        self._rows = []
+    def __init__(self, nb, routers, others=()):
+        self._rows = list(others)
         for router in sorted(uuid.UUID(text) for text in routers):
             self._rows.append(('Logical_Router', router))
             row = nb['Logical_Router'].get(router)
@@ -163,6 +167,25 @@ def torn(nb, router):
                for column, table in (('nat', 'NAT'),
                                      ('ports', 'Logical_Router_Port'))
                for each in rows.referenced(row, column))
+
+
+def torn_groups(nb):
+    """What gateway groups refer to and the replica does not have.
+
+    A candidate that is not seen would be outranked, or never be drained.
+
+    :returns: list of (table, UUID)
+    """
+    return [(table, each)
+            for owner, column, table in (
+                ('Logical_Router_Port', 'gateway_chassis',
+                 'Gateway_Chassis'),
+                ('Logical_Router_Port', 'ha_chassis_group',
+                 'HA_Chassis_Group'),
+                ('HA_Chassis_Group', 'ha_chassis', 'HA_Chassis'))
+            for row in nb.get(owner, {}).values()
+            for each in rows.referenced(row, column)
+            if each not in nb.get(table, {})]
 
 
 def _named(sb, chassis):

@@ -41,6 +41,29 @@ class OneRefused(gateway_priority.GatewayPriorityBackend):
         return _Refused
 
 
+class TooLate(gateway_priority.GatewayPriorityBackend):
+    """Somebody writes between the decision and the transaction.
+
+    :ivar meanwhile: called once, on the thread that keeps up the replica,
+        which can therefore not have seen what it does
+    """
+
+    def command(self, verb, resource):
+        made = super().command(verb, resource)
+
+        def late(api):
+            command = made(api)
+            run_idl = command.run_idl
+
+            def run(txn):
+                meanwhile, self.meanwhile = self.meanwhile, lambda: None
+                meanwhile()
+                run_idl(txn)
+            command.run_idl = run
+            return command
+        return late
+
+
 class _Refused(commands.NorthboundCommand):
     def run_idl(self, txn):
         raise RuntimeError('constraint violation')
@@ -230,6 +253,32 @@ class PriorityTest(PriorityTestCase):
         self.assertIn('somebody has changed', result[wanted.ref])
         self.assertEqual({HERE: 2, OTHER: 9},
                          self.priorities('Gateway_Chassis'))
+
+    def test_the_server_refuses_what_is_decided_on_old_rows(self):
+        # Whatever another agent does right before the transaction arrives.
+        for table, member in (('Gateway_Chassis', 'Gateway_Chassis'),
+                              ('HA_Chassis_Group', 'HA_Chassis')):
+            wanted = self.priority(table, 7)
+            backend = self.agent(backend=TooLate)
+            backend.meanwhile = lambda m=member: self.nb.transact(
+                ovsdb.update(m, {'chassis_name': OTHER}, priority=9))
+            self.assertIn('somebody has changed', self.update(
+                wanted, backend=backend)[wanted.ref])
+            self.assertEqual({HERE: 2, OTHER: 9}, self.priorities(table))
+
+    def test_the_server_refuses_on_another_set_of_candidates(self):
+        wanted = self.priority('HA_Chassis_Group', 7)
+        backend = self.agent(backend=TooLate)
+        backend.meanwhile = lambda: self.nb.transact(
+            ovsdb.insert('HA_Chassis', 'new', chassis_name='third',
+                         priority=9),
+            ovsdb.mutate('HA_Chassis_Group', {
+                'name': 'neutron-lrp-HA_Chassis_Group'}, 'ha_chassis',
+                'insert', ['named-uuid', 'new']))
+        self.assertIn('somebody has changed', self.update(
+            wanted, backend=backend)[wanted.ref])
+        self.assertEqual({HERE: 2, OTHER: 1, 'third': 9},
+                         self.priorities('HA_Chassis_Group'))
 
     def _not_following(self, name):
         """Hold a replica still, so that it does not take in changes."""

@@ -58,6 +58,12 @@ class Passes(logging.Handler):
 
 class ServiceTestCase(base.OvsdbTestCase):
 
+    drivers = {'fip_route': fip_route.FipRouteDriver,
+               'veth_leak': veth_leak.VethLeakDriver}
+    # Backends that are no world.
+    real = {'northbound': northbound.NorthboundBackend,
+            'stale_route': stale_route.StaleRouteBackend}
+
     def setUp(self):
         super().setUp()
         # In this process: there is no daemon, and nothing is changed.
@@ -74,21 +80,20 @@ class ServiceTestCase(base.OvsdbTestCase):
         conf = conf or worlds.conf(
             ovn__ovn_nb_remote=[remotes['nb']],
             ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
-            **{'ovn__transaction_timeout': 2,
+            bridge_dev=cloud.BRIDGE,
+            **{'ovs__ovsdb_connection': remotes['ovs'],
+               'ovn__transaction_timeout': 2,
                'ovn__ovsdb_connection_timeout': 5,
                'ovn__retry_max_interval': 1, 'shutdown_timeout': 15,
                **options})
         backends = [
             backend_class(name, self.proofs if name == 'advertised'
                           else self.world)
-            for name in worlds.BACKENDS
-            if name not in ('northbound', 'stale_route')]
-        backends.append(northbound.NorthboundBackend(conf))
-        backends.append(stale_route.StaleRouteBackend(conf))
+            for name in worlds.BACKENDS if name not in self.real]
+        backends += [made(conf) for made in self.real.values()]
         made = service.AgentService(
-            conf, [fip_route.FipRouteDriver('fip_route', conf),
-                   veth_leak.VethLeakDriver('veth_leak', conf)], backends)
+            conf, [made(name, conf) for name, made in self.drivers.items()],
+            backends)
         self.addCleanup(made.close)
         if start:
             made.start()

@@ -1,0 +1,366 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver gateway_drain in the whole service; OVN is played by the test."""
+
+from ovsdbapp.backend.ovs_idl import event as ovsdb_event
+
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent import drain
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovn import test_service
+from ovn_network_agent.tests.unit import world as worlds
+
+HERE, OTHER = cloud.CHASSIS, cloud.OTHER
+TABLES = {'Gateway_Chassis': 'Gateway_Chassis',
+          'HA_Chassis_Group': 'HA_Chassis'}
+# Nothing here may be found out by the pass that comes anyhow.
+NEVER = 3600
+
+
+class OrderTestCase(test_service.ServiceTestCase):
+
+    drivers = {**test_service.ServiceTestCase.drivers,
+               'gateway_drain': gateway_drain.GatewayDrainDriver}
+    real = {**test_service.ServiceTestCase.real,
+            'gateway_priority': gateway_priority.GatewayPriorityBackend}
+
+    def setUp(self):
+        super().setUp()
+        for number, table in enumerate(TABLES, 1):
+            self.cloud.add_router(table, chassis=HERE, group=table, networks=[
+                '198.51.100.%d/24' % number])
+        self.moves = []
+
+    def running(self, **options):
+        """The agent of this chassis, once all is in place."""
+        agent = self.agent(**{
+            'drivers': list(self.drivers), 'reconcile_interval': NEVER,
+            'gateway_drain__drain_settle_delay': 0, **options})
+        self.eventually(
+            lambda: agent.status.reasons == () and agent._loop._phase is
+            agent._loop._serving, lambda: agent.status.reasons)
+        return agent
+
+    def set(self, chassis, **row):
+        """Somebody else changes the candidates of a chassis."""
+        for table in TABLES.values():
+            self.nb.transact(ovsdb.update(table, {'chassis_name': chassis},
+                                          **row))
+
+    def candidates(self, table):
+        """As the server has them: dict of chassis to (priority, marks)."""
+        found = {}
+        for row in self.nb.rows(TABLES[table]):
+            marks = dict(row['external_ids'][1])
+            found[row['chassis_name']] = (row['priority'], *(
+                marks[key] for key in ('ovn-network-agent-drained',
+                                       'ovn-network-agent-priority')
+                if key in marks))
+        return found
+
+    def become(self, here, other, tables=tuple(TABLES)):
+        """Wait for the candidates of both chassis."""
+        wanted = {HERE: here, OTHER: other}
+        self.eventually(lambda: all(
+            self.candidates(table) == wanted for table in tables),
+            lambda: [self.candidates(table) for table in TABLES])
+
+    def ovn(self):
+        """What ovn-northd and the ovn-controllers make of the priorities."""
+        for table in TABLES:
+            best = max((priority, name) for name, (priority, *_marks)
+                       in self.candidates(table).items())[1]
+            port = self.sb.rows('Port_Binding', 'chassis',
+                                where=ovsdb.clauses({
+                                    'logical_port': 'cr-lrp-' + table}))[0]
+            wanted = self.sb.rows('Chassis', '_uuid', where=ovsdb.clauses(
+                {'name': best}))[0]['_uuid']
+            if port['chassis'] != wanted:
+                self.moves.append((table, best))
+                self.cloud.move('lrp-' + table, best)
+
+    def with_ovn(self, condition, what):
+        """Wait for a condition while OVN follows."""
+        return self.eventually(lambda: self.ovn() or condition(), what)
+
+    def elsewhere(self, chassis, **values):
+        """The agent of another chassis, on its own node."""
+        server = ovsdb.Server('ovs')
+        self.addCleanup(server.close)
+        server.start()
+        cloud.Cloud(self.nb, self.sb, server).fill_ovs()
+        server.transact(ovsdb.update(
+            'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict({
+                'system-id': chassis,
+                'ovn-bridge-mappings': 'physnet1:%s' % cloud.BRIDGE})))
+        mine, self.world = self.world, worlds.World()
+        self.addCleanup(setattr, self, 'world', mine)
+        agent = self.running(ovs__ovsdb_connection=server.remote, **values)
+        self.world = mine
+        return agent
+
+
+class LeadTest(OrderTestCase):
+
+    def test_a_tie_is_answered_at_once(self):
+        # Row EVT-07, trap T8: not at the next reconcile_interval.
+        self.running()
+        for priority in (2, 3, 99):
+            self.set(OTHER, priority=priority)
+            self.become((priority + 1,), (priority,))
+
+    def test_the_group_is_numbered_anew_at_the_end_of_the_numbers(self):
+        # Row DRN-15.
+        self.running(gateway_drain__handover_timeout=0)
+        for table in TABLES.values():
+            self.nb.transact(*(ovsdb.update(
+                table, {'chassis_name': chassis}, priority=32767)
+                for chassis in (HERE, OTHER)))
+        self.become((2,), (1,))
+
+    def test_rows_of_another_name(self):
+        # Trap T11, row DRN-16: what refers to them counts.
+        for name, chassis in (('x-y', HERE), ('z', OTHER)):
+            self.nb.transact(ovsdb.update(
+                'Gateway_Chassis', {'chassis_name': chassis}, name=name))
+        self.running()
+        self.set(OTHER, priority=2)
+        self.become((3,), (2,))
+
+    def test_the_owner_of_a_port_that_moves_stops_leading(self):
+        # Trap T9: two that both lead would drive each other's numbers up.
+        self.running()
+        self.cloud.move('lrp-Gateway_Chassis', OTHER)
+        self.eventually(lambda: self.announced() == {'198.51.100.2/32'},
+                        'gone')
+        self.set(OTHER, priority=2)
+        # A later one is answered, so this one is not going to be.
+        self.become((3,), (2,), ['HA_Chassis_Group'])
+        self.become((2,), (2,), ['Gateway_Chassis'])
+
+
+class StopTest(OrderTestCase):
+
+    def test_all_are_lowered_in_one_transaction(self):
+        # Rows DRN-02, DRN-03, DRN-07, trap T23: the name of the chassis is
+        # not that of the host.
+        agent = self.running()
+        before = self.announced()
+        seen, eyes = self.watching()
+        agent.stop()
+        self.become((0, 'shutdown', '2'), (1,))
+        self.synchronise(eyes)
+        self.assertEqual({((0, 'shutdown'),) * 2}, seen)
+        # They are still here.
+        self.assertFalse(agent.wait(0.2))
+        self.assertEqual(before, self.announced())
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.assertEqual(set(), self.announced())
+        self.become((0, 'shutdown', '2'), (1,))
+
+    def watching(self):
+        """What somebody else sees of this chassis after each change."""
+        eyes, found = self.eyes(), set()
+
+        class Changed(ovsdb_event.RowEvent):
+            def run(self, event, row, old):
+                with eyes.databases['nb'].rows() as nb:
+                    found.add(tuple(
+                        (row.priority, row.external_ids.get(
+                            'ovn-network-agent-drained'))
+                        for table in TABLES.values()
+                        for row in nb[table].values()
+                        if row.chassis_name == HERE))
+
+        for table in TABLES.values():
+            eyes.handlers['nb'].watch_event(Changed(
+                (Changed.ROW_UPDATE,), table, None))
+        return found, eyes
+
+    def test_the_next_start_restores(self):
+        # Rows DRN-08, PRE-12, trap T12: whatever drain_on_shutdown says.
+        agent = self.running()
+        agent.stop()
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.running(gateway_drain__drain_on_shutdown=False)
+        # Of an owner at 1 the next one would take the port.
+        self.become((1,), (2,))
+
+    def test_what_an_original_agent_has_drained_is_restored(self):
+        self.set(HERE, priority=0)
+        self.running(gateway_drain__drain_on_shutdown=False)
+        self.ovn()
+        self.become((1,), (2,))
+
+    def test_it_comes_back_to_its_place(self):
+        # A-05, trap T28.
+        self.set(HERE, priority=30)
+        self.set(OTHER, priority=20)
+        agent = self.running()
+        agent.stop()
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.become((0, 'shutdown', '30'), (20,))
+        self.running(gateway_drain__restore='ordered')
+        self.become((19,), (20,))
+
+    def test_nobody_to_take_over(self):
+        # Row DRN-04, trap T14: it neither waits nor changes anything.
+        self.sb.transact(ovsdb.delete('Chassis', {'name': OTHER}))
+        agent = self.running(gateway_drain__drain_timeout=3600)
+        self.stop(agent)
+        self.assertIs(drain.Result.NOOP, agent.drain.result)
+        self.become((2,), (1,))
+
+    def test_drain_on_shutdown_is_off(self):
+        # Row DRN-06.
+        agent = self.running(gateway_drain__drain_on_shutdown=False,
+                             gateway_drain__drain_timeout=3600)
+        self.stop(agent)
+        self.become((2,), (1,))
+
+    def test_one_port_of_all_is_drained(self):
+        # Trap T29.
+        agent = self.running(gateway_port='cr-lrp-Gateway_Chassis')
+        agent.stop()
+        self.become((0, 'shutdown', '2'), (1,), ['Gateway_Chassis'])
+        self.cloud.move('lrp-Gateway_Chassis', OTHER)
+        self.eventually(lambda: agent.wait(0), 'the end')
+        self.become((2,), (1,), ['HA_Chassis_Group'])
+
+    def test_northbound_comes_back_while_it_drains(self):
+        agent = self.running(ovn__retry_max_interval=NEVER,
+                             gateway_drain__drain_timeout=NEVER)
+        self.nb.kill()
+        self.eventually(lambda: agent.status.reasons, 'noticed')
+        agent.stop()
+        self.eventually(lambda: 'gateway_priority' in str(
+            agent.status.reasons), lambda: agent.status.reasons)
+        self.nb.start()
+        self.become((0, 'shutdown', '2'), (1,))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+
+    def test_a_candidate_that_the_replica_never_saw(self):
+        # Trap T3: it is found out, loaded again, and drained.
+        agent = self.running(gateway_drain__drain_timeout=NEVER)
+        for table in TABLES.values():
+            with agent._databases['nb'].rows() as nb:
+                for key, row in list(nb[table].items()):
+                    if row.chassis_name == HERE:
+                        del nb[table][key]
+            agent._databases['nb'].dirty.mark_all()
+            agent.trigger.fire('test')
+            self.eventually(lambda t=table: self.sees(agent, t), 'mended')
+        agent.stop()
+        self.become((0, 'shutdown', '2'), (1,))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+
+    def sees(self, agent, table):
+        try:
+            with agent._databases['nb'].rows(5) as nb:
+                return HERE in {row.chassis_name
+                                for row in nb[table].values()}
+        except Exception:
+            return False
+
+    def test_a_dry_run_writes_nothing(self):
+        # Trap T22.
+        self.set(HERE, priority=0)
+        for table in TABLES:
+            self.cloud.move('lrp-' + table, OTHER)
+        before = self.nb.content()
+        agent = self.agent(start=False, drivers=list(self.drivers))
+        changes, outcome = agent.plan(30)
+        self.assertEqual(before, self.nb.content())
+        self.assertEqual({1, 2}, {
+            resource.priority for verb, resource in changes
+            if isinstance(resource, resources.GatewayPriority)})
+
+
+class FleetTest(OrderTestCase):
+    """Two agents, each with its own view."""
+
+    def test_one_after_the_other_is_restarted(self):
+        # Row DRN-11, traps T10 and T28b.
+        agents = {HERE: self.running(), OTHER: self.elsewhere(OTHER)}
+        for turn in range(6):
+            chassis, peer = (HERE, OTHER) if turn % 2 == 0 else (OTHER, HERE)
+            agents[chassis].stop()
+            self.with_ovn(lambda c=chassis: agents[c].wait(0), 'the end')
+            self.assertEqual(sorted((table, peer) for table in TABLES),
+                             sorted(self.moves))
+            self.moves.clear()
+            agents[chassis] = (self.running() if chassis == HERE
+                               else self.elsewhere(OTHER))
+            self.with_ovn(lambda c=chassis, p=peer: all(
+                self.candidates(table) == {c: (1,), p: (2,)}
+                for table in TABLES), lambda: [
+                    self.candidates(table) for table in TABLES])
+            self.assertEqual([], self.moves)
+            self.eventually(lambda p=peer, c=chassis: self.sees_at_1(
+                agents[p], c), 'seen by the other one')
+
+    def sees_at_1(self, agent, chassis):
+        with agent._databases['nb'].rows() as nb:
+            return all(row.priority == 1 for table in TABLES.values()
+                       for row in nb[table].values()
+                       if row.chassis_name == chassis)
+
+    def test_both_are_stopped_at_once(self):
+        # One of them has to keep it, whoever is faster.
+        agents = [self.running(gateway_drain__drain_timeout=2),
+                  self.elsewhere(OTHER, gateway_drain__drain_timeout=2)]
+        for agent in agents:
+            agent.stop()
+        self.with_ovn(lambda: all(agent.wait(0) for agent in agents), 'end')
+        for table in TABLES:
+            priorities = sorted(priority for priority, *_marks
+                                in self.candidates(table).values())
+            self.assertEqual(0, priorities[0])
+            self.assertGreater(priorities[1], 0)
+
+    def test_neutron_writes_its_numbers_again(self):
+        # Also as new rows, without marks: they agree again, nothing moves.
+        self.running()
+        self.elsewhere(OTHER)
+        for here, other, after in ((2, 1, (2, 1)), (5, 5, (6, 5))):
+            self.set(HERE, priority=here)
+            self.set(OTHER, priority=other)
+            self.become((after[0],), (after[1],))
+            self.ovn()
+        self.replace(20, 10)
+        self.become((20,), (10,))
+        self.ovn()
+        self.assertEqual([], self.moves)
+
+    def replace(self, here, other):
+        """All rows are other rows."""
+        for table, member in TABLES.items():
+            owner, column = (
+                ('Logical_Router_Port', 'gateway_chassis')
+                if table == member else (table, 'ha_chassis'))
+            names = ({'name': 'lrp-' + table} if table == member
+                     else {'name': 'neutron-lrp-' + table})
+            self.nb.transact(
+                ovsdb.update(owner, names, **{column: ovsdb.ovsdb_set([])}),
+                *(ovsdb.insert(
+                    member, 'm%d' % n, chassis_name=chassis,
+                    priority=priority, **(
+                        {'name': 'new-%d' % n} if table == member else {}))
+                  for n, (chassis, priority) in enumerate(
+                      ((HERE, here), (OTHER, other)))),
+                ovsdb.update(owner, names, **{column: ovsdb.ovsdb_set(
+                    [['named-uuid', 'm0'], ['named-uuid', 'm1']])}))

@@ -47,6 +47,33 @@ class MarkEvent(ovsdb_event.RowEvent):
         self.seen.set()
 
 
+def meanwhile(backend, happens):
+    """Have something happen while a backend writes for the first time.
+
+    After it has decided on what its replica has, and before the server hears
+    of that.
+
+    :param backend: :class:`backends.nb_writer.Writer`
+    :param happens: function()
+    """
+    command = backend.command
+    left = [happens]
+
+    def made(verb, resource):
+        def make(api):
+            one = command(verb, resource)(api)
+            run = one.run_idl
+
+            def run_idl(txn):
+                run(txn)
+                if left:
+                    left.pop()()
+            one.run_idl = run_idl
+            return one
+        return make
+    backend.command = made
+
+
 class Eyes:
     """The databases, the trigger and the view, wired like the service.
 

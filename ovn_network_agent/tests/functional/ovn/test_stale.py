@@ -189,27 +189,26 @@ class BackendTest(StaleTestCase):
 
     def test_one_that_is_taken_over_meanwhile(self):
         """A survivor writes its tag while this one decides."""
-        for number in range(10):
-            name = 'r%d' % number
-            self.leave(name, tags(DEAD))
-            self.synchronise(self.eyes_)
-            backend = self.agent(DEAD)
-            found = tuple(backend.read(frozenset()))
-            done = []
-            worker = threading.Thread(target=lambda b=backend, f=found: (
-                done.append(b.apply(backends.Delta(delete=f)))))
-            # The replica does not hear of it until that is decided.
-            with self.eyes_.databases['nb'].rows():
-                self.nb.transact(ovsdb.update(
-                    'Logical_Router_Static_Route',
-                    {'output_port': 'lrp-' + name},
-                    external_ids=ovsdb.ovsdb_dict(
-                        tags(cloud.OTHER_HOSTNAME))))
-                worker.start()
-            worker.join(ovsdb.DEADLINE)
-            self.assertEqual([{}], done)
-            self.assertIn((name, cloud.OTHER_HOSTNAME), self.left()[0])
-            self.assertIn('lrp-' + name, self.left()[1])
+        self.leave('r1', tags(DEAD))
+        self.synchronise(self.eyes_)
+        backend = self.agent(DEAD)
+        base.meanwhile(backend, lambda: self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {},
+            external_ids=ovsdb.ovsdb_dict(tags(cloud.OTHER_HOSTNAME)))))
+        self.assertEqual({}, self.clean(backend=backend))
+        self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
+                         self.left())
+
+    def test_another_route_for_the_port_comes_meanwhile(self):
+        """Row STL-04: then the binding is that one's."""
+        self.leave('r1', tags(DEAD))
+        self.synchronise(self.eyes_)
+        backend = self.agent(DEAD)
+        base.meanwhile(backend, lambda: self.leave(
+            'r1', tags(cloud.OTHER_HOSTNAME), binding=False, router=False))
+        self.assertEqual({}, self.clean(backend=backend))
+        self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
+                         self.left())
 
     def test_a_router_that_is_gone(self):
         self.leave('r1', tags(DEAD))

@@ -164,7 +164,8 @@ class GatewayDrainTest(base.BaseTestCase):
                 self.assertEqual({HERE: ('maintenance', 7)}, self.marks())
 
     def test_nobody_to_take_over(self):
-        # A-03, row DRN-04, trap T14.
+        # A-03, row DRN-04, trap T14: it is the only one, or the only one
+        # that is there and not drained.
         for alone in (group(5), group(5, 0), group(5, 2, known=False),
                       group(5, 0, 0, peer_marks=('shutdown', 3))):
             self.assertEqual({}, self.wanted(alone, DRAINING))

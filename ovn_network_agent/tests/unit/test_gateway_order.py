@@ -237,7 +237,8 @@ class HistoryTest(base.BaseTestCase):
                     self.assertLess(after[one], after[other])
 
     def test_several_are_away_at_once(self):
-        # In mode ordered they come back to their places in any order.
+        # Trap T28: in mode ordered they come back to their places in any
+        # order.
         @settings()
         @hypothesis.given(
             groups(), strategies.permutations('abcde'),

@@ -255,7 +255,8 @@ class PriorityTest(PriorityTestCase):
                          self.priorities('Gateway_Chassis'))
 
     def test_the_server_refuses_what_is_decided_on_old_rows(self):
-        # Whatever another agent does right before the transaction arrives.
+        # Trap T9: whatever another agent does right before the transaction
+        # arrives.
         for table, member in (('Gateway_Chassis', 'Gateway_Chassis'),
                               ('HA_Chassis_Group', 'HA_Chassis')):
             wanted = self.priority(table, 7)
@@ -267,6 +268,7 @@ class PriorityTest(PriorityTestCase):
             self.assertEqual({HERE: 2, OTHER: 9}, self.priorities(table))
 
     def test_the_server_refuses_on_another_set_of_candidates(self):
+        # Trap T9.
         wanted = self.priority('HA_Chassis_Group', 7)
         backend = self.agent(backend=TooLate)
         backend.meanwhile = lambda: self.nb.transact(

@@ -55,7 +55,9 @@ OPTS = [
              'the way out of OVN: the flows of the patch port, the policy '
              'rules of the provider network, and its entry in the prefix '
              'list of FRR, without which every takeover would wait for '
-             'vtysh. They attract nothing, and what machines send is not '
+             'vtysh. They attract nothing by themselves; a host route in '
+             'that network that somebody else has FRR redistribute is '
+             'announced by a standby, too. What machines send is so not '
              'lost between the move of the gateway and the answer of the '
              'agent.'),
 ]

@@ -164,6 +164,9 @@ def backends(world):
 def conf(**values):
     """Options with their defaults, but for these.
 
+    Without the driver gateway_drain, whose drains need somebody who takes
+    over.
+
     And there is no control socket: tests run side by side.
 
     :param values: option=value, or group__option=value

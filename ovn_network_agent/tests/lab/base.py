@@ -53,6 +53,8 @@ class LabTestCase(testtools.TestCase):
     :cvar SCHEDULER: how Neutron schedules gateways
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
     :cvar CONFIG: more configuration of the agents
+    :cvar DRIVERS: their drivers; gateway_drain has tests of its own, in
+        which there is always somebody who takes over
     :cvar cloud: the Cloud, the same for all tests of the class
     :cvar expected_leaks: packets that tests sent to the sink on purpose
     """
@@ -62,6 +64,7 @@ class LabTestCase(testtools.TestCase):
     SCHEDULER = neutron.GATEWAY_CHASSIS
     AGENTS = True
     CONFIG = {}
+    DRIVERS = 'fip_route,veth_leak'
 
     cloud = None
     expected_leaks = 0
@@ -89,6 +92,7 @@ class LabTestCase(testtools.TestCase):
         """Configuration of the agents."""
         config = {group: dict(values)
                   for group, values in cls.CONFIG.items()}
+        config.setdefault('DEFAULT', {}).setdefault('drivers', cls.DRIVERS)
         config.setdefault('fip_route', {})['announce_method'] = (
             method or cls.METHOD)
         return config

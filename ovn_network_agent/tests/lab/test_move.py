@@ -31,6 +31,8 @@ class Move:
     Router alpha moves, router beta stays on gw1.
     """
 
+    DRIVERS = 'fip_route,veth_leak,gateway_drain'
+
     @classmethod
     def build(cls):
         cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])

@@ -52,7 +52,8 @@ class Stop:
     """
 
     AGENTS = False
-    # Who goes last hands over to nobody; draining is shown elsewhere.
+    # What a drain leaves is its own business; the clean-up is of all drivers.
+    DRIVERS = 'fip_route,veth_leak,gateway_drain'
     CONFIG = {'gateway_drain': {'drain_on_shutdown': 'false'}}
 
     @classmethod

@@ -164,10 +164,8 @@ def backends(world):
 def conf(**values):
     """Options with their defaults, but for these.
 
-    Without the driver gateway_drain, whose drains need somebody who takes
-    over.
-
-    And there is no control socket: tests run side by side.
+    There is no control socket, as tests run side by side; and no driver
+    gateway_drain, as a drain needs somebody who takes over.
 
     :param values: option=value, or group__option=value
     """
@@ -175,7 +173,9 @@ def conf(**values):
     opts.register(made)
     made([], project='none', default_config_files=[],
          default_config_dirs=[], use_env=False)
-    for name, value in {'control_socket': '', **values}.items():
+    values = {'control_socket': '', 'drivers': ['fip_route', 'veth_leak'],
+              **values}
+    for name, value in values.items():
         group, found, option = name.partition('__')
         if found:
             made.set_override(option, value, group=group)

@@ -201,7 +201,8 @@ class WarningsTest(base.ConfTestCase):
         found = self.warnings(drivers + text)
         self.assertEqual(1, len(found), found)
         self.assertIn('drain_settle_delay = 60: is not shorter', found[0])
-        for other in (text, drivers + text + 'drain_on_shutdown = false\n',
+        for other in ('[DEFAULT]\ndrivers = fip_route,veth_leak\n' + text,
+                      drivers + text + 'drain_on_shutdown = false\n',
                       drivers + text + 'drain_timeout = 61\n'):
             self.assertEqual([], self.warnings(other))
 

@@ -26,6 +26,9 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
+# What the backend can make; a relay needs a key.
+ENCAPS = ('geneve', 'vxlan')
+
 
 def ports(group, node, bridge):
     """A tunnel port to each other candidate.
@@ -36,7 +39,7 @@ def ports(group, node, bridge):
     :returns: iterable of :class:`resources.RelayPort`
     """
     for candidate in group.peers(node.chassis):
-        if candidate.address:
+        if candidate.address and candidate.encap in ENCAPS:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address),
                 candidate.address, candidate.encap)

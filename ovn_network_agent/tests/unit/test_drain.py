@@ -16,6 +16,7 @@
 import dataclasses
 import threading
 
+import fixtures
 from oslotest import base
 
 from ovn_network_agent import drain
@@ -104,6 +105,16 @@ class DrainTest(base.BaseTestCase):
         self.now += 60
         made.consider(view(OTHER), 'a pass failed')
         self.assertIs(drain.Result.ERROR, made.result)
+
+    def test_a_port_that_comes_back_is_said(self):
+        """Row DRN-19; once, and it is waited for."""
+        said = self.useFixture(fixtures.FakeLogger())
+        made = self.begun(view(own=5))
+        for owner in (OTHER, HERE, HERE, OTHER, HERE):
+            made.consider(view(owner, handover=model.Handover.ANNOUNCE
+                               if owner == OTHER else model.Handover.NONE))
+            self.assertIsNone(made.result)
+        self.assertEqual(2, said.output.count('bound to this chassis again'))
 
     def test_a_standby_is_only_lowered(self):
         """Row DRN-02, A-02: it must not be a target either."""

@@ -153,6 +153,7 @@ class LifeTest(ServiceTestCase):
         self.assertEqual([cloud.HOSTNAME], self.routes())
 
     def test_what_moved_away_is_left_to_its_new_owner(self):
+        # Trap T13.
         self.cloud.add_router('r1', chassis=HERE)
         agent = self.agent()
         self.eventually(lambda: self.announced() and self.routes() and

@@ -12,6 +12,8 @@
 
 """Driver gateway_drain: who keeps the lead, and who is a standby again."""
 
+import dataclasses
+
 from oslotest import base
 
 from ovn_network_agent.drivers import gateway_drain
@@ -232,6 +234,29 @@ class GatewayDrainTest(base.BaseTestCase):
                          self.wanted(one, restore='ordered'))
         self.assertEqual({HERE: ('', 0), OTHER: ('', 0),
                           THIRD: ('shutdown', 1)}, self.marks())
+
+    def test_ports_that_are_about_to_move_do(self):
+        # Somebody has given another one more than the owner: coming back
+        # does not give the owner the lead again.
+        one = group(0, 1, 5, owner=OTHER, restore=True)
+        self.assertEqual({HERE: 1}, self.wanted(one))
+        # That one is not there.
+        gone = tuple(dataclasses.replace(c, known=c.chassis != THIRD)
+                     for c in one.candidates)
+        self.assertEqual({HERE: 1, OTHER: 3, THIRD: 2}, self.wanted(
+            dataclasses.replace(one, candidates=gone)))
+        # Some have moved, and some have not yet.
+        ports = tuple(model.GroupPort('cr-lrp-' + owner, owner)
+                      for owner in (OTHER, THIRD))
+        self.assertEqual({HERE: 1}, self.wanted(
+            group(0, 1, 1, ports=ports, restore=True)))
+
+    def test_the_owner_waits_while_somebody_moves_its_ports(self):
+        self.assertEqual({}, self.wanted(group(2, 5, moving=True)))
+        self.assertEqual({HERE: 6}, self.wanted(group(2, 5)))
+        # Drained it is lowered all the same, and then goes on being so.
+        self.assertEqual({HERE: 0}, self.wanted(group(2, 5, moving=True),
+                                                DRAINING))
 
     def test_nobody_has_the_port(self):
         self.assertEqual({HERE: 7}, self.wanted(

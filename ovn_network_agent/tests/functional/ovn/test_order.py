@@ -321,8 +321,7 @@ class FleetTest(OrderTestCase):
 
     def test_both_are_stopped_at_once(self):
         # One of them has to keep it, whoever is faster.
-        agents = [self.running(gateway_drain__drain_timeout=2),
-                  self.elsewhere(OTHER, gateway_drain__drain_timeout=2)]
+        agents = [self.running(), self.elsewhere(OTHER)]
         for agent in agents:
             agent.stop()
         self.with_ovn(lambda: all(agent.wait(0) for agent in agents), 'end')

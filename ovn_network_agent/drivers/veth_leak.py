@@ -38,7 +38,12 @@ class VethLeakDriver(base.Driver):
         yield from self._unless_off(self._node(node))
 
     def for_group(self, group, node):
-        """The way back of a standby's networks; see fip_route."""
+        """The way back of a standby's networks; see fip_route.
+
+        Not the guard: the kernel's check of the way back to a source uses
+        its rules, too, and would find nothing for an address until the agent
+        has written its route.
+        """
         if (self.conf.fip_route.standby_prepare and
                 not self.conf.network_cidr):
             yield from self._unless_off(
@@ -176,6 +181,7 @@ class VethLeakDriver(base.Driver):
 
     def _leak(self, network, node):
         """Way back of one provider network, and its way in."""
+        yield from self._guard(network)
         yield from self._way_back(network)
         vrf = node.device(self.conf.frr.vrf_name)
         if vrf is not None and vrf.vrf_table:
@@ -192,7 +198,6 @@ class VethLeakDriver(base.Driver):
         """
         table = self.conf.veth_leak.veth_leak_table_id
         priority = self.conf.veth_leak.veth_leak_rule_priority
-        yield from self._guard(network)
         default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
         yield resources.Rule(priority, table, src=str(network),
                              requires=(default,))

@@ -162,8 +162,10 @@ class RelayTest(base.BaseTestCase):
                 group(), world.node())]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
             f.cookie for f in of(resources.Flow, wanted)})
-        self.assertEqual({'198.51.100.0/24'}, {
-            r.src for r in of(resources.Rule, wanted)} - {None})
+        # No rule for what comes in: it would also decide the kernel's check
+        # of the sources of what goes out.
+        self.assertEqual({('198.51.100.0/24', None)}, {
+            (r.src, r.dst) for r in of(resources.Rule, wanted)})
         self.assertEqual({'flow', 'rule', 'prefix_list_entry'},
                          {r.kind for r in wanted})
 

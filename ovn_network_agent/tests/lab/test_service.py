@@ -73,7 +73,7 @@ class Service:
         self.agent.process.send_signal(signal.SIGHUP)
         nodes.wait_until(
             'the agent has taken it in', lambda: re.search(
-                r'Pass for [^:]*configuration', self.said('gw1', mark)),
+                r'Pass for .*configuration', self.said('gw1', mark)),
             base.SETTLE)
         return mark
 

@@ -57,7 +57,7 @@ class SetRelayPort(RelayCommand):
             port.external_ids = dict(relay.MARK)
             bridge.addvalue('ports', port.uuid)
         else:
-            port.verify('external_ids')
+            commands.verify(txn, port, 'external_ids')
         _set(port, relay.PORT_SETTINGS)
         self._set_interface(txn, port)
 

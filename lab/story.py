@@ -78,7 +78,7 @@ class Story:
         self._agents()
         for scene in (self._reach, self._explain, self._latency,
                       self._between, self._move, self._restart,
-                      self._stop):
+                      self._drain, self._stop):
             scene()
 
     def _cloud_up(self):
@@ -209,6 +209,7 @@ class Story:
         with self.scene('The gateway of router alpha moves to gw2'):
             with probe.Probe(cloud['client'], 'icmp',
                              fip.address) as pings:
+                pings.wait_answered(20)
                 cloud.move(self.alpha, 'gw2')
                 cloud.wait_announced(fip.address, 'gw2')
                 moved = time.monotonic()
@@ -230,10 +231,22 @@ class Story:
             self.result('agent killed and restarted', report,
                         report.lost == 0)
 
+    def _drain(self):
+        cloud, fip = self.cloud, self.fips[0]
+        with self.scene('gw2 hands over to gw1, and its agent stops'):
+            with probe.Probe(cloud['client'], 'icmp',
+                             fip.address) as pings:
+                pings.wait_answered(20)
+                self.statuses = [cloud.agent('gw2').stop()]
+                pings.wait_answered(20, after=time.monotonic())
+                report = pings.stop()
+            self.result('drained stop', report,
+                        cloud.announcer(fip.address) == 'gw1')
+
     def _stop(self):
         cloud = self.cloud
-        with self.scene('The agents stop in good order'):
-            statuses = [cloud.agent(name).stop() for name in cloud.gateways]
+        with self.scene('The other agent stops in good order'):
+            statuses = [*self.statuses, cloud.agent('gw1').stop()]
             self.result('exit status of the agents', statuses,
                         set(statuses) == {0})
             for fip in self.fips:

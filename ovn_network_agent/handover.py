@@ -34,8 +34,8 @@ from ovn_network_agent import model
 # ovn-controller about as long (two gateways, in the lab).
 SETTLE = 0.5
 # Seconds until a port counts as taken over whose router has no managed default
-# route, which could carry a proof.  A takeover is announced after 0.5 to 1 s
-# in the lab.
+# route, which could carry a proof, or one that had the proof before.  A
+# takeover is announced after 0.5 to 1 s in the lab.
 _WITHOUT_PROOF = 3.0
 # Seconds that OVN may take to move a port once somebody has given another
 # candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
@@ -48,12 +48,15 @@ class _Leaving:
 
     :ivar router: UUID of its router, text
     :ivar since: when it left, monotonic seconds
+    :ivar former: proofs that were there before; they are about something
+        else, such as another port of the router
     :ivar proved: when the proof was seen first, or None
     :ivar let_go: when it was given up, or None
     """
 
     router: str
     since: float
+    former: frozenset = frozenset()
     proved: float | None = None
     let_go: float | None = None
 
@@ -76,7 +79,8 @@ class Handovers:
     @property
     def routers(self):
         """Routers the next view must have, if they exist: UUIDs, text."""
-        return frozenset(self._local.values()) | {
+        return frozenset(router for router, _proofs
+                         in self._local.values()) | {
             leaving.router for leaving in self._leaving.values()}
 
     def due_in(self):
@@ -106,8 +110,8 @@ class Handovers:
             for router in snapshot.routers)
         self._leaving = {lrp: leaving for lrp, leaving
                          in self._leaving.items() if lrp in present}
-        self._local = {lrp: router for lrp, router in present.items()
-                       if lrp not in self._leaving and router}
+        self._local = {lrp: seen for lrp, seen in present.items()
+                       if lrp not in self._leaving and seen}
         return dataclasses.replace(snapshot, routers=routers, groups=groups)
 
     def _wanted(self, phase):
@@ -147,18 +151,19 @@ class Handovers:
         group = by_port.get(model.REDIRECT + port.lrp)
         if port.local:
             self._leaving.pop(port.lrp, None)
-            present[port.lrp] = router.uuid
+            present[port.lrp] = (router.uuid, _proofs(router, node.hostname))
             if group is None or not _about_to_leave(group, router, node,
                                                     self._conf):
                 return port
             relay = _relay(port, group, node)
             return dataclasses.replace(port, relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
-            self._leaving[port.lrp] = _Leaving(router.uuid, now)
+            self._leaving[port.lrp] = _Leaving(
+                router.uuid, now, self._local[port.lrp][1])
         leaving = self._leaving.get(port.lrp)
         if leaving is None:
             return port
-        present[port.lrp] = ''
+        present[port.lrp] = None
         relay = _relay(port, group, node) if group is not None else 0
         state = self._state(leaving, router, node, relay, now)
         if state is model.Handover.NONE:
@@ -183,13 +188,15 @@ class Handovers:
         if not relay:
             # What arrives cannot be delivered from here.
             return True
-        if leaving.proved is None and _proved(router, node.hostname):
+        proofs = _proofs(router, node.hostname)
+        if leaving.proved is None and proofs - leaving.former:
             leaving.proved = now
         ends = []
         if leaving.proved is not None:
             ends.append(leaving.proved +
                         self._conf.gateway_drain.drain_settle_delay)
-        elif not any(route.managed for route in router.default_routes):
+        elif proofs or not any(route.managed
+                               for route in router.default_routes):
             ends.append(leaving.since + _WITHOUT_PROOF)
         if node.phase is model.Phase.RUNNING:
             ends.append(leaving.since +
@@ -199,14 +206,14 @@ class Handovers:
         return bool(ends) and now >= min(ends)
 
 
-def _proved(router, hostname):
-    """Whether the agent of another chassis says that it announces.
+def _proofs(router, hostname):
+    """What agents of other chassis say that they announce, a frozenset.
 
     Whoever takes a route over removes the proof of its former owner.
     """
-    return any(route.managed and
-               route.advertised == route.chassis not in ('', hostname)
-               for route in router.default_routes)
+    return frozenset((route.output_port, route.chassis)
+                     for route in router.default_routes if route.managed and
+                     route.advertised == route.chassis not in ('', hostname))
 
 
 def _outranked(group, chassis):

@@ -61,6 +61,7 @@ class Loop:
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
         self._pass_error = ''
+        self._viewed = True
 
     def run(self):
         """Make passes until the stop is requested."""
@@ -85,7 +86,8 @@ class Loop:
         wake = triggers.Wake(('drain',))
         while drain.result is None:
             self._guarded_pass(wake)
-            drain.consider(self._view.last, self._pass_error)
+            drain.consider(self._view.last,
+                           self._pass_error or self._unconfirmed())
             if drain.result is None:
                 wake = self._trigger.wait(min(
                     self._timeout(), drain.left())) or triggers.Wake(
@@ -97,6 +99,14 @@ class Loop:
             return self._view.snapshot(self._serving)
         except view.NotReady:
             return self._view.last
+
+    def _unconfirmed(self):
+        """Why the view must not end a drain, '' when it may.
+
+        A replica that lacks a gateway port looks as if it had left.
+        """
+        return '' if self._view.confirmed else (
+            'the servers of OVN have not confirmed what is gone')
 
     def reload(self):
         """Have the configuration read before the next pass (any thread).
@@ -117,9 +127,10 @@ class Loop:
 
     def _timeout(self):
         times = [self._next_full - time.monotonic(), LONGEST_WAIT]
-        for due in (self._view.due_in(),):
-            if due is not None:
-                times.append(due)
+        due = self._view.due_in()
+        # As with a retry below: only a view can take note of it.
+        if due is not None and self._viewed:
+            times.append(due)
         retry = self._reconciler.next_retry()
         # What is due stays due as long as no pass gets that far.
         if retry is not None and self._pass_retries.due_in() is None:
@@ -187,7 +198,9 @@ class Loop:
         # Before anything can fail: what was said must not be forgotten.
         self._reconciler.revive(wake.revived)
         self._reconciler.doubt(wake.stale)
+        self._viewed = False
         snapshot = self._view.snapshot(self._serving, full)
+        self._viewed = True
         self._phase = self._serving
         outcome = self._reconciler.run(snapshot, full=full,
                                        prune=self._view.confirmed)

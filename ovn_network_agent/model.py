@@ -301,13 +301,15 @@ class Relay:
     :ivar address: IP address of the tunnels of the other chassis
     :ivar port: its OpenFlow port number
     :ivar alive: whether the other end answers (BFD, RFC 5880): it has the
-        relay, too, and what is sent there arrives
+        relay, too, and what is sent there arrives.  No part of what it is:
+        else a chassis that dies would cost a computation of all routers at
+        the very moment when some of them are to be taken over
     """
 
     bridge: str
     address: str
     port: int
-    alive: bool = False
+    alive: bool = dataclasses.field(default=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

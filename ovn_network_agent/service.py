@@ -53,7 +53,8 @@ KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 # Backends that write to a database: what failed while it was away is tried
 # again as soon as it is back.
 DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb',
-                     'stale_route': 'nb', 'gateway_priority': 'nb'}
+                     'stale_route': 'nb', 'gateway_priority': 'nb',
+                     'relay_port': 'ovs'}
 
 
 class AgentService(service.Service):

@@ -33,16 +33,37 @@ ENCAPS = ('geneve', 'vxlan')
 def ports(group, node, bridge):
     """A tunnel port to each other candidate.
 
+    That of one whose chassis has gone stays: its ovn-controller may have
+    ended in good order, and its agent relays what it still attracts.
+
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param bridge: the provider bridge
-    :returns: iterable of :class:`resources.RelayPort`
+    :returns: iterable of :class:`resources.RelayPort` and, where SB does
+        not say any more which one that is, of :class:`resources.Keep`
     """
     for candidate in group.peers(node.chassis):
         if candidate.address and candidate.encap in ENCAPS:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address),
                 candidate.address, candidate.encap)
+    for relay in _of_the_gone(group, node, bridge):
+        yield resources.Keep(resources.Ref(
+            resources.RelayPort.kind,
+            (bridge, ownership.relay_name(relay.address))))
+
+
+def _of_the_gone(group, node, bridge):
+    """Relays that may lead to a candidate whose chassis SB has no more.
+
+    :returns: list of :class:`model.Relay`
+    """
+    if node.phase is model.Phase.STOPPED or all(
+            c.known for c in group.candidates if c.chassis != node.chassis):
+        return []
+    known = {c.address for c in group.peers(node.chassis)}
+    return [relay for relay in node.relays
+            if relay.bridge == bridge and relay.address not in known]
 
 
 def arriving(group, node, bridge):
@@ -55,6 +76,7 @@ def arriving(group, node, bridge):
     addresses = {c.address for c in group.peers(node.chassis)}
     relays = [relay for relay in node.relays
               if relay.bridge == bridge and relay.address in addresses]
+    relays += _of_the_gone(group, node, bridge)
     for port in group.ports:
         segment = port.segment
         if segment is None or segment.bridge != bridge or (

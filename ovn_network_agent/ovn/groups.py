@@ -175,8 +175,8 @@ class Groups:
         found = [sb['Encap'][uuid] for uuid in self._find(
             'sb', 'Encap', 'name').find(chassis)]
         return min(((row.ip, row.type) for row in found
-                    if row.type in _ENCAPS), default=('', ''),
-                   key=_preference)
+                    if row.type in _ENCAPS and _is_address(row.ip)),
+                   default=('', ''), key=_preference)
 
     def _ports(self, nb, sb, group, ports):
         redirects = self._find('sb', 'Port_Binding', 'redirect')
@@ -196,11 +196,17 @@ class Groups:
                 rows.networks(row)[0], located.segment)
 
 
+def _is_address(text):
+    """Whether a relay could have it as its other end."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _preference(tunnels):
     """What a chassis' tunnels are sorted by; addresses by their number."""
     address, encap = tunnels
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return (_ENCAPS.index(encap), 9, 0, address)
-    return (_ENCAPS.index(encap), ip.version, int(ip), address)
+    ip = ipaddress.ip_address(address)
+    return (_ENCAPS.index(encap), ip.version, int(ip))

@@ -33,12 +33,12 @@ LEFT = world.router(1, fips=(FIP, '2001:db8::10'), ports=(world.port(
     handover=model.Handover.ANNOUNCE),))
 
 
-def group(owner=world.OTHER, **values):
+def group(owner=world.OTHER, gone=False, **values):
     return model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(world.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
             model.Candidate(world.OTHER, 2, True, '192.0.2.2', 'geneve'),
-            model.Candidate('gone', 2, False, '192.0.2.3', 'geneve')),
+            *[model.Candidate('gone', 2, False)][:gone]),
         (model.GroupPort('cr-lrp-1', owner, 'lrp-1', ('198.51.100.1/24',),
                          world.segment(**values)),))
 
@@ -111,6 +111,23 @@ class RelayTest(base.BaseTestCase):
                 [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)],
                 of(resources.Flow, self.wanted_by(group(owner),
                                                   relays=RELAYS)))
+
+    def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
+        """Its ovn-controller has ended, and its agent still relays to here.
+
+        SB does not say any more which relay that is.  At the end it goes.
+        """
+        wanted = self.wanted_by(group(gone=True), relays=RELAYS)
+        self.assertEqual({resources.RelayPort.kind}, {
+            r.of.kind for r in of(resources.Keep, wanted)})
+        self.assertEqual({('br-ex', 'ona-c0000209')}, {
+            r.of.key for r in of(resources.Keep, wanted)})
+        self.assertEqual({9, 11}, {
+            r.in_port for r in of(resources.Flow, wanted)})
+        for values in ({'gone': False}, {'phase': model.Phase.STOPPED}):
+            self.assertEqual([], of(resources.Keep, self.wanted_by(
+                group(gone=values.pop('gone', True)), relays=RELAYS,
+                **values)))
 
     def test_no_segment_no_flow(self):
         for values in ({'patch_port': 0}, {'bridge': 'br-other'}):

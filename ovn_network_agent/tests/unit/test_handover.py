@@ -91,6 +91,26 @@ class HandoverTest(base.BaseTestCase):
             self.now += 29
             self.assertIs(ANNOUNCE, self.view(OTHER, routes=(found,)))
 
+    def test_a_proof_that_was_there_before(self):
+        """Another port of the router was the new owner's already.
+
+        Its proof is about that one, and stays as it is.  Trap T26.
+        """
+        found = (route('gw2', 'gw2'),)
+        self.view(HERE, routes=found)
+        self.assertIs(ANNOUNCE, self.view(OTHER, routes=found))
+        self.now += 1
+        self.assertIs(ANNOUNCE, self.view(OTHER, routes=found))
+        self.assertEqual(2, self.handovers.due_in())
+        self.now += 2
+        self.assertIs(FORWARD, self.view(OTHER, routes=found))
+
+    def test_a_proof_that_comes_with_the_move_is_one(self):
+        self.view(HERE)
+        self.assertIs(ANNOUNCE, self.view(OTHER,
+                                          routes=(route('gw2', 'gw2'),)))
+        self.assertEqual(0.5, self.handovers.due_in())
+
     def test_not_for_ever(self):
         self.view(HERE)
         self.view(OTHER)

@@ -474,6 +474,15 @@ class DriverTest(ReconcilerTestCase):
         self.assertEqual(3, outcome.changes)
         self.assertEqual([], gateway.world.reads)
 
+    def test_a_gateway_that_dies_costs_no_other_router(self):
+        # Its relays answer no more at the moment when others take over.
+        gateway = self.gateway()
+        for alive in (True, False):
+            del gateway.fip_route.asked[:]
+            gateway.reconciler.run(worlds.snapshot(*self.two(), relays=(
+                model.Relay('br-ex', '192.0.2.2', 9, alive),)))
+        self.assertEqual([], gateway.fip_route.asked)
+
     def test_a_driver_that_raises_keeps_what_it_wanted_last(self):
         gateway = self.gateway()
         one, two = self.two()

@@ -360,10 +360,13 @@ class GroupTest(PriorityTestCase):
                 ([('vxlan', 3), ('geneve', 30), ('geneve', 4)],
                  ('192.0.2.4', 'geneve')),
                 ([('vxlan', 30), ('vxlan', 5)], ('192.0.2.5', 'vxlan')),
+                ([('geneve', 'somewhere'), ('vxlan', 5)],
+                 ('192.0.2.5', 'vxlan')),
+                ([('geneve', 'somewhere')], ('', '')),
                 ([('stt', 6)], ('', ''))):
             self.sb.transact(
                 *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
-                               ip='192.0.2.%d' % ip, chassis_name=OTHER)
+                               ip='192.0.2.%s' % ip, chassis_name=OTHER)
                   for n, (type, ip) in enumerate(tunnels)),
                 ovsdb.update('Chassis', {'name': OTHER},
                              encaps=ovsdb.ovsdb_set(

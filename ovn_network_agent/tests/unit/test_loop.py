@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How long the loop sleeps, and what may end a drain."""
+
+import threading
+
+from oslotest import base
+
+from ovn_network_agent import drain
+from ovn_network_agent import handover
+from ovn_network_agent import loop
+from ovn_network_agent import reconciler
+from ovn_network_agent import status
+from ovn_network_agent import trigger
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import view
+from ovn_network_agent.tests.unit import test_drain
+from ovn_network_agent.tests.unit import world
+
+
+class Leaving(handover.Handovers):
+    """Something is due since long."""
+
+    def due_in(self):
+        return 0.0
+
+
+class Torn:
+    """A view that has lost its groups, which is confirmed at the third look.
+
+    :param trigger: fired at each look, as by what comes next
+    """
+
+    def __init__(self, trigger):
+        self._trigger = trigger
+        self.looks = 0
+        self.last = None
+
+    @property
+    def confirmed(self):
+        return self.looks > 3
+
+    def due_in(self):
+        return None
+
+    def snapshot(self, phase, full=False):
+        self.looks += 1
+        self.last = (world.snapshot(phase=phase) if self.looks > 1 else
+                     test_drain.view(own=5))
+        self._trigger.fire('test')
+        return self.last
+
+
+class LoopTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = world.conf(drivers=test_drain.DRIVERS)
+        self.trigger = trigger.Trigger(0)
+
+    def loop(self, seen):
+        work = reconciler.Reconciler([], [], lambda reason: None)
+        self.addCleanup(work.close)
+        return loop.Loop(self.conf, seen, work, self.trigger,
+                         status.Status({}), threading.Event())
+
+    def test_what_is_due_waits_for_ovn(self):
+        """Without OVN nothing can be done about it, and the loop sleeps."""
+        databases = {
+            name: connection.Database(name, 'unix:/nowhere',
+                                      events.Handler(), 1, 5000)
+            for name in ('nb', 'sb', 'ovs')}
+        made = self.loop(view.View(self.conf, databases,
+                                   handovers=Leaving(self.conf)))
+        self.assertEqual(0.0, made._timeout())
+        made._guarded_pass(trigger.Wake(('test',)))
+        self.assertGreater(made._timeout(), 0.5)
+
+    def test_a_drain_ends_only_by_what_the_servers_confirm(self):
+        """Trap T27: a replica that lacks rows looks as if all had left."""
+        seen = Torn(self.trigger)
+        draining = drain.Drain(self.conf, threading.Event())
+        self.loop(seen).drain(draining)
+        self.assertIs(drain.Result.COMPLETED, draining.result)
+        self.assertEqual(4, seen.looks)

@@ -33,8 +33,8 @@ from ovn_network_agent import model
 # withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
 # ovn-controller about as long (two gateways, in the lab).
 SETTLE = 0.5
-# Seconds until a port counts as taken over whose router has no managed default
-# route, which could carry a proof, or one that had the proof before.  A
+# Seconds until a port counts as taken over that no managed default route leads
+# through, which could carry a proof, or whose route had one before.  A
 # takeover is announced after 0.5 to 1 s in the lab.
 _WITHOUT_PROOF = 3.0
 # Seconds that OVN may take to move a port once somebody has given another
@@ -47,6 +47,7 @@ class _Leaving:
     """A port that was here.
 
     :ivar router: UUID of its router, text
+    :ivar lrp: its name
     :ivar since: when it left, monotonic seconds
     :ivar former: proofs that were there before; they are about something
         else, such as another port of the router
@@ -55,6 +56,7 @@ class _Leaving:
     """
 
     router: str
+    lrp: str
     since: float
     former: frozenset = frozenset()
     proved: float | None = None
@@ -159,7 +161,7 @@ class Handovers:
             return dataclasses.replace(port, relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
             self._leaving[port.lrp] = _Leaving(
-                router.uuid, now, self._local[port.lrp][1])
+                router.uuid, port.lrp, now, self._local[port.lrp][1])
         leaving = self._leaving.get(port.lrp)
         if leaving is None:
             return port
@@ -195,8 +197,9 @@ class Handovers:
         if leaving.proved is not None:
             ends.append(leaving.proved +
                         self._conf.gateway_drain.drain_settle_delay)
-        elif proofs or not any(route.managed
-                               for route in router.default_routes):
+        elif proofs or not any(
+                route.managed and route.output_port in ('', leaving.lrp)
+                for route in router.default_routes):
             ends.append(leaving.since + _WITHOUT_PROOF)
         if node.phase is model.Phase.RUNNING:
             ends.append(leaving.since +

@@ -34,6 +34,9 @@ def rows(router, node, usable):
     """
     if any(not route.managed for route in router.default_routes):
         return
+    if _through_another(router, node):
+        yield from handed_over(router)
+        return
     for port in router.local_ports:
         nexthop = networks.virtual_gateway(port.networks)
         if nexthop is None:
@@ -58,6 +61,21 @@ def rows(router, node, usable):
             'router %s: no network of its gateway ports has room for a '
             'virtual gateway (/30 or larger); it gets no default route'
             % router.name)
+
+
+def _through_another(router, node):
+    """Whether the route goes through a port on another chassis.
+
+    A router has one default route.  Agents that each have one of its ports
+    must not take the route from each other for ever.
+
+    :returns: False when one goes through a port that is here, too
+    """
+    outputs = {route.output_port for route in router.default_routes}
+    return (not outputs & {port.lrp for port in router.local_ports} and
+            any(port.lrp in outputs and
+                port.chassis not in ('', node.chassis)
+                for port in router.ports))
 
 
 def handed_over(router):

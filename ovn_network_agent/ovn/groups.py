@@ -27,6 +27,9 @@ from ovn_network_agent.ovn import rows
 
 # Types of tunnels by which chassis reach each other, the better one first.
 _ENCAPS = ('geneve', 'vxlan')
+# Tables that decide which groups this chassis is a candidate of.
+_MEMBERS = ('Logical_Router_Port', 'Gateway_Chassis', 'HA_Chassis_Group',
+            'HA_Chassis')
 
 
 class Groups:
@@ -44,6 +47,7 @@ class Groups:
         self._follows = follows
         self._segments = segments
         self._wire = None
+        self._keys = None
         self._built = {}
         # What each was built from: UUIDs of rows, names of chassis, and of
         # router ports.
@@ -54,6 +58,7 @@ class Groups:
 
     def forget(self):
         """Build everything anew the next time."""
+        self._keys = None
         self._built.clear()
         self._depends.clear()
         self._router_ports.clear()
@@ -63,6 +68,8 @@ class Groups:
 
         Called before and after the indexes have taken it in.
         """
+        if table in _MEMBERS:
+            self._keys = None
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Port_Binding':
             stale |= self._of_binding(uuid)
@@ -108,7 +115,9 @@ class Groups:
             self.forget()
         self._wire = wire
         found = []
-        for key in sorted(set(self._keys(nb, wire.chassis))):
+        if self._keys is None:
+            self._keys = sorted(set(self._find_keys(nb, wire.chassis)))
+        for key in self._keys:
             if key not in self._built:
                 self._built[key] = self._build(nb, sb, key)
             group = self._built[key]
@@ -123,7 +132,7 @@ class Groups:
         self._first = False
         return tuple(found)
 
-    def _keys(self, nb, chassis):
+    def _find_keys(self, nb, chassis):
         """(table, UUID of the row that has the members) of the groups."""
         ports = self._find('nb', 'Logical_Router_Port', 'member')
         for uuid in self._find('nb', 'Gateway_Chassis',

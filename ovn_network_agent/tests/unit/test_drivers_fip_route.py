@@ -366,6 +366,26 @@ class NorthboundTest(FipRouteTestCase):
             output_port='lrp-1'),))
         self.assertEqual(2, len(self.rows(router)))
 
+    def test_one_through_a_port_of_another_chassis_is_not(self):
+        """Two agents would take it from each other for ever.
+
+        It goes through a port that is elsewhere, and through none here.
+        """
+        for outputs, owner, rows in (
+                (['lrp-2'], world.OTHER, 0), (['lrp-2'], '', 2),
+                (['lrp-1'], world.OTHER, 2), (['gone'], world.OTHER, 2),
+                (['lrp-1', 'lrp-2'], world.OTHER, 2)):
+            router = world.router(
+                ports=(world.port(1), world.port(
+                    2, local=False, chassis=owner,
+                    networks=('203.0.113.1/24',))),
+                default_routes=[self.foreign(
+                    managed=True, chassis='gw2', nexthop='203.0.113.254',
+                    output_port=output) for output in outputs])
+            self.assertEqual(rows, len(self.rows(router)), outputs)
+            self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
+            self.assertEqual(['198.51.100.1'], self.announced(router))
+
     def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
         router = world.router(
             ports=(world.port(local=False, chassis=world.OTHER),),

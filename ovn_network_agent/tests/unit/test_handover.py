@@ -167,6 +167,16 @@ class HandoverTest(base.BaseTestCase):
         self.now += 3
         self.assertIs(FORWARD, self.view(OTHER, routes=()))
 
+    def test_where_the_route_goes_through_another_port(self):
+        """Who has that one writes the proof, and may be this chassis."""
+        found = (dataclasses.replace(route(), output_port='lrp-2'),)
+        self.view(HERE, routes=found)
+        self.assertIs(ANNOUNCE, self.view(
+            OTHER, routes=found, phase=model.Phase.DRAINING))
+        self.now += 3
+        self.assertIs(FORWARD, self.view(
+            OTHER, routes=found, phase=model.Phase.DRAINING))
+
     def test_relayed_before_it_leaves(self):
         """What is to go, or outranked, goes to both sides already."""
         for values in ({'phase': model.Phase.DRAINING}, {'own': 1,

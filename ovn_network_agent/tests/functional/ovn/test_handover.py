@@ -135,6 +135,36 @@ class HandoverTest(test_order.OrderTestCase):
         # Nobody takes the lead from who was given it.
         self.become((2,), (7,))
 
+    def test_two_agents_with_one_port_of_a_router_each(self):
+        """They do not take its default route from each other for ever."""
+        self.cloud.add_port('Gateway_Chassis', 'further',
+                            ['203.0.113.1/24'], chassis=cloud.OTHER)
+        self.running()
+        self.eventually(lambda: self.owners() == [
+            (LRP, cloud.HOSTNAME)], self.owners)
+        other = self.elsewhere(cloud.OTHER)
+        before = self.nb.rows('Logical_Router_Static_Route')
+        self.assertEqual([(LRP, cloud.HOSTNAME)], self.owners())
+        for _round in range(3):
+            self.assert_seen()
+        self.assertEqual(before, self.nb.rows(
+            'Logical_Router_Static_Route'))
+        # A move of the port takes the route along.
+        self.cloud.move(LRP, cloud.OTHER)
+        self.eventually(lambda: self.owners() == [
+            (LRP, cloud.OTHER_HOSTNAME)], self.owners)
+        self.assertEqual((), other.status.reasons)
+
+    def owners(self):
+        """(port, host name) of the managed routes of one router."""
+        router, = self.nb.rows('Logical_Router', where=ovsdb.clauses(
+            {'name': 'neutron-Gateway_Chassis'}))
+        uuids = str(router['static_routes'])
+        return [(row['output_port'], dict(row['external_ids'][1])[
+            ownership.EXT_ID_CHASSIS])
+            for row in self.nb.rows('Logical_Router_Static_Route')
+            if row['_uuid'][1] in uuids]
+
     def test_a_router_that_is_deleted_goes_at_once(self):
         self.left(gateway_drain__handover_timeout=3600)
         self.cloud.remove_router('Gateway_Chassis')

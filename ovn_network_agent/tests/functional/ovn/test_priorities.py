@@ -15,11 +15,13 @@
 import contextlib
 import threading
 
+import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovn import rows
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -105,9 +107,9 @@ class PriorityTestCase(base.OvsdbTestCase):
 
     def priorities(self, table):
         """As the server has them, dict of chassis to int."""
-        rows = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
-                            else table)
-        return {row['chassis_name']: row['priority'] for row in rows}
+        found = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
+                             else table)
+        return {row['chassis_name']: row['priority'] for row in found}
 
 
 class PriorityTest(PriorityTestCase):
@@ -349,6 +351,25 @@ class GroupTest(PriorityTestCase):
         for table in TABLES:
             self.eventually(lambda t=table: not self.groups()[
                 t].candidate(OTHER).known, 'gone')
+
+    def test_an_event_elsewhere_looks_at_no_group(self):
+        """Cost follows the change, with thousands of groups, too."""
+        self.groups()
+        looked_at = []
+        members = rows.members
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.ovn.groups.rows.members',
+            lambda row: looked_at.append(row.name) or members(row)))
+        self.sb.transact(ovsdb.update('Chassis', {'name': OTHER},
+                                      hostname='another'))
+        self.synchronise(self.eyes_)
+        self.groups()
+        self.assertEqual([], looked_at)
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', {'chassis_name': OTHER}, priority=0))
+        self.synchronise(self.eyes_)
+        self.groups()
+        self.assertNotEqual([], looked_at)
 
     def _other(self):
         return {(c.address, c.encap) for group in self.groups().values()

@@ -62,6 +62,17 @@ class Agent:
         """argv of the agent with its configuration file."""
         return [*self.program, '--config-file', CONFIG, *args]
 
+    def ctl(self, *args, **kwargs):
+        """Run ovn-network-agent-ctl beside it.
+
+        :param kwargs: for :meth:`node.Node.run`
+        :returns: subprocess.CompletedProcess
+        """
+        script = os.path.join(os.path.dirname(sys.executable),
+                              'ovn-network-agent-ctl')
+        return self.node.run([script, '--config-file', CONFIG, *args],
+                             **kwargs)
+
     def start(self):
         """Start it; returns at once."""
         self.write_config()

@@ -307,16 +307,15 @@ class Cloud:
 
         :returns: IPv4 address as text, or None
         """
-        wanted = struct.unpack('=I', socket.inet_aton(address))[0]
+        return self.host_routes().get(address)
+
+    def host_routes(self):
+        """Host routes of the spine: dict of address to next hop, text."""
         path = '/proc/%d/net/route' % self['spine'].pid
         with open(path, encoding='ascii') as opened:
-            for line in opened.readlines()[1:]:
-                fields = line.split()
-                if (int(fields[1], 16) == wanted and
-                        fields[7] == 'FFFFFFFF'):
-                    return socket.inet_ntoa(struct.pack(
-                        '=I', int(fields[2], 16)))
-        return None
+            rows = [line.split() for line in opened.readlines()[1:]]
+        return {_address(row[1]): _address(row[2]) for row in rows
+                if row[7] == 'FFFFFFFF'}
 
     def announcer(self, address):
         """Name of the gateway whose announcement the spine uses, or ''."""
@@ -332,6 +331,14 @@ class Cloud:
             '%s is announced by %s' % (address, by),
             lambda: self.announcer(address) == by, timeout, interval=0.005)
 
+    def wait_all_announced(self, addresses, by, timeout=30):
+        """Wait until the spine sends all of them to a gateway."""
+        wanted = dict.fromkeys(addresses, plan.UPLINKS[by][1])
+        nodes.wait_until(
+            '%d addresses are announced by %s' % (len(wanted), by),
+            lambda: wanted.items() <= self.host_routes().items(), timeout,
+            interval=0.01)
+
     def wait_withdrawn(self, address, timeout=30):
         """Wait until the spine has no route to an address."""
         nodes.wait_until('%s is withdrawn' % address,
@@ -345,3 +352,8 @@ class Cloud:
         return {prefix: [hop['ip'] for path in paths
                          for hop in path['nexthops']]
                 for prefix, paths in table['routes'].items()}
+
+
+def _address(word):
+    """An address of /proc/net/route as text."""
+    return socket.inet_ntoa(struct.pack('=I', int(word, 16)))

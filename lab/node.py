@@ -273,7 +273,12 @@ class Node:
     # -- files ------------------------------------------------------------
 
     def path(self, path):
-        """A path of the node as it is reached from outside."""
+        """A path of the node as it is reached from outside.
+
+        :raises NodeError: when it is off
+        """
+        if self.pid is None:
+            raise NodeError('%s is off' % self.name)
         return '/proc/%d/root%s' % (self.pid, path)
 
     def exists(self, path):

@@ -375,7 +375,7 @@ class LabTestCase(testtools.TestCase):
         for name, agent in cloud.agents.items():
             try:
                 lines = agent.log().splitlines()[-_TAIL:]
-            except OSError as e:
+            except (OSError, nodes.NodeError) as e:
                 lines = [str(e)]
             yield 'agent of %s' % name, '\n'.join(lines)
 

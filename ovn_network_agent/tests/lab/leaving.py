@@ -1,0 +1,217 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Base of the tests about gateways that leave a node, and that come.
+
+Router alpha has a machine with a floating IP.  Whatever happens, probes go
+both ways every 20 ms, and the reports are printed.
+"""
+
+import collections
+import contextlib
+import signal
+import statistics
+import time
+
+from lab import bothways
+from lab import moves
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+
+# Of a move that the leaving node has a hand in, milliseconds.  What is lost
+# is lost while three chassis change over, each by itself (decision record
+# 0009): 0 to 100 ms here, where all of them, the agents and FRR share one
+# processor, and two or three times that where it is busy otherwise.  Without
+# the relay each takes 1,100 to 2,000.
+LONGEST_GAP_MS = 800
+MEDIAN_GAP_MS = 300
+_RESULTS = ('completed', 'timeout', 'error', 'noop')
+
+Stopped = collections.namedtuple('Stopped', 'status seconds to report')
+
+
+class LeavingTestCase(base.LabTestCase):
+    """A cloud with the driver gateway_drain, and router alpha."""
+
+    GATEWAYS = 3
+    METHOD = 'kernel'
+    CONFIG = {'DEFAULT': {'drivers': 'fip_route,veth_leak,gateway_drain'}}
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha')
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+
+    # -- the normal state -------------------------------------------------
+
+    def settled(self):
+        """Wait until nothing is under way any more.
+
+        One gateway has alpha, all others are standbys, it alone announces,
+        and it has proved that.
+
+        :returns: its name
+        """
+        nodes.wait_until(
+            lambda: 'all is settled: ' + ', '.join(self._unsettled()),
+            lambda: not self._unsettled(), 2 * base.SETTLE)
+        return self.owner()
+
+    def _unsettled(self):
+        owner = self.owner()
+        if not owner:
+            return ['nobody has alpha']
+        priorities = self.priorities()
+        others = {name: priority for name, priority in priorities.items()
+                  if name != owner}
+        found = []
+        if priorities[owner] <= max(others.values()):
+            found.append('%s does not lead: %s' % (owner, priorities))
+        if any(not priority for name, priority in others.items()
+               if self.running(name)):
+            found.append('a standby is at 0: %s' % priorities)
+        if self.hops(self.fip.address) != [plan.UPLINKS[owner][1]]:
+            found.append('announced by %s' % self.hops(self.fip.address))
+        if self.proof() != (owner, owner):
+            found.append('proof %s' % (self.proof(),))
+        return found
+
+    def owner(self):
+        """Name of the gateway that has alpha, or ''."""
+        return self.cloud.neutron.owner(self.alpha)
+
+    def priorities(self):
+        """Priorities of alpha's gateways: dict of name to int."""
+        return self.cloud.neutron.priorities(self.alpha)
+
+    def successor(self):
+        """Name of the gateway that comes next when the owner leaves."""
+        owner = self.owner()
+        return max((priority, plan.system_id(name), name)
+                   for name, priority in self.priorities().items()
+                   if name != owner)[-1]
+
+    def proof(self, router=None):
+        """(chassis tag, who has proved) of the default route, or None."""
+        router = router or self.alpha
+        with self.cloud.nb.connection.lock:
+            for row in self.cloud.nb.idl.tables[
+                    'Logical_Router_Static_Route'].rows.values():
+                if (row.output_port == [router.lrp] and
+                        ownership.is_managed(row.external_ids)):
+                    return (row.external_ids[ownership.EXT_ID_CHASSIS],
+                            row.external_ids.get(
+                                ownership.EXT_ID_ADVERTISED, ''))
+        return None
+
+    # -- doing things -----------------------------------------------------
+
+    def both_ways(self):
+        """Probing both ways; see :class:`bothways.BothWays`."""
+        probe.wait_reachable(self.client, 'icmp', self.fip.address,
+                             base.SETTLE)
+        probe.wait_reachable(self.vm.node, 'icmp', plan.CLIENT, base.SETTLE)
+        return bothways.BothWays(self.client, self.vm, self.fip.address)
+
+    def finished(self, running):
+        """End probing, when both ways answer.
+
+        :returns: :class:`bothways.Report`
+        """
+        running.wait_answered()
+        return running.stop()
+
+    def passed(self, running, count=100):
+        """Let so many more probes be sent, at least, each way."""
+        before = running.so_far().inward.sent
+        nodes.wait_until('%d probes are sent' % count, lambda: (
+            running.so_far().inward.sent >= before + count))
+
+    def followed(self):
+        """Follow who has which gateway; see :class:`moves.Moves`."""
+        return moves.Moves(self.cloud)
+
+    def prefer(self, name):
+        """Move alpha to a node, and only that: a higher priority for it."""
+        highest = max(self.priorities().values())
+        self.cloud.neutron.set_priorities(self.alpha, {name: highest + 1})
+
+    def have(self, name):
+        """Have alpha on a node, with nothing under way."""
+        if self.settled() != name:
+            self.prefer(name)
+            self.cloud.wait_owner(self.alpha, name)
+            self.settled()
+
+    def start(self, *names):
+        """Start agents, and wait until they are ready."""
+        for name in names:
+            self.cloud.agents[name].start()
+        for name in names:
+            self.cloud.agents[name].wait_ready()
+
+    @contextlib.contextmanager
+    def stopping(self, name):
+        """The agent has been asked to stop; later it runs again."""
+        agent = self.cloud.agents[name]
+        agent.process.send_signal(signal.SIGTERM)
+        try:
+            yield agent
+        finally:
+            if agent.process.poll() is None:
+                agent.stop()
+            self.start(name)
+
+    def stopped(self, name):
+        """Stop an agent in good order, under probes.
+
+        :returns: :class:`Stopped`: exit status, seconds that it took, who
+            has alpha then, and the bothways.Report
+        """
+        with self.both_ways() as running:
+            started = time.monotonic()
+            status = self.cloud.agents[name].stop()
+            seconds = time.monotonic() - started
+            report = self.finished(running)
+        return Stopped(status, seconds, self.owner(), report)
+
+    # -- looking ----------------------------------------------------------
+
+    def assert_gap(self, report, milliseconds=LONGEST_GAP_MS):
+        """The longest outage of both directions was not longer."""
+        self.assertLessEqual(report.longest_gap_ms, milliseconds,
+                             str(report))
+
+    def assert_gaps(self, what, reports):
+        """Print what several reports have in common, and look at it."""
+        base.note('%s, %s: %d of %d without a loss; lost %s; longest gaps '
+                  '%s ms' % (
+                      self.SCHEDULER, what,
+                      sum(1 for report in reports if not report.lost),
+                      len(reports),
+                      ' '.join('%d+%d' % (r.inward.lost, r.outward.lost)
+                               for r in reports),
+                      ' '.join('%.0f' % r.longest_gap_ms for r in reports)))
+        for report in reports:
+            self.assert_gap(report)
+        self.assertLessEqual(statistics.median(
+            r.longest_gap_ms for r in reports), MEDIAN_GAP_MS)
+
+    def outcome(self, name, since=0):
+        """The result of the last drain in an agent's log, or ''."""
+        for line in reversed(self.said(name, since).splitlines()):
+            word = line.partition('] Drain: ')[2].partition(' ')[0]
+            if word.strip(',') in _RESULTS:
+                return word.strip(',')
+        return ''

@@ -1,0 +1,236 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A stop in good order hands the gateways over before it withdraws."""
+
+import signal
+import sys
+import unittest
+
+from lab import node as nodes
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+RUNS = 10
+
+
+class TestDrain(leaving.LeavingTestCase):
+    """With Gateway_Chassis; router beta begins on another gateway."""
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.beta = cls.cloud.add_router('beta', ['gw2', 'gw3', 'gw1'])
+
+    def test_ten_stops(self):
+        """Rows DRN-01 to DRN-08 and DRN-18, ten times."""
+        reports = []
+        for number in range(RUNS):
+            owner = self.settled()
+            mark = self.mark(owner)
+            stopped = self.stopped(owner)
+            base.note('stop %d: %s to %s in %.1f s: %s' % (
+                number + 1, owner, stopped.to, stopped.seconds,
+                stopped.report))
+            self.assertEqual((0, 'completed'), (
+                stopped.status, self.outcome(owner, mark)))
+            self.assertNotIn(stopped.to, ('', owner))
+            reports.append(stopped.report)
+            self.start(owner)
+        self.assert_gaps('%d drained stops' % RUNS, reports)
+
+    def test_rolling_restart(self):
+        """Row DRN-11: one move for each router that was there, no more."""
+        self.have('gw1')
+        routers = (self.alpha, self.beta)
+        with self.both_ways() as running:
+            for name in self.cloud.gateways:
+                before = {router.name: self.cloud.neutron.owner(router)
+                          for router in routers}
+                with self.followed() as followed:
+                    self.assertEqual(0, self.cloud.agents[name].stop())
+                    self.start(name)
+                    self.settled()
+                went = {router.name: followed.of(router)
+                        for router in routers}
+                base.note('%s restarted: %s were on %s; went to %s' % (
+                    name, ', '.join(before), ', '.join(before.values()),
+                    went))
+                for router, owner in before.items():
+                    self.assertEqual(owner == name, len(went[router]) == 1,
+                                     went)
+                    self.assertNotIn(name, went[router])
+            report = self.finished(running)
+        base.note('rolling restart: %s' % report)
+        self.assert_gap(report)
+
+    # -- the next one is not fit ------------------------------------------
+
+    def test_successor_is_wedged(self):
+        """Trap T15: as long as it does not announce, the old one does."""
+        owner, successor = self.settled(), self.successor()
+        agent, mark = self.cloud.agents[successor], self.mark(owner)
+        agent.freeze()
+        self.addCleanup(agent.thaw)
+        with self.both_ways() as running, self.stopping(owner) as agent_:
+            self.cloud.wait_owner(self.alpha, successor)
+            self.passed(running)
+            self.assertIsNone(agent_.process.poll())
+            self.cloud.wait_announced(self.fip.address, owner)
+            report = self.finished(running)
+            # Row DRN-21: enough of waiting.
+            agent_.stop(signal.SIGTERM)
+            self.assertEqual('timeout', self.outcome(owner, mark))
+            self.cloud.wait_withdrawn(self.fip.address)
+            agent.thaw()
+            self.cloud.wait_announced(self.fip.address, successor)
+        base.note('successor wedged: %s' % report)
+        self.assert_gap(report)
+        self.settled()
+
+    def test_successor_without_bgp(self):
+        """Trap T16: a route that BGP does not send proves nothing."""
+        owner, successor = self.settled(), self.successor()
+        node, mark = self.cloud[successor], self.mark(owner)
+        # Its way out stays: what machines send leaves where the port is.
+        self._route_map(node, 'route-map PROVIDER-FILTER-OUT deny 5')
+        with self.both_ways() as running, self.stopping(owner) as agent_:
+            try:
+                self.cloud.wait_owner(self.alpha, successor)
+                self.passed(running)
+                self.assertIsNone(agent_.process.poll())
+                self.cloud.wait_announced(self.fip.address, owner)
+                self.assertEqual((successor, ''), self.proof())
+            finally:
+                self._route_map(node,
+                                'no route-map PROVIDER-FILTER-OUT deny 5')
+            self.assertEqual(0, agent_.process.wait(60))
+            report = self.finished(running)
+            self.assertEqual('completed', self.outcome(owner, mark))
+        base.note('successor announces nothing for a while: %s' % report)
+        self.assert_gap(report)
+        self.settled()
+
+    def _route_map(self, node, line):
+        node.run(['vtysh', '-c', 'configure terminal', '-c', line])
+
+    def test_successor_without_marks(self):
+        """One that proves nothing is waited for until time is up."""
+        owner, successor = self.settled(), self.successor()
+        agent, mark = self.cloud.agents[successor], self.mark(owner)
+        program = agent.program
+        self.addCleanup(self.start, successor)
+        self.addCleanup(agent.stop)
+        self.addCleanup(setattr, agent, 'program', program)
+        agent.stop()
+        agent.program = [sys.executable, '-m',
+                         'ovn_network_agent.tests.lab.unmarked']
+        self.start(successor)
+        self.assertEqual(successor, self.successor())
+        self._reload(owner, drain_timeout=6)
+        self.addCleanup(self._reload, owner, drain_timeout=60)
+        stopped = self.stopped(owner)
+        self.addCleanup(self.start, owner)
+        base.note('successor without marks: %.1f s: %s' % (
+            stopped.seconds, stopped.report))
+        self.assertEqual((successor, 'timeout'), (
+            stopped.to, self.outcome(owner, mark)))
+        self.assertGreaterEqual(stopped.seconds, 6)
+        self.assertEqual((successor, ''), self.proof())
+        self.assert_gap(stopped.report)
+
+    def _reload(self, name, **values):
+        """Other values of [gateway_drain]."""
+        agent = self.cloud.agents[name]
+        agent.config.setdefault('gateway_drain', {}).update(values)
+        agent.write_config()
+        if self.running(name):
+            mark = self.mark(name)
+            agent.process.send_signal(signal.SIGHUP)
+            self.wait_said(name, 'onfiguration', mark)
+
+    # -- OVN is away ------------------------------------------------------
+
+    def test_northbound_is_down(self):
+        """A drain waits for a database that is away."""
+        self._away('nb')
+
+    def test_southbound_is_down(self):
+        self._away('sb')
+
+    def test_northd_is_paused(self):
+        central = self.cloud['central']
+        self._away('northd', pause=central.pause, resume=central.resume)
+
+    def _away(self, service, pause=None, resume=None):
+        central = self.cloud['central']
+        owner = self.settled()
+        mark = self.mark(owner)
+        (pause or central.stop)(service)
+        with self.both_ways() as running:
+            try:
+                with self.stopping(owner) as agent_:
+                    self.wait_said(owner, 'Drain: waiting', mark)
+                    self.passed(running)
+                    self.assertIsNone(agent_.process.poll())
+                    self.cloud.wait_announced(self.fip.address, owner)
+                    (resume or central.start_again)(service)
+                    self.assertEqual(0, agent_.process.wait(60))
+                    self.assertEqual('completed', self.outcome(owner, mark))
+                    report = self.finished(running)
+            finally:
+                if service not in central.services:
+                    central.start_again(service)
+        base.note('%s was away: %s' % (service, report))
+        self.assert_gap(report)
+        self.settled()
+
+    # -- by command -------------------------------------------------------
+
+    def test_maintenance_and_back(self):
+        """Drained while the agent stays, over its restart, and back."""
+        first = self.settled()
+        agent = self.cloud.agents[first]
+        self.addCleanup(agent.ctl, 'undrain')
+        reports = []
+        with self.both_ways() as running:
+            agent.ctl('drain', '--wait')
+            self.assertNotEqual(first, self.owner())
+            self.assertEqual(0, self.priorities()[first])
+            reports.append(self.finished(running))
+        agent.kill()
+        self.start(first)
+        self.assertIn('drain', agent.ctl('status').stdout)
+        self.assertEqual(0, self.priorities()[first])
+        with self.followed() as followed:
+            agent.ctl('undrain', '--wait')
+            second = self.settled()
+        self.assertEqual([], followed.of(self.alpha))
+        # Back: the one that has it now, and the third, are drained.
+        others = [second, *(name for name in self.cloud.gateways
+                            if name not in (first, second))]
+        for name in reversed(others):
+            self.addCleanup(self.cloud.agents[name].ctl, 'undrain')
+            with self.both_ways() as running:
+                self.cloud.agents[name].ctl('drain', '--wait')
+                reports.append(self.finished(running))
+        self.assertEqual(first, self.owner())
+        refused = agent.ctl('drain', check=False)
+        self.assertNotEqual(0, refused.returncode)
+        base.note('the last one: %s' % refused.stderr.strip())
+        for name in others:
+            self.cloud.agents[name].ctl('undrain', '--wait')
+        self.assert_gaps('drained by command', reports)
+        nodes.wait_until('it stays', lambda: self.settled() == first)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Gateways that move while all agents stay, and gateways that die."""
+
+import time
+import unittest
+
+from lab import failovers
+from lab import neutron
+from lab import node as nodes
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+MOVES = 10
+STOPS = 2
+FAILOVERS = 10
+# Seconds that rows of a chassis are kept; up to 30 come on top.
+GRACE = 1
+# Floating IPs that the one that takes over has to announce.
+MANY = 100
+# Seconds from the port to the last announcement.  0.3 to 0.8 s; that the
+# machine has one processor for everything is most of it.
+ANNOUNCED = 3
+# The clean end of ovn-controller: OVN moves the port at once.
+CLEAN_END_MS = 1000
+
+
+class TestHandover(leaving.LeavingTestCase):
+    """With HA_Chassis_Group; router lonely has no other gateway than gw1."""
+
+    SCHEDULER = neutron.HA_CHASSIS_GROUP
+    CONFIG = {**leaving.LeavingTestCase.CONFIG,
+              'gateway_drain': {'stale_chassis_grace_period': GRACE}}
+
+    @classmethod
+    def build(cls):
+        super().build()
+        cls.lonely = cls.cloud.add_router('lonely', ['gw1'])
+
+    def test_ten_moves(self):
+        """By a priority that somebody writes."""
+        reports = []
+        for number in range(MOVES):
+            owner = self.settled()
+            name = self.cloud.gateways[
+                (self.cloud.gateways.index(owner) + 1) % self.GATEWAYS]
+            with self.both_ways() as running, self.followed() as followed:
+                self.prefer(name)
+                self.cloud.wait_owner(self.alpha, name)
+                self.assertEqual(name, self.settled())
+                reports.append(self.finished(running))
+                self.assertEqual([name], followed.of(self.alpha))
+            base.note('move %d: %s to %s: %s' % (
+                number + 1, owner, name, reports[-1]))
+        self.assert_gaps('%d moves by priority' % MOVES, reports)
+
+    def test_stops(self):
+        """Row DRN-17: the drain of a group."""
+        reports = []
+        for _number in range(STOPS):
+            owner = self.settled()
+            mark = self.mark(owner)
+            stopped = self.stopped(owner)
+            self.assertEqual((0, 'completed'), (
+                stopped.status, self.outcome(owner, mark)))
+            self.assertNotIn(stopped.to, ('', owner))
+            reports.append(stopped.report)
+            self.start(owner)
+        self.assert_gaps('%d drained stops' % STOPS, reports)
+
+    def test_clean_end_of_ovn_controller(self):
+        owner = self.settled()
+        with self.both_ways() as running, self.followed() as followed:
+            began = time.monotonic()
+            self.cloud.stop_controller(owner)
+            self.addCleanup(self.cloud.start_controller, owner)
+            nodes.wait_until('it has moved',
+                             lambda: self.owner() not in ('', owner))
+            new = self.owner()
+            self.cloud.wait_announced(self.fip.address, new)
+            report = self.finished(running)
+            base.note('ovn-controller of %s ended, moved to %s after '
+                      '%.0f ms: %s' % (owner, new, 1000 * (
+                          followed.when(self.alpha, new) - began), report))
+        self.assert_gap(report, CLEAN_END_MS)
+
+    def test_failovers(self):
+        """Priorities stay small, and nothing grows."""
+        self.settled()
+        watch, highest = failovers.run(self.cloud, self.alpha, self.settled,
+                                       FAILOVERS)
+        base.note('%d failovers: %s' % (FAILOVERS, watch))
+        self.assertEqual([], watch.growth())
+        self.assertLessEqual(highest, failovers.PRIORITY_LIMIT)
+
+    def test_power_failure(self):
+        """What OVN takes, what the agent adds, and what is left to clean."""
+        self.have('gw1')
+        fips = self.floating_ips(self.alpha, [
+            (None, self.vm.port) for _number in range(MANY)])
+        many = [fip.address for fip in fips]
+        self.cloud.wait_all_announced(many, 'gw1')
+        nodes.wait_until('lonely is tagged', lambda: (
+            self.proof(self.lonely) or [''])[0] == 'gw1')
+        survivors = [name for name in self.cloud.gateways if name != 'gw1']
+        heir = self.successor()
+        with self.both_ways() as running, self.followed() as followed:
+            failed = time.monotonic()
+            self.cloud.power_off('gw1')
+            self.addCleanup(self._on_again)
+            self.cloud.wait_owner(self.alpha, heir)
+            moved = followed.when(self.alpha, heir)
+            self.cloud.wait_all_announced(many, heir)
+            announced = time.monotonic()
+            report = self.finished(running)
+        base.note('power failure: OVN moved after %.0f ms, %d floating IPs '
+                  'announced %.0f ms later: %s' % (
+                      1000 * (moved - failed), MANY,
+                      1000 * (announced - moved), report))
+        self.assertLess(announced - moved, ANNOUNCED)
+        self._stale(survivors, heir)
+
+    def _stale(self, survivors, heir):
+        """Rows STL-01 and STL-08: one survivor removes what is left."""
+        marks = {name: self.mark(name) for name in survivors}
+        self.assertEqual('gw1', self.proof(self.lonely)[0])
+        began = time.monotonic()
+        self.cloud.delete_chassis('gw1')
+        nodes.wait_until('the rows of gw1 are gone', lambda: (
+            self.proof(self.lonely) is None and
+            self.mac_binding(self.lonely) is None), GRACE + 30 + base.SETTLE)
+        base.note('rows of gw1 were gone %.1f s after its chassis' % (
+            time.monotonic() - began))
+        self.assertEqual(heir, self.proof()[0])
+        self.assertIsNotNone(self.mac_binding(self.alpha))
+        nodes.wait_until('a survivor says so', lambda: self._removed(marks))
+        self.assertEqual(1, len(self._removed(marks)))
+
+    def _removed(self, marks):
+        """Names of those who have removed what somebody left."""
+        return [name for name, mark in marks.items()
+                if any(change.startswith('deleted stale_route')
+                       for change in self.changes(name, mark))]
+
+    def _on_again(self):
+        self.cloud.power_on('gw1')
+        self.start('gw1')
+        self.settled()
+
+
+if __name__ == '__main__':
+    unittest.main()

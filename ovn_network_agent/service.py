@@ -79,7 +79,8 @@ class AgentService(service.Service):
             backend.attach(base.Context(self._databases,
                                         lambda: self._view.hostname,
                                         lambda: self._view.chassis,
-                                        lambda: self._view.dead))
+                                        lambda: self._view.dead,
+                                        lambda: self._view.silent))
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason))
         self._stop = threading.Event()
@@ -226,7 +227,7 @@ class AgentService(service.Service):
             databases[name].only(table, clauses)
 
     def _watches(self):
-        for wanted in events.VIEW:
+        for wanted in events.of_view(self._conf):
             yield 'view', wanted
         for driver in self._drivers:
             for wanted in driver.events():

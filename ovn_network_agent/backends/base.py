@@ -55,12 +55,15 @@ class Context:
         system-id), '' while unknown
     :ivar dead: function that returns the host names of chassis that are
         gone for good, a frozenset
+    :ivar silent: function that returns the host names of chassis that OVN
+        has, but that count as missing, a frozenset
     """
 
     databases: dict
     hostname: object
     chassis: object = str
     dead: object = frozenset
+    silent: object = frozenset
 
 
 class BackendError(Exception):

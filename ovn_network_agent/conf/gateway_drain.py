@@ -76,4 +76,20 @@ OPTS = [
              'complete view of OVN does not count, and a chassis that '
              'returns is forgotten. The driver fip_route does this, with or '
              'without gateway_drain. 0: never.'),
+    cfg.Opt(
+        'silent_chassis_limit', type=types.Seconds(max=2592000), default=0,
+        help='Seconds after which a chassis that has fallen silent counts as '
+             'one that the Southbound database does not have any more, and '
+             'stale_chassis_grace_period begins. A killed ovn-controller '
+             'leaves its chassis there, and nothing else tells it from one '
+             'that lives. Silent is who has not answered the last increase '
+             'of nb_cfg for as long, while this chassis has, and whose last '
+             'answer is as much older than the newest of all. Neutron '
+             'raises nb_cfg when its agents are listed; where nobody does '
+             'that, nobody is silent. A chassis with a gateway port never '
+             'is. Must not be shorter than stale_chassis_grace_period, and '
+             'should be far longer than any maintenance of a node. The '
+             'answers are read from OVN only when this is set, so a change '
+             'takes a restart of the agent. 0: off, and also off where '
+             'stale_chassis_grace_period is 0.'),
 ]

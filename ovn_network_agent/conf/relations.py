@@ -119,5 +119,16 @@ def _no_time_to_drain(conf):
                   'drain_on_shutdown to false')
 
 
+def _silent_before_missing(conf):
+    limit = conf.gateway_drain.silent_chassis_limit
+    grace = conf.gateway_drain.stale_chassis_grace_period
+    if 0 < limit < grace:
+        yield say('[gateway_drain] silent_chassis_limit', '%g' % limit,
+                  'is shorter than stale_chassis_grace_period (%g), and a '
+                  'chassis that OVN still has deserves more time than one '
+                  'that is gone; set it to %g or more, or to 0 to turn it '
+                  'off' % (grace, grace))
+
+
 RULES = (_devices, _tables, _priorities, _pair, _pair_overlaps, _networks,
-         _no_time_to_drain)
+         _no_time_to_drain, _silent_before_missing)

@@ -89,9 +89,9 @@ class Absence:
         for tag in sorted(missing - self._since.keys()):
             self._since[tag] = now
             LOG.warning(
-                'OVN SB has no chassis with the host name %s, but managed '
-                'routes have; unless it returns within %.0f s they are '
-                'removed', tag, limit)
+                'OVN SB has no chassis with the host name %s, or a silent '
+                'one, but managed routes have; unless it returns within '
+                '%.0f s they are removed', tag, limit)
 
 
 def known(tag, present):

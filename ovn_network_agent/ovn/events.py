@@ -124,6 +124,14 @@ VIEW = (
                events=('update',), stale=('relay_port',)),
 )
 
+# Each ovn-controller reports whenever NB's nb_cfg is raised, on a large cloud
+# that is a lot; so only for who asks for it, and it wakes nobody.
+SILENCE = (
+    base.Watch('sb', 'Chassis_Private',
+               ('name', 'nb_cfg', 'nb_cfg_timestamp'), events=()),
+    base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
+)
+
 # Server-side filters: only these kinds of Port_Binding and default routes.
 CONDITIONS = (
     ('sb', 'Port_Binding', [['type', '==', t] for t in (
@@ -136,3 +144,12 @@ CONDITIONS = (
         ['external_ids', 'includes', ['map', [
             [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]]]),
 )
+
+
+def of_view(conf):
+    """What the view needs.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: tuple of :class:`drivers.base.Watch`
+    """
+    return VIEW + (SILENCE if conf.gateway_drain.silent_chassis_limit else ())

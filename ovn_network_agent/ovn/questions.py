@@ -20,6 +20,7 @@ answer both have to agree exactly.
 import uuid
 
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import silence
 
 
 class Gateways:
@@ -144,6 +145,39 @@ class Hostnames:
         :param answers: list of lists of rows, one for each operation
         """
         return {row['hostname'] for row in answers[0]}
+
+
+class Reports(Hostnames):
+    """Which hosts are there, and who of them keeps up.
+
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    operations = [
+        {'op': 'select', 'table': table, 'where': where, 'columns': columns}
+        for table, where, columns in (
+            ('Chassis', [], ['_uuid', 'name', 'hostname']),
+            ('Chassis_Private', [], ['name', 'nb_cfg', 'nb_cfg_timestamp']),
+            ('SB_Global', [], ['nb_cfg']),
+            ('Port_Binding', [['type', '==', 'chassisredirect']],
+             ['chassis']))]
+
+    def facts(self, answers, own):
+        """:class:`silence.Facts` of an answer.
+
+        :param answers: list of lists of rows, one for each operation
+        :param own: name of this chassis
+        """
+        chassis, reports, globals_, ports = answers
+        bound = {row['chassis'][1] for row in ports
+                 if row['chassis'][0] == 'uuid'}
+        return silence.Facts(
+            own, max((row['nb_cfg'] for row in globals_), default=0),
+            {row['name']: row['hostname'] for row in chassis},
+            {row['name']: (row['nb_cfg'], row['nb_cfg_timestamp'])
+             for row in reports},
+            frozenset(row['name'] for row in chassis
+                      if row['_uuid'][1] in bound))
 
 
 def has_router(nb, router):

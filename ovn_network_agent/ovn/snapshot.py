@@ -93,6 +93,10 @@ class Builder:
                 self._index('sb', 'Chassis', 'hostname').keys()
                 if here else frozenset())
 
+    def gateway_chassis(self):
+        """Names of all chassis that a gateway port is bound to, set-like."""
+        return self._index('sb', 'Port_Binding', 'bound').keys()
+
     # -- keeping up -------------------------------------------------------
 
     def _index(self, database, table, name):

@@ -23,6 +23,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import wire
 from ovn_network_agent import ownership
@@ -60,6 +61,7 @@ class View:
         self._confirmation = confirm.Confirmation(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
         self._absence = absence.Absence()
+        self._silence = silence.Silence()
         self._wake = wake
         self.last = None
 
@@ -83,10 +85,16 @@ class View:
         """Host names of chassis that are gone for good, a frozenset."""
         return self._absence.dead
 
+    @property
+    def silent(self):
+        """Host names of chassis that count as missing, a frozenset."""
+        return self._silence.silent
+
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
         return min((due for due in (self._handovers.due_in(),
-                                    self._absence.due_in())
+                                    self._absence.due_in(),
+                                    self._silence.due_in())
                     if due is not None), default=None)
 
     def snapshot(self, phase, full=False):
@@ -111,7 +119,7 @@ class View:
                 if phase in (model.Phase.RUNNING, model.Phase.DRAINING):
                     self._confirmation.consider(
                         nb, sb, self.last, now, self._builder.whole)
-                self._look_for_absent()
+                self._look_for_absent(sb)
                 self.last = self._handovers.update(now)
                 self._dirty = {}
         except connection.Unavailable as e:
@@ -129,13 +137,20 @@ class View:
         self.last = dataclasses.replace(self.last, node=node)
         return self.last
 
-    def _look_for_absent(self):
+    def _look_for_absent(self, sb):
         """Who is gone for good?  Then their routes are looked at again."""
         tags, present = self._builder.hosts()
         # Without its own row in SB, nothing else can be missing there.
         session = self._databases['sb'].session if present else None
-        grace = (self._conf.gateway_drain.stale_chassis_grace_period
+        options = self._conf.gateway_drain
+        grace = (options.stale_chassis_grace_period
                  if 'fip_route' in self._conf.drivers else 0)
+        wanted = grace and options.silent_chassis_limit
+        facts = silence.read(
+            sb, self._wire.chassis,
+            self._builder.gateway_chassis()) if wanted else None
+        present = present - self._silence.look(
+            facts, session if wanted else None, options.silent_chassis_limit)
         if self._absence.look(tags, present, session, grace):
             self._wake('chassis gone or back', stale=('stale_route',))
 

@@ -88,7 +88,8 @@ class Eyes:
             name: connection.Database(name, remote, self.handlers[name],
                                       timeout, probe)
             for name, remote in remotes.items()}
-        for watch in events.VIEW:
+        conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
+        for watch in events.of_view(conf):
             self.databases[watch.database].require(watch.table,
                                                    watch.columns)
             self.handlers[watch.database].watch_event(
@@ -97,8 +98,7 @@ class Eyes:
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
-        self.view = view.View(world.conf(
-            bridge_dev=cloud.BRIDGE, **options), self.databases)
+        self.view = view.View(conf, self.databases)
 
     def start(self):
         """Load all databases."""

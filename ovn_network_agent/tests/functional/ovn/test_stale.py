@@ -52,6 +52,13 @@ class StaleTestCase(base.OvsdbTestCase):
                 'Static_MAC_Binding', logical_port=port, ip=nexthop,
                 mac=MAC, override_dynamic_mac=True))
 
+    def appear(self, name, hostname, ip='192.0.2.9'):
+        self.sb.transact(
+            ovsdb.insert('Encap', 'encap', type='geneve', ip=ip,
+                         chassis_name=name),
+            ovsdb.insert('Chassis', name=name, hostname=hostname,
+                         encaps=['named-uuid', 'encap']))
+
     def left(self):
         """(routers with a route and its tag, ports with a binding)."""
         by_uuid = {row['_uuid'][1]: dict(row['external_ids'][1])
@@ -220,7 +227,7 @@ class BackendTest(StaleTestCase):
         self.assertEqual({}, backend.apply(backends.Delta(delete=found)))
 
 
-class AgentTest(StaleTestCase, test_service.ServiceTestCase):
+class AgentTestCase(StaleTestCase, test_service.ServiceTestCase):
     """The whole loop; the grace is short, and no full pass helps."""
 
     def setUp(self):
@@ -233,12 +240,8 @@ class AgentTest(StaleTestCase, test_service.ServiceTestCase):
             gateway_drain__stale_chassis_grace_period=grace,
             reconcile_interval=600, **options)
 
-    def appear(self, name, hostname):
-        self.sb.transact(
-            ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.9',
-                         chassis_name=name),
-            ovsdb.insert('Chassis', name=name, hostname=hostname,
-                         encaps=['named-uuid', 'encap']))
+
+class AgentTest(AgentTestCase):
 
     def vanish(self, hostname):
         """What 'ovn-sbctl chassis-del' does."""

@@ -52,6 +52,7 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual(200, conf.veth_leak.veth_leak_table_id)
         self.assertEqual(2000, conf.veth_leak.veth_leak_rule_priority)
         self.assertEqual(300, conf.gateway_drain.stale_chassis_grace_period)
+        self.assertEqual(0, conf.gateway_drain.silent_chassis_limit)
         self.assertEqual(
             (True, 60, 0.5, 30, 'standby', True),
             tuple(conf.gateway_drain[name] for name in (

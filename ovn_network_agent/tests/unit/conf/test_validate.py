@@ -91,8 +91,19 @@ class ProblemsTest(base.ConfTestCase):
                 ('[veth_leak]\nveth_nexthop = fe80::1', 'fe80::1'),
                 ('[gateway_drain]\nstale_chassis_grace_period = -1',
                  'stale_chassis_grace_period', '-1'),
+                ('[gateway_drain]\nsilent_chassis_limit = 1h',
+                 'silent_chassis_limit', '1h'),
                 ('[ovs]\novsdb_connection = /run/db.sock', 'db.sock')):
             self.one(text + '\n', *parts)
+
+    def test_a_silent_chassis_has_more_time_than_a_missing_one(self):
+        """Row A-20."""
+        text = '[gateway_drain]\nsilent_chassis_limit = %d\n'
+        self.one(text % 299, '[gateway_drain] silent_chassis_limit = 299: ',
+                 'stale_chassis_grace_period (300)', '300 or more', 'off')
+        for right in (text % 0, text % 300,
+                      text % 60 + 'stale_chassis_grace_period = 0\n'):
+            self.assertEqual([], self.problems(right))
 
     def test_several_bad_values_at_once(self):
         self.assertEqual(2, len(self.problems(

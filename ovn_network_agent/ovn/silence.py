@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which chassis have fallen silent, though OVN SB still has them.
+
+A killed ovn-controller leaves its chassis behind.  But whenever NB_Global's
+nb_cfg is raised, each ovn-controller that lives copies the number from
+SB_Global to its row in Chassis_Private, with the time of its own clock.  So
+silent is who is behind with the number while others are not; the time alone
+says nothing, as it stands still everywhere where nobody raises the number.
+
+No I/O; the only memory is since when each of them is behind.
+"""
+
+import dataclasses
+import time
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What SB says of all chassis.
+
+    :ivar own: name of this chassis
+    :ivar target: SB_Global's nb_cfg, 0 when unknown
+    :ivar hosts: dict of name of a chassis to its host name
+    :ivar reports: dict of name to (nb_cfg, milliseconds since the epoch by
+        the clock of that chassis)
+    :ivar gateways: collection of names of chassis with a gateway port
+    """
+
+    own: str = ''
+    target: int = 0
+    hosts: dict = dataclasses.field(default_factory=dict)
+    reports: dict = dataclasses.field(default_factory=dict)
+    gateways: frozenset = frozenset()
+
+
+def read(sb, own, gateways):
+    """:class:`Facts` from the replica.
+
+    :param sb: dict of table name to dict of UUID to row
+    :param own: name of this chassis
+    :param gateways: collection of names of chassis with a gateway port
+    :returns: :class:`Facts`, or None when the schema has no such reports
+    """
+    if 'Chassis_Private' not in sb or 'SB_Global' not in sb:
+        return None
+    return Facts(
+        own, max((row.nb_cfg for row in sb['SB_Global'].values()), default=0),
+        {row.name: row.hostname for row in sb['Chassis'].values()},
+        {row.name: (row.nb_cfg, getattr(row, 'nb_cfg_timestamp', 0))
+         for row in sb['Chassis_Private'].values()}, gateways)
+
+
+def behind(facts):
+    """Others that have not answered and have no gateway, with their reports.
+
+    One that has never reported anything may be about to.
+
+    :returns: dict like :attr:`Facts.reports`
+    """
+    return {name: (number, when)
+            for name, (number, when) in facts.reports.items()
+            if name in facts.hosts and name != facts.own and
+            name not in facts.gateways and when > 0 and
+            number < facts.target}
+
+
+def outdated(facts, limit):
+    """Those of them whose reports are older than the newest by a limit.
+
+    Nobody, when this chassis itself does not keep up.
+
+    :param limit: seconds
+    :returns: set of names of chassis
+    """
+    number, when = facts.reports.get(facts.own, (0, 0))
+    if not when or facts.own not in facts.hosts:
+        return set()
+    oldest = 1000 * -limit + max(
+        then for name, (_number, then) in facts.reports.items()
+        if name in facts.hosts)
+    if number < facts.target and when <= oldest:
+        return set()
+    return {name for name, (_number, then) in behind(facts).items()
+            if then <= oldest}
+
+
+def hostnames(facts, names):
+    """The host names that only these chassis have, a frozenset.
+
+    :param names: collection of names of chassis
+    """
+    return (frozenset(facts.hosts[name] for name in names) -
+            {host for name, host in facts.hosts.items() if name not in names})
+
+
+class Silence:
+    """See the module.
+
+    :param clock: function that returns monotonic seconds
+    :ivar silent: frozenset of host names whose chassis are silent
+    """
+
+    def __init__(self, clock=time.monotonic):
+        self._clock = clock
+        self._since = {}
+        self._session = None
+        self._due = None
+        self._warned = False
+        self.silent = frozenset()
+
+    def look(self, facts, session, limit):
+        """Take in what SB says.
+
+        :param facts: :class:`Facts`, or None when its schema has none
+        :param session: what is different after each loss of SB, None while
+            SB is not to be trusted, or nothing is wanted
+        :param limit: seconds that a chassis may be behind, both by our own
+            clock and by the age of its last report
+        :returns: :attr:`silent`
+        """
+        if facts is None and session is not None:
+            self._warn()
+        if session is None or session != self._session:
+            self._since.clear()
+        self._session = session
+        late = behind(facts) if facts and session is not None else {}
+        now = self._clock()
+        # A new report, even of an old number, is a sign of life.
+        self._since = {
+            name: (report, since) if report == known else (report, now)
+            for name, report in late.items()
+            for known, since in [self._since.get(name, (None, now))]}
+        ends = {name: since + limit
+                for name, (_report, since) in self._since.items()}
+        self._due = min((end for end in ends.values() if end > now),
+                        default=None)
+        over = {name for name, end in ends.items() if end <= now}
+        self._tell(hostnames(facts, over & outdated(facts, limit))
+                   if over else frozenset(), limit)
+        return self.silent
+
+    def due_in(self):
+        """Seconds until the next one may be silent, or None."""
+        return (None if self._due is None else
+                max(0.0, self._due - self._clock()))
+
+    def _tell(self, silent, limit):
+        for host in sorted(silent - self.silent):
+            LOG.warning('Chassis %s has no gateway and has not answered OVN '
+                        'for %.0f s; it counts as missing', host, limit)
+        for host in sorted(self.silent - silent):
+            LOG.info('Chassis %s does not count as silent any more', host)
+        self.silent = silent
+
+    def _warn(self):
+        if not self._warned:
+            self._warned = True
+            LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
+                        'OVN SB has no table Chassis_Private')

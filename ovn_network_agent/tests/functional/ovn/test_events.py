@@ -74,7 +74,8 @@ class EventsTest(base.OvsdbTestCase):
                 (lambda: self.nb.transact(ovsdb.update(
                     'Logical_Router_Static_Route', {},
                     nexthop='198.51.100.8')),
-                 {'nb:Logical_Router_Static_Route'}, {'northbound'}),
+                 {'nb:Logical_Router_Static_Route'},
+                 {'northbound', 'advertised', 'stale_route'}),
                 (lambda: self.nb.transact(ovsdb.insert(
                     'Static_MAC_Binding', logical_port='lrp-r1',
                     ip='198.51.100.254', mac='0a:00:00:00:00:01')),

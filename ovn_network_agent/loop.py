@@ -99,6 +99,11 @@ class Loop:
             return self._view.snapshot(self._serving)
         except view.NotReady:
             return self._view.last
+        except Exception:
+            # The passes of the drain say it again, and what is cleaned up
+            # after them must be.
+            LOG.exception('The present view could not be had')
+            return self._view.last
 
     def _unconfirmed(self):
         """Why the view must not end a drain, '' when it may.
@@ -228,7 +233,8 @@ class Loop:
 
     def _troubles(self, snapshot):
         """What the snapshot contains and nobody can handle; logged once."""
-        troubles = trouble.of(snapshot, self._conf.bridge_dev)
+        troubles = trouble.of(snapshot, self._conf.bridge_dev,
+                              self._conf.drivers)
         for reason in troubles:
             if reason not in self._known_troubles:
                 LOG.warning('%s', reason)

@@ -16,14 +16,21 @@ I/O; this is where they surface in the log and in the status.
 """
 
 
-def of(snapshot, bridge_dev):
+# So many groups are named in one message.
+_NAMED = 5
+
+
+def of(snapshot, bridge_dev, drivers):
     """Everything that is left out and why.
 
     :param snapshot: :class:`model.Snapshot`
     :param bridge_dev: name of the provider bridge
+    :param drivers: names of those that are loaded
     :returns: tuple of str, sorted
     """
     found = set(snapshot.problems)
+    if 'gateway_drain' not in drivers:
+        found.update(_left_drained(snapshot))
     for router in snapshot.routers:
         found.update('router %s: %s' % (router.name, problem)
                      for problem in router.problems)
@@ -33,6 +40,25 @@ def of(snapshot, bridge_dev):
                 found.add('router %s, port %s: %s; its addresses stay as '
                           'they are' % (router.name, port.lrp, reason))
     return tuple(sorted(found))
+
+
+def _left_drained(snapshot):
+    """What an agent with gateway_drain did or was told, and nobody undoes.
+
+    :returns: iterable of str
+    """
+    if snapshot.node.drains:
+        yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
+               'and without the driver gateway_drain nothing comes of it')
+    lowered = sorted(
+        group.name for group in snapshot.groups
+        if group.candidate(snapshot.node.chassis).drained)
+    if lowered:
+        yield ('this chassis has priority 0 in %d gateway groups (%s), as '
+               'its agent drained them, and without the driver '
+               'gateway_drain it stays so; add that to [DEFAULT] drivers, '
+               'or set the priorities (ovn-nbctl)' % (
+                   len(lowered), ', '.join(lowered[:_NAMED])))
 
 
 def _segment(segment, bridge_dev):

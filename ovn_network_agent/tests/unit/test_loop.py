@@ -39,7 +39,7 @@ class Leaving(handover.Handovers):
 class Torn:
     """A view that has lost its groups, which is confirmed at the third look.
 
-    :param trigger: fired at each look, as by what comes next
+    :param trigger: fired at each look until then, as by what comes next
     """
 
     def __init__(self, trigger):
@@ -58,8 +58,16 @@ class Torn:
         self.looks += 1
         self.last = (world.snapshot(phase=phase) if self.looks > 1 else
                      test_drain.view(own=5))
-        self._trigger.fire('test')
+        if not self.confirmed:
+            self._trigger.fire('test')
         return self.last
+
+
+class Failing(view.View):
+    """A row has something that nobody has thought of."""
+
+    def snapshot(self, phase, full=False):
+        raise ValueError('a bug')
 
 
 class LoopTest(base.BaseTestCase):
@@ -94,3 +102,13 @@ class LoopTest(base.BaseTestCase):
         self.loop(seen).drain(draining)
         self.assertIs(drain.Result.COMPLETED, draining.result)
         self.assertEqual(4, seen.looks)
+
+    def test_a_view_that_fails_does_not_end_the_agent(self):
+        """The clean-up comes after the drain, whatever happens.  Trap T27."""
+        seen = Failing(self.conf, {}, handovers=Leaving(self.conf))
+        seen.last = test_drain.view(own=5)
+        hurry = threading.Event()
+        hurry.set()
+        draining = drain.Drain(self.conf, hurry)
+        self.loop(seen).drain(draining)
+        self.assertIs(drain.Result.ERROR, draining.result)

@@ -333,7 +333,7 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
                      'no patch port')
         self.assertIn('has no patch port for provnet-1', trouble.of(
-            eyes.look(), cloud.BRIDGE)[0])
+            eyes.look(), cloud.BRIDGE, ())[0])
 
     def test_several_segments_of_one_network(self):
         """The one that this node is connected to, wherever it sorts."""

@@ -49,8 +49,7 @@ class _Leaving:
     :ivar router: UUID of its router, text
     :ivar lrp: its name
     :ivar since: when it left, monotonic seconds
-    :ivar former: proofs that were there before; they are about something
-        else, such as another port of the router
+    :ivar former: proofs that were there before, and so are not about this
     :ivar proved: when the proof was seen first, or None
     :ivar let_go: when it was given up, or None
     """
@@ -153,7 +152,8 @@ class Handovers:
         group = by_port.get(model.REDIRECT + port.lrp)
         if port.local:
             self._leaving.pop(port.lrp, None)
-            present[port.lrp] = (router.uuid, _proofs(router, node.hostname))
+            present[port.lrp] = (router.uuid,
+                                 _proofs(router, port.lrp, node))
             if group is None or not _about_to_leave(group, router, node,
                                                     self._conf):
                 return port
@@ -190,16 +190,14 @@ class Handovers:
         if not relay:
             # What arrives cannot be delivered from here.
             return True
-        proofs = _proofs(router, node.hostname)
+        proofs = _proofs(router, leaving.lrp, node)
         if leaving.proved is None and proofs - leaving.former:
             leaving.proved = now
         ends = []
         if leaving.proved is not None:
             ends.append(leaving.proved +
                         self._conf.gateway_drain.drain_settle_delay)
-        elif proofs or not any(
-                route.managed and route.output_port in ('', leaving.lrp)
-                for route in router.default_routes):
+        elif proofs or not _routes(router, leaving.lrp):
             ends.append(leaving.since + _WITHOUT_PROOF)
         if node.phase is model.Phase.RUNNING:
             ends.append(leaving.since +
@@ -209,14 +207,23 @@ class Handovers:
         return bool(ends) and now >= min(ends)
 
 
-def _proofs(router, hostname):
-    """What agents of other chassis say that they announce, a frozenset.
+def _routes(router, lrp):
+    """Managed routes of a router whose proof would be about that port.
+
+    A router has one default route, and its ports may go to several chassis.
+    """
+    return [route for route in router.default_routes
+            if route.managed and route.output_port in ('', lrp)]
+
+
+def _proofs(router, lrp, node):
+    """Host names of other chassis that are proved to announce a port.
 
     Whoever takes a route over removes the proof of its former owner.
     """
-    return frozenset((route.output_port, route.chassis)
-                     for route in router.default_routes if route.managed and
-                     route.advertised == route.chassis not in ('', hostname))
+    return frozenset(
+        route.chassis for route in _routes(router, lrp)
+        if route.advertised == route.chassis not in ('', node.hostname))
 
 
 def _outranked(group, chassis):

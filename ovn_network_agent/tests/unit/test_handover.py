@@ -92,9 +92,10 @@ class HandoverTest(base.BaseTestCase):
             self.assertIs(ANNOUNCE, self.view(OTHER, routes=(found,)))
 
     def test_a_proof_that_was_there_before(self):
-        """Another port of the router was the new owner's already.
+        """The new owner has had the port before, and nobody took note.
 
-        Its proof is about that one, and stays as it is.  Trap T26.
+        It may not announce any more, and has no reason to prove it anew.
+        Trap T26.
         """
         found = (route('gw2', 'gw2'),)
         self.view(HERE, routes=found)
@@ -168,14 +169,17 @@ class HandoverTest(base.BaseTestCase):
         self.assertIs(FORWARD, self.view(OTHER, routes=()))
 
     def test_where_the_route_goes_through_another_port(self):
-        """Who has that one writes the proof, and may be this chassis."""
-        found = (dataclasses.replace(route(), output_port='lrp-2'),)
-        self.view(HERE, routes=found)
-        self.assertIs(ANNOUNCE, self.view(
-            OTHER, routes=found, phase=model.Phase.DRAINING))
-        self.now += 3
-        self.assertIs(FORWARD, self.view(
-            OTHER, routes=found, phase=model.Phase.DRAINING))
+        """Who has that one proves it, and nothing about this.  Trap T26."""
+        for found in (route(), route('gw2', 'gw2')):
+            self.make()
+            found = (dataclasses.replace(found, output_port='lrp-2'),)
+            self.view(HERE)
+            self.assertIs(ANNOUNCE, self.view(
+                OTHER, routes=found, phase=model.Phase.DRAINING))
+            self.assertEqual(3, self.handovers.due_in())
+            self.now += 3
+            self.assertIs(FORWARD, self.view(
+                OTHER, routes=found, phase=model.Phase.DRAINING))
 
     def test_relayed_before_it_leaves(self):
         """What is to go, or outranked, goes to both sides already."""

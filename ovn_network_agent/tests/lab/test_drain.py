@@ -65,8 +65,8 @@ class TestDrain(leaving.LeavingTestCase):
                     name, ', '.join(before), ', '.join(before.values()),
                     went))
                 for router, owner in before.items():
-                    self.assertEqual(owner == name, len(went[router]) == 1,
-                                     went)
+                    self.assertEqual(1 if owner == name else 0,
+                                     len(went[router]), went)
                     self.assertNotIn(name, went[router])
             report = self.finished(running)
         base.note('rolling restart: %s' % report)

@@ -27,6 +27,7 @@ No I/O; the only memory between two views beside what they are built from.
 import dataclasses
 import time
 
+from ovn_network_agent import holding
 from ovn_network_agent import model
 
 # Seconds between the withdrawal and the removal of what forwards.  A
@@ -75,6 +76,7 @@ class Handovers:
         self._local = {}
         self._leaving = {}
         self._outranked = {}
+        self._holding = holding.Holding(conf)
         self._due = None
 
     @property
@@ -102,7 +104,10 @@ class Handovers:
             self._outranked.clear()
             return snapshot
         now = self._clock()
-        groups = self._moving(snapshot, now)
+        groups, until = self._holding.mark(self._moving(snapshot, now),
+                                           snapshot.node, now)
+        if until is not None:
+            self._wake_at(until)
         by_port = {port.redirect: group for group in groups
                    for port in group.ports}
         present = {}
@@ -235,12 +240,8 @@ def _outranked(group, chassis):
 
 def _about_to_leave(group, router, node, conf):
     """Whether a port that is here is to go, or somebody wants it to."""
-    if group.moving:
-        return True
-    if node.phase is model.Phase.DRAINING:
-        return conf.gateway_drain.drain_on_shutdown
-    return not node.drains.isdisjoint({model.ALL, *group.routers,
-                                       router.uuid})
+    return (group.moving or router.uuid in node.drains or
+            holding.to_be_drained(group, node, conf))
 
 
 def _relay(port, group, node):

@@ -156,6 +156,8 @@ class GatewayGroup:
         started, and has it still: it was drained
     :ivar moving: whether another candidate has been given a higher priority
         a moment ago, so that OVN may be about to move the ports
+    :ivar held: whether this chassis is to leave it, and a moment is given to
+        the relay to the next owner
     """
 
     table: str
@@ -166,6 +168,7 @@ class GatewayGroup:
     routers: tuple = ()
     restore: bool = False
     moving: bool = False
+    held: bool = False
 
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""

@@ -60,6 +60,8 @@ class GatewayDrainDriver(base.Driver):
         if own is None or not peers or node.phase not in _PHASES:
             return (), ()
         why = self._drained(group, node)
+        if why and group.held:
+            return (), ()
         if why:
             # Without anybody to take over it goes on.
             return (order.lowered(own, why)

@@ -130,6 +130,10 @@ class GatewayDrainTest(base.BaseTestCase):
         # The owner need not be confirmed for that.
         self.assertEqual([()], [r.owned for r in self.found])
 
+    def test_held_back_it_is_not_lowered_yet(self):
+        self.assertEqual({}, self.wanted(group(5, 2, 1, held=True),
+                                         DRAINING))
+
     def test_what_is_lowered_stays_so(self):
         for why in ('shutdown', 'maintenance'):
             self.assertEqual({HERE: 0}, self.wanted(

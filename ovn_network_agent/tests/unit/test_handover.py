@@ -18,6 +18,7 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import handover
+from ovn_network_agent import holding
 from ovn_network_agent import model
 from ovn_network_agent.tests.unit import world
 
@@ -190,6 +191,42 @@ class HandoverTest(base.BaseTestCase):
             self.make()
             self.assertIs(NONE, self.view(HERE, **values))
             self.assertEqual(9, self.port.relay, values)
+
+    def test_a_drain_waits_a_moment_for_the_relay(self):
+        """The agent at the other end has just been started."""
+        silent = (model.Relay('br-ex', RELAY.address, 9, False),)
+        for values in ({'phase': model.Phase.DRAINING},
+                       {'drains': frozenset({model.ALL})}):
+            self.make()
+            self.view(HERE, relays=silent)
+            self.assertFalse(self.seen.groups[0].held)
+            self.view(HERE, relays=silent, **values)
+            self.assertTrue(self.seen.groups[0].held)
+            self.now += 1
+            self.view(HERE, **values)
+            self.assertFalse(self.seen.groups[0].held)
+
+    def test_a_drain_does_not_wait_for_a_relay_for_ever(self):
+        self.view(HERE, relays=(), phase=model.Phase.DRAINING)
+        self.assertTrue(self.seen.groups[0].held)
+        self.assertEqual(holding.PATIENCE, self.handovers.due_in())
+        self.now += holding.PATIENCE
+        self.view(HERE, relays=(), phase=model.Phase.DRAINING)
+        self.assertFalse(self.seen.groups[0].held)
+
+    def test_what_a_drain_does_not_wait_for(self):
+        """A standby, nobody to take over, relays that are not wanted."""
+        for owner, values in ((OTHER, {}), (HERE, {'known': False}),
+                              (HERE, {'other': 0}), (HERE, {'own': 0})):
+            self.make()
+            self.view(owner, relays=(), phase=model.Phase.DRAINING, **values)
+            self.assertFalse(self.seen.groups[0].held, values)
+        self.make(gateway_drain__relay=False)
+        self.view(HERE, relays=(), phase=model.Phase.DRAINING)
+        self.assertFalse(self.seen.groups[0].held)
+        self.make(gateway_drain__drain_on_shutdown=False)
+        self.view(HERE, relays=(), phase=model.Phase.DRAINING)
+        self.assertFalse(self.seen.groups[0].held)
 
     def test_not_relayed_without_need(self):
         for values in ({}, {'own': 1, 'other': 2, 'known': False},

@@ -27,6 +27,8 @@ ADDRESS = '198.51.100.1/32'
 
 class HandoverTest(test_order.OrderTestCase):
 
+    relay = True
+
     def setUp(self):
         super().setUp()
         self.make_relay()
@@ -170,6 +172,23 @@ class HandoverTest(test_order.OrderTestCase):
         self.cloud.remove_router('Gateway_Chassis')
         self.eventually(lambda: self.announced() == {'198.51.100.2/32'},
                         self.announced)
+
+    def test_a_drain_waits_a_moment_for_the_relay(self):
+        """The agent at the other end has just been started."""
+        self.answer('down')
+        agent = self.running(gateway_drain__drain_timeout=3600)
+        agent.stop()
+        self.eventually(lambda: agent._view.last.groups[0].held, 'held')
+        self.become((2,), (1,))
+        self.answer('up')
+        self.become((0, 'shutdown', '2'), (1,))
+        self.assertEqual(2, len(self.relayed()))
+
+    def answer(self, state):
+        """BFD at the relay."""
+        self.ovs.transact(ovsdb.update(
+            'Interface', {'type': 'geneve'},
+            bfd_status=ovsdb.ovsdb_map(state=state)))
 
     def test_a_second_signal_goes_on_to_the_clean_up(self):
         # Row DRN-21.

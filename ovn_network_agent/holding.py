@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A drain waits a moment until what leaves can be relayed.
+
+Right after the start of the next owner's agent, as when gateways are restarted
+one after another, its relay does not answer yet: BFD needs some seconds.  A
+port that left now could not be served from here.
+"""
+
+import dataclasses
+
+from ovn_network_agent import model
+
+# Seconds that a group is held back for the relay at the most: there may be an
+# agent without relays at the other end.  BFD begins with one packet a second
+# (RFC 5880, 6.8.3) and is up after three of them.
+PATIENCE = 5.0
+
+
+class Holding:
+    """Remembers since when each group is held back.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+
+    def __init__(self, conf):
+        self._conf = conf
+        self._since = {}
+
+    def mark(self, groups, node, now):
+        """Mark the groups that are not to be lowered yet.
+
+        :param groups: iterable of :class:`model.GatewayGroup`
+        :param node: :class:`model.Node`
+        :param now: monotonic seconds
+        :returns: (tuple of groups, when the first of them is not held back
+            any longer, or None)
+        """
+        since = {(group.table, group.key): self._since.get(
+            (group.table, group.key), now) for group in groups
+            if self._unanswered(group, node)}
+        self._since = since
+        marked, ends = [], []
+        for group in groups:
+            end = since.get((group.table, group.key), -PATIENCE) + PATIENCE
+            if (group.table, group.key) in since and now < end:
+                group = dataclasses.replace(group, held=True)
+                ends.append(end)
+            marked.append(group)
+        return tuple(marked), min(ends, default=None)
+
+    def _unanswered(self, group, node):
+        """Whether it is to leave, and the relay to the next owner is silent.
+        """
+        if (not self._conf.gateway_drain.relay or
+                not to_be_drained(group, node, self._conf)):
+            return False
+        own, takers = group.candidate(node.chassis), group.takers(
+            node.chassis)
+        if not own.priority or not takers or not any(
+                port.chassis == node.chassis for port in group.ports):
+            return False
+        # Of equal priorities OVN takes the name that sorts last.
+        first = max(takers, key=lambda c: (c.priority, c.chassis))
+        return bool(first.address) and not any(
+            relay.alive and relay.address == first.address
+            for relay in node.relays)
+
+
+def to_be_drained(group, node, conf):
+    """Whether this chassis is to leave a group.
+
+    :param group: :class:`model.GatewayGroup`
+    :param node: :class:`model.Node`
+    :param conf: the oslo.config ConfigOpts
+    """
+    if node.phase is model.Phase.DRAINING:
+        return conf.gateway_drain.drain_on_shutdown
+    return not node.drains.isdisjoint({model.ALL, *group.routers})

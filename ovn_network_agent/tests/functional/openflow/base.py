@@ -59,7 +59,8 @@ class OpenVSwitch:
         self._spawn('ovsdb-server', database,
                     f'--remote=p{self.remote}')
         self._wait_for('db.sock')
-        self.vsctl('--no-wait', 'init')
+        # The socket is there a moment before the server listens.
+        self.vsctl('--retry', '--timeout=20', '--no-wait', 'init')
         self.start()
         # Without waiting: there are no rights to a system data path.
         self.vsctl('--no-wait', 'add-br', BRIDGE, '--', 'set', 'bridge',

@@ -83,7 +83,8 @@ class TestAccounting(ProbeTestCase):
                 self.assertEqual((0, 0), (report.lost, report.pending))
                 self.assertEqual(report.sent, report.received)
                 self.assertEqual(0, report.longest_gap_ms)
-                self.assertLess(report.longest_silence_ms, SLACK_MS)
+                # Answers may be late, and that is no loss.
+                self.assertLess(report.longest_silence_ms, 1000)
                 self.assertIsNone(report.first_loss)
                 self.assertIsNone(report.last_loss)
                 self.assertLessEqual(report.rtt_median_ms,

@@ -58,8 +58,8 @@ class Drain:
         self._hurry = hurry
         self._clock = clock
         self._began = 0.0
-        self._seen = set()
-        self._left = set()
+        self._gone = set()
+        self._here = set()
         self.result = None
         self.waiting = ()
 
@@ -80,7 +80,7 @@ class Drain:
             return
         LOG.info('Drain: waiting up to %g s for %s', self.left(),
                  _some(self.waiting))
-        self._left = _here(snapshot)
+        self._here = _here(snapshot)
 
     def left(self):
         """Seconds that it may still take."""
@@ -102,15 +102,15 @@ class Drain:
 
     def _watch(self, here):
         """Say which ports have left, and which have come back."""
-        for port in sorted(self._left - here):
+        for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
-            self._seen.add(port)
-        for port in sorted(here & self._seen):
+            self._gone.add(port)
+        for port in sorted(here & self._gone):
             LOG.warning('Drain: %s is bound to this chassis again; it is '
                         'forwarded until it leaves or time is up', port)
-            self._seen.discard(port)
-        self._left |= here
-        self._left -= self._seen
+            self._gone.discard(port)
+        self._here |= here
+        self._here -= self._gone
 
     def _end(self, result, error=''):
         self.result = result

@@ -241,7 +241,7 @@ def _outranked(group, chassis):
 def _about_to_leave(group, router, node, conf):
     """Whether a port that is here is to go, or somebody wants it to."""
     return (group.moving or router.uuid in node.drains or
-            holding.to_be_drained(group, node, conf))
+            bool(holding.why(group, node, conf)))
 
 
 def _relay(port, group, node):

@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""A drain waits a moment until what leaves can be relayed.
+"""What is to be drained, and when: first what leaves has to be relayed.
 
 Right after the start of the next owner's agent, as when gateways are restarted
 one after another, its relay does not answer yet: BFD needs some seconds.  A
@@ -64,7 +64,7 @@ class Holding:
         """Whether it is to leave, and the relay to the next owner is silent.
         """
         if (not self._conf.gateway_drain.relay or
-                not to_be_drained(group, node, self._conf)):
+                not why(group, node, self._conf)):
             return False
         own, takers = group.candidate(node.chassis), group.takers(
             node.chassis)
@@ -78,13 +78,18 @@ class Holding:
             for relay in node.relays)
 
 
-def to_be_drained(group, node, conf):
-    """Whether this chassis is to leave a group.
+def why(group, node, conf):
+    """Why this chassis is to leave a group.
 
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param conf: the oslo.config ConfigOpts
+    :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`, or '' when
+        it is not
     """
-    if node.phase is model.Phase.DRAINING:
-        return conf.gateway_drain.drain_on_shutdown
-    return not node.drains.isdisjoint({model.ALL, *group.routers})
+    if not node.drains.isdisjoint({model.ALL, *group.routers}):
+        return model.MAINTENANCE
+    if (node.phase is model.Phase.DRAINING and
+            conf.gateway_drain.drain_on_shutdown):
+        return model.SHUTDOWN
+    return ''

@@ -22,17 +22,13 @@ be old, so the Southbound server is asked once more: two chassis that both
 think so would drive each other's numbers up, and the port to and fro.
 """
 
-import threading
-
+from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import priorities
 from ovn_network_agent.ovn import questions
 from ovn_network_agent import resources
-
-# Seconds to wait for the answer of the Southbound server.
-_PATIENCE = 5.0
 
 
 class GatewayPriorityBackend(nb_writer.Writer):
@@ -71,11 +67,14 @@ class GatewayPriorityBackend(nb_writer.Writer):
         """What is not to be written, as its ports are not here.
 
         :returns: dict of Ref to reason
+        :raises BackendError: when SB does not say where they are
         """
         ports = sorted({port for r in wanted for port in r.owned})
         if not ports:
             return {}
-        owners = self._owners(ports)
+        question = questions.Owners(ports)
+        owners = question.owners(asking.ask(
+            self._context.databases['sb'], question))
         chassis = self._context.chassis()
         found = {}
         for resource in wanted:
@@ -84,29 +83,4 @@ class GatewayPriorityBackend(nb_writer.Writer):
             if elsewhere:
                 found[resource.ref] = (
                     '%s is no longer on this chassis' % elsewhere[0])
-        return found
-
-    def _owners(self, ports):
-        """dict of chassisredirect port to name of its chassis, as SB says.
-
-        :raises BackendError: when SB does not say
-        """
-        answered = threading.Event()
-        found = {}
-
-        def told(answers, tables):
-            if answers is not None:
-                found.update(question.owners(answers, tables))
-                found[None] = None
-            answered.set()
-
-        try:
-            with self._context.databases['sb'].rows():
-                question = questions.Owners(ports)
-                self._context.databases['sb'].ask(question.operations, told)
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-        if not answered.wait(_PATIENCE) or None not in found:
-            raise base.BackendError(
-                'OVN SB does not say where gateway ports are')
         return found

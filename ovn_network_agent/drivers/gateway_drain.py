@@ -11,17 +11,19 @@
 # under the License.
 
 
-"""Driver gateway_drain: the order of the candidates of gateway groups.
+"""Driver gateway_drain: the order in gateway groups, and their relays.
 
 The chassis that has a gateway port keeps the lead, so that the port does
 not go back by itself when a former owner returns: each move costs packets.
-A candidate that was drained is a standby again once its agent starts.
+A candidate that was drained is a standby again once its agent starts.  And
+what leaves, however it comes to that, is relayed to its next owner.
 """
 
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gateway_order as order
 from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import relays
+from ovn_network_agent import holding
 from ovn_network_agent import model
 from ovn_network_agent import resources
 
@@ -59,7 +61,7 @@ class GatewayDrainDriver(base.Driver):
         peers = [c for c in group.candidates if c is not own]
         if own is None or not peers or node.phase not in _PHASES:
             return (), ()
-        why = self._drained(group, node)
+        why = holding.why(group, node, self.conf)
         if why and group.held:
             return (), ()
         if why:
@@ -81,15 +83,6 @@ class GatewayDrainDriver(base.Driver):
             return order.standby(own, peers, owners, self._number(own)), ()
         # Somebody has set it to 0 while the agent ran.
         return (), ()
-
-    def _drained(self, group, node):
-        """Why this chassis is to leave a group, '' when it is not."""
-        if not node.drains.isdisjoint({model.ALL, *group.routers}):
-            return model.MAINTENANCE
-        if (node.phase is model.Phase.DRAINING and
-                self.conf.gateway_drain.drain_on_shutdown):
-            return model.SHUTDOWN
-        return ''
 
     def _number(self, own):
         """Priority to come back with."""

@@ -26,9 +26,6 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
-# What the backend can make; a relay needs a key.
-ENCAPS = ('geneve', 'vxlan')
-
 
 def ports(group, node, bridge):
     """A tunnel port to each other candidate.
@@ -43,7 +40,7 @@ def ports(group, node, bridge):
         not say any more which one that is, of :class:`resources.Keep`
     """
     for candidate in group.peers(node.chassis):
-        if candidate.address and candidate.encap in ENCAPS:
+        if candidate.address:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address),
                 candidate.address, candidate.encap)

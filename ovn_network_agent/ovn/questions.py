@@ -113,21 +113,22 @@ class Owners:
 
     def __init__(self, ports):
         self._ports = ports
-        self.operations = [
+        self.operations = [_select('Chassis', columns=('_uuid', 'name'))]
+        self.operations += [
             _select('Port_Binding', ['logical_port', '==', port],
                     columns=('chassis',)) for port in ports]
 
-    def owners(self, answers, sb):
+    def owners(self, answers):
         """dict of port to name of its chassis, '' when it has none.
 
         :param answers: list of lists of rows, one for each operation
-        :param sb: the replica at this moment
         """
-        names = {str(key): row.name for key, row in sb['Chassis'].items()}
+        chassis, *bindings = answers
+        names = {row['_uuid'][1]: row['name'] for row in chassis}
         return {port: ''.join(names.get(row['chassis'][1], '')
                               for row in answer
                               if row['chassis'][0] == 'uuid')
-                for port, answer in zip(self._ports, answers, strict=True)}
+                for port, answer in zip(self._ports, bindings, strict=True)}
 
 
 class Hostnames:

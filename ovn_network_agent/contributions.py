@@ -75,6 +75,10 @@ class Contributions:
             present.add((driver.name, 'node'))
             self._ask((driver.name, 'node'), driver.for_node, node.phase,
                       computed, node)
+            if snapshot.forwards is not None:
+                present.add((driver.name, 'forwards'))
+                self._ask((driver.name, 'forwards'), driver.for_forwards,
+                          node.phase, computed, snapshot.forwards, node)
             for group in snapshot.groups:
                 contributor = (driver.name, '%s %s' % (group.table,
                                                        group.key))

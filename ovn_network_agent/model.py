@@ -19,6 +19,8 @@ recognised by equality and costs nothing in a pass.
 import dataclasses
 import enum
 
+from ovn_network_agent import forwarding
+
 
 class Phase(enum.Enum):
     """Where the agent is in its life; part of the node."""
@@ -352,9 +354,12 @@ class Snapshot:
         candidate of, active or not
     :ivar problems: tuple of str: what this node's own settings contain and
         is left out as malformed
+    :ivar forwards: :class:`forwarding.Forwards`, or None without a rules
+        file
     """
 
     node: Node
     routers: tuple = ()
     groups: tuple = ()
     problems: tuple = ()
+    forwards: forwarding.Forwards | None = None

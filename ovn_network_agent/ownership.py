@@ -55,8 +55,17 @@ VETH_PROVIDER = 'veth-provider'
 VETH_ENDS = (VETH_DEFAULT, VETH_PROVIDER)
 LINK_ALIAS = 'ovn-network-agent'
 
-# nftables table (port_forward).
+# nftables table (port_forward), in the families ip and ip6; its sets that
+# follow the routers; and the marks of its packets: on their way to a backend,
+# and back, with the rules that look for them.
 NFT_TABLE = 'ovn-network-agent'
+NFT_NETWORKS = 'provider_networks'
+NFT_SNAT = 'snat_addresses'
+NFT_GUARDED = 'guarded'
+MARK_FORWARD = 0x100
+MARK_REPLY = 0x200
+PRIORITY_FORWARD = 150
+PRIORITY_REPLY = 151
 
 # external_ids of Logical_Router_Static_Route rows.  They must not start with
 # "neutron": Neutron's database sync deletes rows that carry such keys.

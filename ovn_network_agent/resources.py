@@ -35,6 +35,8 @@ class Stage(enum.IntEnum):
     NEIGHBOUR = 40
     ROUTE = 50
     RULE = 60
+    # Before anything attracts what it translates.
+    TRANSLATION = 65
     FLOW = 70
     NORTHBOUND = 80
     FILTER = 90
@@ -187,6 +189,21 @@ class Address(Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VipAddress(Address):
+    """An address that FRR redistributes as a connected route.
+
+    To have it is to announce it.
+    """
+
+    kind = 'vip_address'
+    stage = Stage.ANNOUNCE
+
+    @property
+    def subject(self):
+        return self.address
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Neighbour(Resource):
     """A permanent neighbour entry.
 
@@ -285,6 +302,54 @@ class Rule(Resource):
     @property
     def subject(self):
         return self.dst
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NftTable(Resource):
+    """Our nftables table of one family, but for the elements of its sets.
+
+    :ivar family: 'ip' or 'ip6'
+    :ivar digest: of ``text``; as it was read, of the text that the table was
+        loaded from, or 'altered' when it is not what was loaded
+    :ivar text: the table as nft reads it, sets declared without elements;
+        not part of the value, and '' as it was read
+    :ivar targets: what connections are translated to, a sorted tuple of
+        (proto, VIP, port, backend, its port); not part of the value
+    """
+
+    family: str
+    digest: str
+    text: str = dataclasses.field(default='', compare=False, repr=False)
+    targets: tuple = dataclasses.field(
+        default=(), compare=False, repr=False)
+
+    kind = 'nft_table'
+    stage = Stage.TRANSLATION
+
+    @property
+    def key(self):
+        return (self.family,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NftElement(Resource):
+    """An element of a set of our table.
+
+    :ivar family: 'ip' or 'ip6'
+    :ivar set: name of the set
+    :ivar element: as nft writes it: a network, an address, a device's name
+    """
+
+    family: str
+    set: str
+    element: str
+
+    kind = 'nft_element'
+    stage = Stage.TRANSLATION
+
+    @property
+    def key(self):
+        return (self.family, self.set, self.element)
 
 
 # OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).

@@ -31,10 +31,12 @@ from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import gateway_drain
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
+from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import veth_leak
 
 PROJECT = 'ovn-network-agent'
-MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain)
+MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
+           port_forward)
 
 
 def list_opts():

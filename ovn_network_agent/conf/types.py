@@ -139,6 +139,31 @@ class SocketPath(types.ConfigType):
         return str(value)
 
 
+class FilePath(types.ConfigType):
+    """An absolute path of a file, or the empty string for none."""
+
+    def __init__(self, type_name='path'):
+        super().__init__(type_name=type_name)
+
+    def __call__(self, value):
+        value = str(value).strip()
+        if value and not os.path.isabs(value):
+            raise ValueError('%r is not an absolute path; begin it with /' %
+                             value)
+        return value
+
+    def __eq__(self, other):
+        return self.__class__ is other.__class__
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return self.__class__.__name__
+
+    def _formatter(self, value):
+        return str(value)
+
+
 class IPv4Address(types.ConfigType):
     """An IPv4 address of a host.
 

@@ -100,3 +100,13 @@ class Driver(abc.ABC):
         :returns: iterable of :class:`resources.Resource`
         """
         return ()
+
+    def for_forwards(self, forwards, node):
+        """Resources of all port forwards; memoised on (forwards, node).
+
+        :param forwards: :class:`forwarding.Forwards`; not asked without a
+            rules file
+        :param node: :class:`model.Node`
+        :returns: iterable of :class:`resources.Resource`
+        """
+        return ()

@@ -164,7 +164,7 @@ class ListTest(base.ConfTestCase):
     def test_groups(self):
         self.assertEqual(
             ['DEFAULT', 'ovn', 'ovs', 'frr', 'fip_route', 'veth_leak',
-             'gateway_drain'],
+             'gateway_drain', 'port_forward'],
             [group for group, opts_ in opts.list_opts()])
 
     def test_every_option_is_explained_in_sentences(self):

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[port_forward]: VIPs and what is behind them."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'port_forward'
+
+OPTS = [
+    cfg.Opt(
+        'rules_file', type=types.FilePath(), default='', mutable=True,
+        help='YAML file with the port forwards. It is read again when it '
+             'changes and at SIGHUP; as long as it cannot be used the rules '
+             'in force stay. Empty (the default) means that nothing is '
+             'forwarded. Going from nothing to a file, or back, needs a '
+             'restart.'),
+    cfg.Opt(
+        'port_forward_dev', type=types.InterfaceName(), default='loopback1',
+        help='Device that VIPs with "manage_vip: true" are put on, as a /32 '
+             '(or /128): a dummy device, in [frr] vrf_name where there is '
+             'one. It must exist when the agent starts and there are port '
+             'forwards.'),
+    cfg.Opt(
+        'port_forward_table_id', type=types.Integer(1, 252), default=201,
+        help='Routing table with the way back of replies, through the veth '
+             'pair. It must differ from [veth_leak] veth_leak_table_id and '
+             '[fip_route] route_table_id.'),
+    cfg.Opt(
+        'port_forward_ct_zone', type=types.Integer(1, 65535), default=64000,
+        help='Connection tracking zone of forwarded connections. Nothing '
+             'else on the node may use it; ovn-controller numbers its zones '
+             'from 1 up.'),
+    cfg.BoolOpt(
+        'port_forward_l3mdev_accept', default=False,
+        help='Whether the agent sets tcp_l3mdev_accept and '
+             'udp_l3mdev_accept, so that sockets in the default VRF accept '
+             'what arrives in [frr] vrf_name. Backends on this node need '
+             'it; false leaves the two as they are.'),
+    cfg.StrOpt(
+        'balance', default='jhash', mutable=True, ignore_case=True,
+        choices=[('jhash', 'hash of the client modulo the number of '
+                  'backends; when one goes, nearly all clients change'),
+                 ('consistent', 'the clients of a backend that goes are '
+                  'spread over the others, which keep theirs')],
+        help='How the clients of a rule are spread over its backends. '
+             'The same client always gets the same backend.'),
+    cfg.StrOpt(
+        'vip_announce', default='always', mutable=True, ignore_case=True,
+        choices=[('always', 'whether or not a router has its gateway here'),
+                 ('with-gateway', 'only while a router has its gateway '
+                  'here')],
+        help='When managed VIPs are announced from this node.'),
+]

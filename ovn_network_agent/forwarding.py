@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port forwarding as frozen values: VIPs, their rules, their backends.
+
+Plain values without I/O, like :mod:`ovn_network_agent.model`.  They come from
+the rules file (:mod:`ovn_network_agent.forward.rules`); what the node finds
+out itself (health of backends, an address that is there, a gateway that is
+here) is put into them before drivers see them.
+"""
+
+import dataclasses
+import ipaddress
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """How to find out whether a backend works.
+
+    :ivar kind: 'tcp' (a connection can be made) or 'http' (and a request is
+        answered with one of ``statuses``)
+    :ivar interval: seconds from one check to the next
+    :ivar timeout: seconds that one may take
+    :ivar rise: so many good ones in a row make a backend alive again
+    :ivar fall: so many bad ones in a row make it dead
+    :ivar port: TCP port to check, 0 for that of the backend
+    :ivar path: of the HTTP request, '/health'
+    :ivar host: its Host header, '' for the address of the backend
+    :ivar statuses: tuple of (first, last) status codes that are good
+    """
+
+    kind: str
+    interval: float = 2.0
+    timeout: float = 1.0
+    rise: int = 2
+    fall: int = 3
+    port: int = 0
+    path: str = '/'
+    host: str = ''
+    statuses: tuple = ((200, 399),)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Backend:
+    """One destination of a rule.
+
+    :ivar address: IP address, canonical text
+    :ivar weight: share of the clients that it gets, compared with the
+        others of the rule; 0 gets no new ones, and keeps those it has
+    :ivar alive: False when its health check has failed; True as long as
+        nobody knows
+    """
+
+    address: str
+    weight: int = 1
+    alive: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """What is done with one port of a VIP.
+
+    :ivar proto: 'tcp' or 'udp'
+    :ivar port: destination port of the client's packets
+    :ivar dest_port: port of the backends, never 0
+    :ivar backends: tuple of :class:`Backend` in the order of the file
+    :ivar masquerade: whether backends see an address of this node instead
+        of the client's; what the rule says, or else its VIP
+    :ivar check: :class:`HealthCheck` or None
+    """
+
+    proto: str
+    port: int
+    dest_port: int
+    backends: tuple
+    masquerade: bool = False
+    check: HealthCheck | None = None
+
+    @property
+    def usable(self):
+        """The backends that get clients, a tuple of Backend.
+
+        When none is alive, all of those that have a weight: a client that is
+        refused knows more than one that hears nothing.
+        """
+        weighted = tuple(b for b in self.backends if b.weight)
+        return tuple(b for b in weighted if b.alive) or weighted
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vip:
+    """An address whose ports are forwarded.
+
+    :ivar address: IP address, canonical text
+    :ivar managed: whether the agent puts it on the device (manage_vip)
+    :ivar hairpin_masquerade: masquerade what comes from provider networks
+    :ivar router_masquerade: masquerade what comes from SNAT addresses of the
+        routers that are active here
+    :ivar rules: tuple of :class:`Rule` in the order of the file, not empty
+    :ivar present: whether the node has the address and the agent did not
+        put it there; only looked for when it is not managed
+    """
+
+    address: str
+    managed: bool = False
+    hairpin_masquerade: bool = False
+    router_masquerade: bool = False
+    rules: tuple = ()
+    present: bool = False
+
+    @property
+    def version(self):
+        """4 or 6."""
+        return ipaddress.ip_address(self.address).version
+
+    @property
+    def dead(self):
+        """Whether none of its backends is left: it is to be withdrawn.
+
+        As long as one rule has a live one the others are served, too.
+        """
+        return not any(backend.alive and backend.weight
+                       for rule in self.rules for backend in rule.backends)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Forwards:
+    """All of it.
+
+    :ivar vips: tuple of :class:`Vip` in the order of the file
+    :ivar gateway: whether a router has its gateway here; None when OVN has
+        not said yet
+    """
+
+    vips: tuple = ()
+    gateway: bool | None = None

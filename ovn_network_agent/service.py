@@ -20,7 +20,6 @@ from oslo_log import log as logging
 from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
 
-from ovn_network_agent import backoff
 from ovn_network_agent import drain
 from ovn_network_agent import model
 from ovn_network_agent import ending
@@ -35,7 +34,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.control import endpoint
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
-from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import side
 from ovn_network_agent.ovn import view
 from ovn_network_agent.privileged import netlink as privileged_netlink
 
@@ -50,12 +49,6 @@ LOG = logging.getLogger(__name__)
 # What may be gone when a link changes.
 KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
 
-# Backends that write to a database: what failed while it was away is tried
-# again as soon as it is back.
-DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb',
-                     'stale_route': 'nb', 'gateway_priority': 'nb',
-                     'relay_port': 'ovs'}
-
 
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
@@ -69,12 +62,12 @@ class AgentService(service.Service):
     def __init__(self, conf, drivers, backends, observers=()):
         super().__init__(threads=1)
         self._conf = conf
-        self._drivers = drivers
         self._observers = list(observers)
         self.trigger = triggers.Trigger(conf.event_coalesce)
-        self._handlers = {}
-        self._databases = self._make_databases()
-        self._view = view.View(conf, self._databases, self.trigger.fire)
+        self._stop = threading.Event()
+        self._side = side.OvnSide(conf, drivers, self.trigger, self._stop)
+        self._databases = self._side.databases
+        self._view = self._side.view
         for backend in backends:
             backend.attach(base.Context(self._databases,
                                         lambda: self._view.hostname,
@@ -83,7 +76,6 @@ class AgentService(service.Service):
                                         lambda: self._view.silent))
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason))
-        self._stop = threading.Event()
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
@@ -98,7 +90,6 @@ class AgentService(service.Service):
             self._loop.bare_node)
         self.complete = None
         self.drain = None
-        self._threads = []
         self._watch = watch.LinkWatch(
             self._kernel_changed,
             neighbour_devices=(ownership.VETH_DEFAULT,
@@ -114,10 +105,8 @@ class AgentService(service.Service):
         for observer in self._observers:
             observer.start(self.trigger)
         self._control.start(self.trigger)
-        self._spawn('loop', self._run)
-        for database in self._databases.values():
-            self._spawn('connect-%s' % database.name, self._connect,
-                        database)
+        threading.Thread(target=self._run, name='loop', daemon=True).start()
+        self._side.connect()
 
     def stop(self, graceful=False):
         """Begin the orderly stop; a second call cuts it short."""
@@ -146,18 +135,16 @@ class AgentService(service.Service):
         :returns: (list of (verb, resource), :class:`reconciler.Outcome`)
         :raises ovn.view.NotReady: when OVN could not be loaded in time
         """
-        for database in self._databases.values():
-            self._spawn('connect-%s' % database.name, self._connect,
-                        database)
+        self._side.connect()
         deadline = time.monotonic() + timeout
         while True:
-            self.trigger.wait(1.0)
             try:
                 snapshot = self._view.snapshot(model.Phase.RUNNING)
                 return self._reconciler.plan(snapshot)
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise
+            self.trigger.wait(1.0)
 
     def close(self):
         """Give back connections, threads and backends."""
@@ -166,11 +153,8 @@ class AgentService(service.Service):
         self._watch.stop()
         for observer in self._observers:
             observer.stop()
-        limit = 0.0 if self._hurry.is_set() else connection.CLOSE_TIMEOUT
-        for database in self._databases.values():
-            database.stop(limit)
-        for handler in self._handlers.values():
-            handler.stop()
+        self._side.close(0.0 if self._hurry.is_set()
+                         else connection.CLOSE_TIMEOUT)
         self._reconciler.close()
 
     # -- the kernel -------------------------------------------------------
@@ -191,75 +175,7 @@ class AgentService(service.Service):
         stale = KERNEL_BACKENDS if kind == 'link' else (kind,)
         self.trigger.fire('kernel:%s' % kind, stale=stale)
 
-    # -- databases --------------------------------------------------------
-
-    def _make_databases(self):
-        remotes = {'nb': self._conf.ovn.ovn_nb_remote,
-                   'sb': self._conf.ovn.ovn_sb_remote,
-                   'ovs': self._conf.ovs.ovsdb_connection}
-        databases = {}
-        for name, remote in remotes.items():
-            self._handlers[name] = events.Handler()
-            databases[name] = connection.Database(
-                name, _text(remote), self._handlers[name],
-                self._conf.ovn.ovsdb_connection_timeout,
-                self._conf.ovn.ovsdb_probe_interval, self._database_changed)
-        self._subscribe(databases)
-        return databases
-
-    def _database_changed(self, database):
-        """A connection was lost or is there again (on its thread)."""
-        self._wake_for(database, 'connection')
-
-    def _wake_for(self, database, what):
-        """Wake the loop, and have those write who may be able to again."""
-        self.trigger.fire(
-            '%s %s' % (database.name, what), urgent=True,
-            revived=[name for name, where in DATABASE_BACKENDS.items()
-                     if where == database.name and database.connected])
-
-    def _subscribe(self, databases):
-        for owner, wanted in self._watches():
-            databases[wanted.database].require(wanted.table, wanted.columns)
-            self._handlers[wanted.database].watch_event(
-                events.WakeEvent(owner, wanted, self.trigger))
-        for name, table, clauses in events.CONDITIONS:
-            databases[name].only(table, clauses)
-
-    def _watches(self):
-        for wanted in events.of_view(self._conf):
-            yield 'view', wanted
-        for driver in self._drivers:
-            for wanted in driver.events():
-                yield driver.name, wanted
-
-    def _connect(self, database):
-        """Try for ever; a gateway must come up whenever OVN does."""
-        retries = backoff.Retries()
-        said = None
-        while not self._stop.is_set():
-            try:
-                database.start()
-                self._wake_for(database, 'loaded')
-                return
-            except Exception as e:
-                if str(e) != said:
-                    LOG.warning('%s: %s; trying for ever', database.name, e,
-                                exc_info=not isinstance(
-                                    e, connection.Unavailable))
-                said = str(e)
-                retries.note({database.name}, {database.name})
-                self._stop.wait(min(retries.due_in(),
-                                    self._conf.ovn.retry_max_interval))
-                retries.take_due()
-
     # -- the loop's thread ------------------------------------------------
-
-    def _spawn(self, name, target, *args):
-        thread = threading.Thread(target=target, args=args, name=name,
-                                  daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
     def _run(self):
         try:
@@ -274,8 +190,3 @@ class AgentService(service.Service):
             self.complete = self._ending.run()
         finally:
             self._done.set()
-
-
-def _text(remotes):
-    """A remote option as the text that python-ovs wants."""
-    return remotes if isinstance(remotes, str) else ','.join(remotes)

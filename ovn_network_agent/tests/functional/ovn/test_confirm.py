@@ -216,7 +216,7 @@ class ConfirmTest(test_loss.LossTestCase):
 
     def test_an_event_that_raises_costs_itself(self):
         agent = self.running()
-        handler, notify = agent._handlers['nb'], []
+        handler, notify = agent._side._handlers['nb'], []
         session = agent._databases['nb']._connection.idl._session
         before = session.get_seqno()
 

@@ -37,15 +37,18 @@ class Ending:
     :param hurry: threading.Event, set by a second stop request
     :param bare_node: function(phase) that returns a :class:`model.Node`
         for the time before anything is known of OVN
+    :param forwards: :class:`forward.source.Source`
     """
 
-    def __init__(self, conf, state, reconciler, trigger, hurry, bare_node):
+    def __init__(self, conf, state, reconciler, trigger, hurry, bare_node,
+                 forwards):
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
         self._trigger = trigger
         self._hurry = hurry
         self._bare_node = bare_node
+        self._forwards = forwards
 
     def run(self):
         """Remove everything, unless it is to stay.
@@ -108,6 +111,9 @@ class Ending:
             pass
 
     def _last_view(self):
+        return self._forwards.on(self._last_of_ovn())
+
+    def _last_of_ovn(self):
         """OVN as it is now if possible, else as it was seen last.
 
         As it is now, because a router may have moved meanwhile, and its

@@ -21,6 +21,7 @@ from oslo_log import log as logging
 from ovn_network_agent import backoff
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
+from ovn_network_agent.forward import source
 from ovn_network_agent import model
 from ovn_network_agent import notify
 from ovn_network_agent.ovn import view
@@ -43,10 +44,11 @@ class Loop:
     :param status: :class:`status.Status`
     :param stopping: threading.Event
     :param observers: list of :class:`observer.Observer`
+    :param forwards: :class:`forward.source.Source`, None for one of its own
     """
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
-                 observers=()):
+                 observers=(), forwards=None):
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
@@ -54,6 +56,7 @@ class Loop:
         self._status = status
         self._stopping = stopping
         self._observers = observers
+        self._forwards = forwards or source.Source(conf)
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
         self._next_full = 0.0
@@ -153,6 +156,7 @@ class Loop:
             reload.reload(self._conf)
         except validate.ConfigError as e:
             LOG.error('The configuration stays as it was: %s', e)
+        self._forwards.reread()
         # Drivers are asked again: their options may have changed.
         self._next_full = 0.0
         notify.notify(READY=1)
@@ -164,15 +168,16 @@ class Loop:
         what failed.  Nothing is removed: what a former run left may be in
         use.
         """
-        snapshot = self._view.last or model.Snapshot(
-            self.bare_node(self._phase))
+        snapshot = self._forwards.on(self._view.last or model.Snapshot(
+            self.bare_node(self._phase)))
         try:
             outcome = self._reconciler.run(
                 snapshot, wake.stale if wake else (), prune=False)
         except Exception:
             LOG.exception('Setting up the node failed; it will be repeated')
             return
-        self._status.report((*waiting_for, *outcome.degraded))
+        self._status.report((*waiting_for, *outcome.degraded,
+                             *self._forwards.reasons))
 
     def _guarded_pass(self, wake):
         """One pass; whatever goes wrong in it must not end the loop."""
@@ -204,7 +209,8 @@ class Loop:
         self._reconciler.revive(wake.revived)
         self._reconciler.doubt(wake.stale)
         self._viewed = False
-        snapshot = self._view.snapshot(self._serving, full)
+        snapshot = self._forwards.on(
+            self._view.snapshot(self._serving, full))
         self._viewed = True
         self._phase = self._serving
         outcome = self._reconciler.run(snapshot, full=full,
@@ -218,7 +224,8 @@ class Loop:
                   (time.monotonic() - started) * 1000,
                   ' (full)' if full else '')
         self._status.report((*outcome.degraded, *self._troubles(snapshot),
-                             *self._observed(outcome, full)))
+                             *self._observed(outcome, full),
+                             *self._forwards.reasons))
         if not outcome.pending:
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))

@@ -32,6 +32,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.control import endpoint
+from ovn_network_agent.forward import source
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import side
@@ -66,6 +67,7 @@ class AgentService(service.Service):
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._stop = threading.Event()
         self._side = side.OvnSide(conf, drivers, self.trigger, self._stop)
+        self._forwards = source.Source(conf)
         self._databases = self._side.databases
         self._view = self._side.view
         for backend in backends:
@@ -84,10 +86,11 @@ class AgentService(service.Service):
             conf, self._databases, lambda: self._view.last, self.status)
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
-                               [*self._observers, self._control])
+                               [*self._observers, self._control],
+                               self._forwards)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
-            self._loop.bare_node)
+            self._loop.bare_node, self._forwards)
         self.complete = None
         self.drain = None
         self._watch = watch.LinkWatch(
@@ -105,6 +108,7 @@ class AgentService(service.Service):
         for observer in self._observers:
             observer.start(self.trigger)
         self._control.start(self.trigger)
+        self._forwards.start(self.trigger)
         threading.Thread(target=self._run, name='loop', daemon=True).start()
         self._side.connect()
 
@@ -140,7 +144,7 @@ class AgentService(service.Service):
         while True:
             try:
                 snapshot = self._view.snapshot(model.Phase.RUNNING)
-                return self._reconciler.plan(snapshot)
+                return self._reconciler.plan(self._forwards.on(snapshot))
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise
@@ -149,6 +153,7 @@ class AgentService(service.Service):
     def close(self):
         """Give back connections, threads and backends."""
         self._stop.set()
+        self._forwards.stop()
         self._control.stop()
         self._watch.stop()
         for observer in self._observers:
@@ -185,7 +190,7 @@ class AgentService(service.Service):
             self._loop.drain(self.drain)
             # What cut the drain short is not meant for the clean-up.
             self._hurry.clear()
-            for observer in self._observers:
+            for observer in (*self._observers, self._forwards):
                 observer.stop()
             self.complete = self._ending.run()
         finally:

@@ -31,6 +31,7 @@ from oslo_log import log as logging  # noqa: E402
 from oslo_reports import guru_meditation_report  # noqa: E402
 from oslo_reports import opts as report_opts  # noqa: E402
 
+from ovn_network_agent.forward import rules  # noqa: E402
 from ovn_network_agent import loader  # noqa: E402
 from ovn_network_agent import planning  # noqa: E402
 from ovn_network_agent import privileged  # noqa: E402
@@ -113,6 +114,8 @@ def _configure(conf, argv):
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
     _read(conf, argv)
     messages = validate.problems(conf)
+    with contextlib.suppress(cfg.Error, ValueError):
+        messages += rules.problems(conf)
     if messages:
         # They cannot be made from what is wrong, but may be wrong, too.
         with contextlib.suppress(cfg.Error, ValueError):

@@ -18,6 +18,7 @@ import threading
 from oslotest import base
 
 from ovn_network_agent import ending
+from ovn_network_agent.forward import source
 from ovn_network_agent.tests.unit import test_reconciler
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent import trigger
@@ -65,10 +66,10 @@ class EndingTest(base.BaseTestCase):
         self.assertTrue(self.gateway.run(self.router).settled)
 
     def end(self, **options):
+        conf = worlds.conf(**{'shutdown_timeout': 1, **options})
         return ending.Ending(
-            worlds.conf(**{'shutdown_timeout': 1, **options}),
-            View(self.router), self.gateway.reconciler, self.trigger,
-            self.pause, None).run()
+            conf, View(self.router), self.gateway.reconciler, self.trigger,
+            self.pause, None, source.Source(conf)).run()
 
     def kinds(self, objects=None):
         objects = self.gateway.world.values() if objects is None else objects

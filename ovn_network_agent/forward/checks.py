@@ -1,0 +1,257 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the schema cannot say, and the values that come of it."""
+
+import ipaddress
+
+from ovn_network_agent import forwarding
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import schema
+from ovn_network_agent.forward import usable
+
+_TIMEOUT = 1.0
+
+
+class Checker:
+    """Makes values of one document.
+
+    :param document: :class:`document.Document`
+    :param wrong: list of :class:`flaws.Flaw` that the schema found; what
+        they are about is not looked at again
+    :ivar flaws: list of :class:`flaws.Flaw`, those of the schema included
+    """
+
+    def __init__(self, document, wrong):
+        self._document = document
+        self._wrong = {flaw.path for flaw in wrong}
+        self.flaws = list(wrong)
+        self._vips = {}
+        # (backend, port, proto) to (masqueraded, path of the rule).
+        self._behind = {}
+
+    def vips(self):
+        """All VIPs; worth something only when there are no flaws then.
+
+        :returns: tuple of :class:`forwarding.Vip`
+        """
+        listed = (self._document.value or {}).get(schema.KEY) if isinstance(
+            self._document.value, dict | None) else None
+        if not isinstance(listed, list):
+            return ()
+        return tuple(
+            vip for index, item in enumerate(listed)
+            if isinstance(item, dict) and
+            (vip := self._vip((schema.KEY, index), item)))
+
+    # -- what all of them need --------------------------------------------
+
+    def _flaw(self, path, value, text):
+        self.flaws.append(flaws.Flaw(
+            self._document.line(path), path, value, text))
+
+    def _get(self, item, path, key, default=None):
+        """A value of a mapping, the default also where it is wrong."""
+        if path + (key,) in self._wrong:
+            return default
+        return item.get(key, default)
+
+    def _items(self, item, path, key):
+        """(path, value) of what is right in a list of a mapping."""
+        listed = item.get(key)
+        if not isinstance(listed, list):
+            return
+        for index, value in enumerate(listed):
+            if path + (key, index) not in self._wrong:
+                yield path + (key, index), value
+
+    def _address(self, path, text, unfit, family=0):
+        """The address as canonical text, or None.
+
+        :param unfit: function of :mod:`usable` that says what is wrong
+        :param family: 4 or 6 when it has to be that, 0 when it need not
+        """
+        if not isinstance(text, str) or path in self._wrong:
+            return None
+        try:
+            address = usable.parse(text)
+            unfit(address)
+        except ValueError as error:
+            self._flaw(path, text, str(error))
+            return None
+        if family and address.version != family:
+            self._flaw(path, text, 'is IPv%d and its VIP is IPv%d; there is '
+                       'no translation between the two, so name a backend '
+                       'of the same family' % (address.version, family))
+            return None
+        return str(address)
+
+    # -- a VIP ------------------------------------------------------------
+
+    def _vip(self, path, item):
+        address = self._address(path + ('vip',), item.get('vip'),
+                                usable.as_vip)
+        if address is not None:
+            self._once(path + ('vip',), item['vip'], address)
+        own = self._get(item, path, 'masquerade', False)
+        check = self._check(path, item)
+        rules, ports = [], {}
+        for where, rule in self._items(item, path, 'rules'):
+            if isinstance(rule, dict):
+                made = self._rule(where, rule, address, own, check)
+                self._one_each(where, rule, ports)
+                rules.append(made)
+        return forwarding.Vip(
+            address or '', self._get(item, path, 'manage_vip', False),
+            self._get(item, path, 'hairpin_masquerade', False),
+            self._get(item, path, 'router_masquerade', False),
+            tuple(rule for rule in rules if rule))
+
+    def _once(self, path, text, address):
+        first = self._vips.setdefault(address, path)
+        if first != path:
+            self._flaw(path, text, 'this VIP is in line %d already (%s); '
+                       'put all its rules there' % (
+                           self._document.line(first),
+                           flaws.where_is(first)))
+
+    def _one_each(self, path, rule, ports):
+        """The same port of the same protocol is forwarded once."""
+        key = (self._get(rule, path, 'proto'), self._get(rule, path, 'port'))
+        if None in key:
+            return
+        first = ports.setdefault(key, path)
+        if first != path:
+            self._flaw(path + ('port',), key[1],
+                       '%s port %d of this VIP is forwarded in line %d '
+                       'already (%s); for several backends use dest_addrs '
+                       'there' % (*key, self._document.line(first),
+                                  flaws.where_is(first)))
+
+    # -- a rule -----------------------------------------------------------
+
+    def _rule(self, path, rule, vip, own, inherited):
+        proto = self._get(rule, path, 'proto')
+        port = self._get(rule, path, 'port')
+        dest_port = self._get(rule, path, 'dest_port', 0) or port
+        masquerade = self._get(rule, path, 'masquerade', own)
+        check = (self._check(path, rule) if 'health_check' in rule
+                 else inherited)
+        if check and proto == 'udp' and not check.port:
+            self._flaw(path, flaws.NOTHING,
+                       'a check connects to a TCP port, and this is a rule '
+                       'for UDP; name the port in health_check (port: 53), '
+                       'or write "health_check: null" for this rule')
+        backends = self._backends(path, rule, vip)
+        if None in (proto, port):
+            return None
+        for where, backend in backends:
+            self._same_masquerade(
+                where, (backend.address, int(dest_port), proto), masquerade)
+        return forwarding.Rule(proto, int(port), int(dest_port),
+                               tuple(backend for _path, backend in backends),
+                               masquerade, check)
+
+    def _backends(self, path, rule, vip):
+        """list of (path, :class:`forwarding.Backend`)."""
+        one, many = 'dest_addr' in rule, 'dest_addrs' in rule
+        if one == many:
+            self._flaw(path, flaws.NOTHING, (
+                'has both dest_addr and dest_addrs; keep one of them'
+                if one else 'has no backend; name it as dest_addr, or '
+                'several as dest_addrs'))
+        listed = list(self._items(rule, path, 'dest_addrs'))
+        if one:
+            listed.append((path + ('dest_addr',), rule['dest_addr']))
+        family = ipaddress.ip_address(vip).version if vip else 0
+        found, seen = [], {}
+        for where, value in listed:
+            address = self._backend(where, value, family, vip)
+            if address is None:
+                continue
+            first = seen.setdefault(address, where)
+            if first != where:
+                self._flaw(where, address, 'this backend is in line %d '
+                           'already (%s); for a larger share use weight' % (
+                               self._document.line(first),
+                               flaws.where_is(first)))
+            found.append((where, forwarding.Backend(
+                address, int(self._get(value, where, 'weight', 1))
+                if isinstance(value, dict) else 1)))
+        if found and not any(backend.weight for _path, backend in found):
+            self._flaw(path, flaws.NOTHING, 'all its backends have weight 0, '
+                       'so that no client gets any; give one a weight from '
+                       '1 to %d' % schema.MOST_WEIGHT)
+        return found
+
+    def _backend(self, path, value, family, vip):
+        """Canonical address of one backend, or None."""
+        if isinstance(value, dict):
+            path, value = path + ('addr',), value.get('addr')
+        address = self._address(path, value, usable.as_backend, family)
+        if address is not None and address == vip:
+            self._flaw(path, value, 'is its own VIP; name an address of '
+                       'this node that is no VIP, or of another one')
+            return None
+        return address
+
+    def _same_masquerade(self, path, behind, masquerade):
+        """What is masqueraded is told by the backend alone."""
+        first = self._behind.setdefault(behind, (masquerade, path))
+        if first[0] != masquerade:
+            self._flaw(path, flaws.NOTHING,
+                       'the backend %s, %s port %d, is masqueraded %s, and '
+                       'in line %d (%s) it is %s; the two cannot be told '
+                       'apart behind the translation, so make them the '
+                       'same' % (
+                           behind[0], behind[2], behind[1],
+                           'here' if masquerade else 'elsewhere and not '
+                           'here', self._document.line(first[1]),
+                           flaws.where_is(first[1]),
+                           'not' if masquerade else 'so'))
+
+    # -- a health check ---------------------------------------------------
+
+    def _check(self, path, item):
+        """:class:`forwarding.HealthCheck` of a VIP or rule, or None."""
+        check = self._get(item, path, 'health_check')
+        path += ('health_check',)
+        if not isinstance(check, dict):
+            return None
+        kind = self._get(check, path, 'type')
+        for key in ('path', 'host', 'expect') if kind == 'tcp' else ():
+            if key in check:
+                self._flaw(path + (key,), check[key], 'is for checks of type '
+                           'http; change the type, or remove it')
+        interval = self._get(check, path, 'interval',
+                             forwarding.HealthCheck(kind).interval)
+        timeout = self._get(check, path, 'timeout', min(_TIMEOUT, interval))
+        if timeout > interval:
+            self._flaw(path + ('timeout',), timeout, 'is longer than the '
+                       'interval (%g); make it that or less' % interval)
+        plain = {name: self._get(check, path, name)
+                 for name in ('rise', 'fall', 'port', 'path', 'host')
+                 if self._get(check, path, name) is not None}
+        if 'expect' in check:
+            plain['statuses'] = tuple(
+                self._statuses(where, value)
+                for where, value in self._items(check, path, 'expect'))
+        return forwarding.HealthCheck(kind, float(interval), float(timeout),
+                                      **plain)
+
+    def _statuses(self, path, value):
+        first, _dash, last = str(value).partition('-')
+        first, last = int(first), int(last or first)
+        if first > last:
+            self._flaw(path, value, 'begins after its end; write it as '
+                       '"%d-%d"' % (last, first))
+        return first, last

@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is wrong with a rules file, in words for an operator."""
+
+import dataclasses
+import difflib
+
+from ovn_network_agent.conf import validate
+
+# So much of a value is shown.
+_SHOWN = 60
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong.
+
+    :ivar line: number of the line, from 1
+    :ivar path: where it is, a tuple of keys and indexes
+    :ivar value: what is there, :data:`NOTHING` when that says nothing
+    :ivar text: what is wrong with it, and the remedy
+    """
+
+    line: int
+    path: tuple
+    value: object
+    text: str
+
+    def say(self, name):
+        """As one message.
+
+        :param name: of the file
+        """
+        where = where_is(self.path)
+        if where and self.value is not NOTHING:
+            where += ' = %s' % shown(self.value)
+        return '%s, line %d: %s%s' % (
+            name, self.line, where + ': ' if where else '', self.text)
+
+
+NOTHING = object()
+
+
+class BadRules(validate.ConfigError):
+    """A rules file cannot be used.
+
+    :param messages: iterable of str, each with file, line, value and remedy
+    """
+
+
+def where_is(path):
+    """A path as people write it: ``port_forwards[0].rules[1].port``."""
+    text = ''
+    for step in path:
+        text += '[%d]' % step if isinstance(step, int) else '.%s' % step
+    return text.removeprefix('.')
+
+
+def shown(value):
+    """A value in few characters, as it is written in YAML."""
+    if value is None:
+        return 'null'
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    if isinstance(value, dict):
+        return 'a mapping'
+    if isinstance(value, list):
+        return 'a list'
+    text = '"%s"' % value if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN - 3] + '...'
+
+
+def meant(name, known):
+    """The nearest of the known names, as the end of a sentence."""
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    return ('did you mean "%s"?' % close[0] if close else
+            'known are %s' % ', '.join(sorted(known)))

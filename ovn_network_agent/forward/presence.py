@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which addresses the node has that the agent did not make."""
+
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent import ownership
+
+# As a prefix, an address that FRR redistributes as itself.
+_WHOLE = ('32', '128')
+
+
+def read(vrf):
+    """Addresses whose connected route is a host route in a VRF.
+
+    :param vrf: name of the VRF, '' for none
+    :returns: frozenset of str, canonical
+    :raises OSError: when the kernel cannot be asked
+    """
+    with connection.Connection() as kernel:
+        found = addresses.read(kernel)
+    devices = {link.index: link for link in links.read_all().values()}
+    masters = {link.index for link in devices.values()
+               if link.kind == 'vrf' and (link.name == vrf or not vrf)}
+    return frozenset(
+        address for entry in found
+        if entry.protocol != ownership.ADDRESS_PROTOCOL and
+        entry.index in devices and
+        _inside(devices[entry.index], masters, vrf)
+        for address, _slash, length in [entry.address.partition('/')]
+        if length in _WHOLE)
+
+
+def _inside(link, masters, vrf):
+    """Whether a device is in the VRF, or in none where there is none."""
+    return ({link.index, link.master} & masters != set()) == bool(vrf)

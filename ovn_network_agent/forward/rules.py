@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From the rules file to values: all of it, or all that is wrong."""
+
+import functools
+
+from ovn_network_agent.conf import relations
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.forward import checks
+from ovn_network_agent.forward import document
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import schema
+
+# 10,000 VIPs have less; what is larger was given by mistake.
+_LARGEST = 32 * 1024 * 1024
+
+
+def read(path):
+    """The content of a rules file.
+
+    :param path: str
+    :returns: bytes
+    :raises flaws.BadRules: when it cannot be read
+    """
+    try:
+        with open(path, 'rb') as opened:
+            content = opened.read(_LARGEST + 1)
+    except OSError as error:
+        raise flaws.BadRules(['%s: %s; let the user of the agent read it, or '
+                              'name another file in [port_forward] '
+                              'rules_file' % (path,
+                                              error.strerror or error)])
+    if len(content) > _LARGEST:
+        raise flaws.BadRules(['%s: has more than %d bytes; is this the file '
+                              'that [port_forward] rules_file should name?'
+                              % (path, _LARGEST)])
+    return content
+
+
+# A start looks at it twice: at what is wrong, and at what is right.
+@functools.lru_cache(maxsize=1)
+def parse(content, name):
+    """The VIPs in the content of a rules file.
+
+    :param content: bytes
+    :param name: of the file, for messages
+    :returns: tuple of :class:`forwarding.Vip`, empty when there are none
+    :raises flaws.BadRules: with one message for each thing that is wrong,
+        in the order of the file
+    """
+    try:
+        text = content.decode('utf-8-sig')
+    except UnicodeDecodeError as error:
+        raise flaws.BadRules(['%s, line %d: this is no UTF-8; save it as '
+                              'such' % (name, content.count(
+                                  b'\n', 0, error.start) + 1)]) from error
+    found = document.parse(text)
+    wrong = found.flaws
+    if found.value is not None or not wrong:
+        checker = checks.Checker(found, schema.check(found))
+        vips = checker.vips()
+        wrong = wrong + checker.flaws
+    if wrong:
+        raise flaws.BadRules(flaw.say(name) for flaw in sorted(
+            wrong, key=lambda flaw: flaw.line))
+    return vips
+
+
+def load(conf):
+    """The VIPs that a configuration names.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: tuple of :class:`forwarding.Vip`; empty also without a file
+    :raises flaws.BadRules: when they cannot be used
+    """
+    path = conf.port_forward.rules_file
+    if not path:
+        return ()
+    vips = parse(read(path), path)
+    if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
+        raise flaws.BadRules([relations.say(
+            '[port_forward] rules_file', path, 'forwards %d VIPs, and their '
+            'answers leave [frr] vrf_name = %s through the veth pair, which '
+            'is off; set [veth_leak] veth_leak_enabled to true and have '
+            'veth_leak in [DEFAULT] drivers, or remove the rules' % (
+                len(vips), conf.frr.vrf_name))])
+    return vips
+
+
+def problems(conf):
+    """What of the rules file makes a start impossible.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: list of str
+    """
+    try:
+        load(conf)
+    except flaws.BadRules as error:
+        return list(error.messages)
+    return []

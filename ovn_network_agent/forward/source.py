@@ -1,0 +1,203 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules in force, with what the node knows of them, for each pass."""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from ovn_network_agent import forwarding
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import health as healths
+from ovn_network_agent.forward import presence
+from ovn_network_agent.forward import rules
+from ovn_network_agent.forward import watcher
+
+LOG = logging.getLogger(__name__)
+
+
+class Source:
+    """Holds the rules and keeps them up to date.
+
+    The file is read beside the loop: a large one takes seconds.  What cannot
+    be used changes nothing.
+
+    :param conf: the oslo.config ConfigOpts
+    :param health: :class:`health.Health`
+    :param read_addresses: function(vrf), see :func:`presence.read`
+    :raises flaws.BadRules: when the rules cannot be used at the start
+    :ivar reasons: tuple of str: why newer rules are not in force
+    """
+
+    def __init__(self, conf, health=None, read_addresses=presence.read):
+        self._conf = conf
+        self._health = health or healths.Health()
+        self._read_addresses = read_addresses
+        self._trigger = None
+        self._addresses = frozenset()
+        self._blind = ''
+        self._key = None
+        self._made = None
+        self._messages = ()
+        self.reasons = ()
+        self._vips = ()
+        self._watcher = None
+        if conf.port_forward.rules_file:
+            self._watcher = watcher.Watcher(
+                lambda: conf.port_forward.rules_file, self.take)
+            self._put_in_force(rules.load(conf))
+
+    @property
+    def has_rules(self):
+        """Whether there is a rule."""
+        return bool(self._vips)
+
+    def start(self, trigger):
+        """Follow the file from now on.
+
+        :param trigger: :class:`trigger.Trigger`
+        """
+        self._trigger = trigger
+        if self._watcher is not None:
+            self._health.start(trigger)
+            self._watcher.start()
+
+    def stop(self):
+        """Follow it no longer; may come twice."""
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._health.stop()
+
+    def reread(self):
+        """Read the file again, beside the caller."""
+        if self._watcher is not None:
+            self._watcher.again()
+
+    # -- the file (on the watcher's thread) -------------------------------
+
+    def take(self):
+        """Put what the file says now in force, if it can be used."""
+        try:
+            vips = rules.load(self._conf)
+        except flaws.BadRules as error:
+            self._refuse(error.messages)
+        else:
+            if self._messages:
+                LOG.info('The rules file %s can be used again',
+                         self._conf.port_forward.rules_file)
+            self._messages, self.reasons = (), ()
+            self._put_in_force(vips)
+        if self._trigger is not None:
+            self._trigger.fire('rules file')
+
+    def _refuse(self, messages):
+        if messages != self._messages:
+            LOG.error('The port forwards stay as they were: %s',
+                      '\n'.join(messages))
+        self._messages = messages
+        more = len(messages) - 1
+        self.reasons = ('the port forwards stay as they were: %s%s' % (
+            messages[0], ' (and %d more, see the log)' % more
+            if more else ''),)
+
+    def _put_in_force(self, vips):
+        before = {vip.address: vip for vip in self._vips}
+        after = {vip.address: vip for vip in vips}
+        self._vips = vips
+        self._health.want(frozenset(
+            target for vip in vips for rule in vip.rules
+            for target in _targets(rule)))
+        LOG.info('Port forwards of %s: %d VIPs, %d rules; %d VIPs are new, '
+                 '%d changed, %d gone',
+                 self._conf.port_forward.rules_file, len(vips),
+                 sum(len(vip.rules) for vip in vips),
+                 len(after.keys() - before.keys()),
+                 sum(before.get(address, vip) != vip
+                     for address, vip in after.items()),
+                 len(before.keys() - after.keys()))
+        if not vips:
+            LOG.warning('%s has no rules; nothing is forwarded',
+                        self._conf.port_forward.rules_file)
+
+    # -- the passes (on the loop's thread) --------------------------------
+
+    def on(self, snapshot):
+        """A snapshot with the rules in it.
+
+        :param snapshot: :class:`model.Snapshot`
+        :returns: :class:`model.Snapshot`
+        """
+        return dataclasses.replace(snapshot, forwards=self.current(snapshot))
+
+    def current(self, snapshot):
+        """The rules with what is known; the same as long as that is so.
+
+        :param snapshot: :class:`model.Snapshot`
+        :returns: :class:`forwarding.Forwards`, None without a rules file
+        """
+        if self._watcher is None:
+            return None
+        vips = self._vips
+        dead = frozenset(
+            target for vip in vips for rule in vip.rules
+            for target in _targets(rule) if not self._health.alive(target))
+        gateway = (any(router.local_ports for router in snapshot.routers)
+                   if snapshot.node.chassis else None)
+        key = (vips, self._present(vips), dead, gateway)
+        if key != self._key:
+            self._key = key
+            self._made = forwarding.Forwards(
+                tuple(_known(vip, *key[1:3]) for vip in vips), gateway)
+        return self._made
+
+    def _present(self, vips):
+        """Those of the VIPs that the node has without us, a frozenset."""
+        others = {vip.address for vip in vips if not vip.managed}
+        if not others:
+            return frozenset()
+        try:
+            found = self._read_addresses(self._conf.frr.vrf_name)
+        except OSError as error:
+            # What was known stays: nothing is withdrawn on a doubt.
+            if str(error) != self._blind:
+                LOG.warning('The addresses of this node cannot be read: %s',
+                            error)
+            self._blind = str(error)
+        else:
+            self._blind = ''
+            self._addresses = found
+        return self._addresses & others
+
+
+def _targets(rule):
+    """What of a rule is checked, an iterator of Target."""
+    for backend in rule.backends if rule.check else ():
+        yield _target(rule, backend)
+
+
+def _target(rule, backend):
+    return healths.Target(backend.address, rule.check.port or rule.dest_port,
+                          rule.check)
+
+
+def _known(vip, present, dead):
+    """A VIP with what is known of it."""
+    if vip.address in present:
+        vip = dataclasses.replace(vip, present=True)
+    if not dead:
+        return vip
+    return dataclasses.replace(vip, rules=tuple(
+        dataclasses.replace(rule, backends=tuple(
+            dataclasses.replace(backend, alive=_target(rule, backend)
+                                not in dead) for backend in rule.backends))
+        if rule.check else rule for rule in vip.rules))

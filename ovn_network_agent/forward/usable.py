@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which addresses can be VIPs and backends.
+
+Pure.  What is no such address raises ValueError, whose text has the remedy.
+"""
+
+import ipaddress
+
+# RFC 1122: this network, and what was never given to anybody.
+_NOBODY = [ipaddress.ip_network(text) for text in ('0.0.0.0/8',
+                                                   '240.0.0.0/4')]
+
+
+def parse(text):
+    """An IP address as a value.
+
+    :param text: str
+    :returns: ipaddress.IPv4Address or IPv6Address
+    :raises ValueError: when it is none
+    """
+    if '/' in text:
+        raise ValueError('is no IP address; write it without "/" and what '
+                         'follows')
+    try:
+        address = ipaddress.ip_address(text.strip())
+    except ValueError:
+        raise ValueError('is no IP address; write it like 192.0.2.53 or '
+                         '2001:db8::53, a name is not looked up') from None
+    if address.version == 6 and address.ipv4_mapped:
+        raise ValueError('is an IPv4 address in IPv6 notation; write %s' %
+                         address.ipv4_mapped)
+    return address
+
+
+def as_vip(address):
+    """Raise ValueError unless this can be announced."""
+    _anywhere(address)
+    if address.is_link_local:
+        raise ValueError('is a link-local address, which no router forwards '
+                         'to; name one that can be announced')
+    if address.is_loopback:
+        raise ValueError('is a loopback address, which is nobody else\'s to '
+                         'reach; name one that can be announced')
+
+
+def as_backend(address):
+    """Raise ValueError unless connections can be sent there."""
+    _anywhere(address)
+    if address.version == 6 and address.is_link_local:
+        raise ValueError('is a link-local address, which is nothing without '
+                         'the name of a device, and that cannot be given '
+                         'here; name a global or unique local one')
+    if address.is_loopback:
+        raise ValueError('is a loopback address, where the kernel takes '
+                         'nothing that came from outside; name another '
+                         'address that the service listens on')
+
+
+def _anywhere(address):
+    if address.is_multicast:
+        raise ValueError('is a multicast address; name the address of one '
+                         'host')
+    if address.is_unspecified or any(
+            address in network for network in _NOBODY
+            if network.version == address.version):
+        raise ValueError('is not the address of a host; name one')

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Notices that a file has changed, and waits until it rests.
+
+A file that is written in place is half of itself for a moment, and a list
+that ends too early is still YAML: so it is looked at once a second, and
+taken when two looks in a row saw the same.  Links are followed, each time:
+some change where they lead to (Kubernetes), some editors put another file in
+place.
+"""
+
+import os
+import threading
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+INTERVAL = 1.0
+
+
+def mark(path):
+    """Something that is another when the file may have changed.
+
+    :param path: str
+    :returns: tuple
+    """
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        return path, error.errno
+    return (path, found.st_dev, found.st_ino, found.st_size,
+            found.st_mtime_ns, found.st_ctime_ns)
+
+
+class Watcher:
+    """See the module.
+
+    :param path: function without arguments that gives the path
+    :param changed: function without arguments, called on the thread
+    :param interval: seconds between two looks
+    """
+
+    def __init__(self, path, changed, interval=INTERVAL):
+        self._path = path
+        self._changed = changed
+        self._interval = interval
+        self._stopping = False
+        self._wanted = False
+        self._condition = threading.Condition()
+        self._thread = None
+        # What is read after this is at least as new.
+        self._taken = self._last = mark(path())
+
+    def start(self):
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True,
+                                        name='rules-file')
+        self._thread.start()
+
+    def stop(self):
+        """Have the thread end, without waiting for it; may come twice."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
+
+    def again(self):
+        """Take it now, changed or not; returns at once."""
+        with self._condition:
+            self._wanted = True
+            self._condition.notify_all()
+
+    def _run(self):
+        while True:
+            with self._condition:
+                self._condition.wait_for(
+                    lambda: self._stopping or self._wanted, self._interval)
+                if self._stopping:
+                    return
+                wanted, self._wanted = self._wanted, False
+            self.look(wanted)
+
+    def look(self, wanted=False):
+        """Look once.
+
+        :param wanted: take it in any case
+        """
+        now = mark(self._path())
+        rests, self._last = now == self._last, now
+        if not wanted and (now == self._taken or not rests):
+            return
+        self._taken = now
+        try:
+            self._changed()
+        except Exception:
+            # The thread has to live on, for the next change.
+            LOG.exception('The change of %s was not taken in', now[0])

@@ -1,0 +1,502 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules files: what comes of them, and what is said about bad ones."""
+
+import textwrap
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent import forwarding
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+
+NAME = '/etc/rules.yaml'
+
+
+def vips(text):
+    """The VIPs of a text."""
+    return rules.parse(textwrap.dedent(text).encode(), NAME)
+
+
+class RulesTestCase(base.BaseTestCase):
+
+    def bad(self, text):
+        """The messages about a text, without the name of the file."""
+        error = self.assertRaises(flaws.BadRules, vips, text)
+        for message in error.messages:
+            self.assertTrue(message.startswith(NAME + ', line '), message)
+        return [message.removeprefix(NAME + ', ')
+                for message in error.messages]
+
+    def says(self, text, *parts):
+        """There is one message, and it has these parts."""
+        messages = self.bad(text)
+        self.assertEqual(1, len(messages), messages)
+        for part in parts:
+            self.assertIn(part, messages[0])
+
+    def vip(self, key, rule='proto: tcp, port: 53, dest_addr: 10.0.0.5'):
+        return '''\
+            port_forwards:
+            - vip: 192.0.2.53
+              %s
+              rules:
+              - {%s}
+            ''' % (key, rule)
+
+    def rule(self, rule):
+        return self.vip('manage_vip: true', rule)
+
+
+class ValuesTest(RulesTestCase):
+
+    def test_everything(self):
+        found = vips('''\
+            port_forwards:
+            - vip: 192.0.2.53
+              manage_vip: true
+              masquerade: true
+              hairpin_masquerade: true
+              router_masquerade: true
+              rules:
+              - proto: udp
+                port: 53
+                dest_addr: 10.0.0.5
+                dest_port: 1053
+                masquerade: false
+              - proto: tcp
+                port: 53
+                dest_addrs: [10.0.0.5, {addr: 10.0.0.6, weight: 2}]
+                health_check: {type: http, interval: 5, timeout: 0.5,
+                  rise: 1, fall: 4, port: 8080, path: /up, host: dns.test,
+                  expect: [200, "300-399"]}
+            - vip: 2001:db8::53
+              rules:
+              - {proto: tcp, port: 80, dest_addr: 2001:DB8:0::5}
+            ''')
+        check = forwarding.HealthCheck(
+            'http', 5.0, 0.5, 1, 4, 8080, '/up', 'dns.test',
+            ((200, 200), (300, 399)))
+        self.assertEqual((
+            forwarding.Vip('192.0.2.53', True, True, True, (
+                forwarding.Rule('udp', 53, 1053, (
+                    forwarding.Backend('10.0.0.5'),), False),
+                forwarding.Rule('tcp', 53, 53, (
+                    forwarding.Backend('10.0.0.5'),
+                    forwarding.Backend('10.0.0.6', 2)), True, check))),
+            forwarding.Vip('2001:db8::53', rules=(
+                forwarding.Rule('tcp', 80, 80, (
+                    forwarding.Backend('2001:db8::5'),)),))), found)
+
+    def test_nothing(self):
+        """CFG-34: without an entry nothing is forwarded."""
+        for text in ('', '# nothing yet\n', '{}', 'port_forwards:',
+                     'port_forwards: []'):
+            self.assertEqual((), vips(text), text)
+
+    def test_defaults(self):
+        """CFG-70."""
+        found, = vips(self.vip('masquerade: false'))
+        self.assertEqual((False, False, False), (
+            found.managed, found.hairpin_masquerade,
+            found.router_masquerade))
+
+    def masqueraded(self, *lines):
+        found, = vips(self.vip(*lines))
+        return found.rules[0].masquerade
+
+    def test_masquerade_is_inherited(self):
+        """CFG-69."""
+        rule = 'proto: tcp, port: 1, dest_addr: 10.0.0.5'
+        self.assertFalse(self.masqueraded('manage_vip: true', rule))
+        self.assertTrue(self.masqueraded('masquerade: true', rule))
+        self.assertFalse(self.masqueraded('masquerade: true',
+                                          rule + ', masquerade: false'))
+        self.assertTrue(self.masqueraded('masquerade: false',
+                                         rule + ', masquerade: true'))
+
+    def test_ports(self):
+        """CFG-64: 0, or none, is the same as that of the rule."""
+        for given, meant in (('', 53), (', dest_port: 0', 53),
+                             (', dest_port: 65535', 65535)):
+            found, = vips(self.rule(
+                'proto: udp, port: 53, dest_addr: 10.0.0.5' + given))
+            self.assertEqual(meant, found.rules[0].dest_port)
+
+    def test_one_port_of_both_protocols(self):
+        """CFG-65."""
+        found, = vips('''\
+            port_forwards:
+            - vip: 192.0.2.53
+              rules:
+              - {proto: tcp, port: 53, dest_addr: 10.0.0.5}
+              - {proto: udp, port: 53, dest_addr: 10.0.0.5}
+            ''')
+        self.assertEqual(['tcp', 'udp'], [r.proto for r in found.rules])
+
+    def test_most_backends(self):
+        """CFG-67."""
+        text = self.rule('proto: tcp, port: 1, dest_addrs: [%s]')
+        many = ['10.0.%d.%d' % (n // 250, n % 250 + 1) for n in range(257)]
+        found, = vips(text % ', '.join(many[:256]))
+        self.assertEqual(256, len(found.rules[0].backends))
+        self.says(text % ', '.join(many), 'line 5', 'dest_addrs = a list',
+                  'has 257 items', '1 to 256')
+
+    def test_the_check_of_a_vip_is_that_of_its_rules(self):
+        text = self.vip('health_check: {type: tcp, interval: 0.5}',
+                        'proto: tcp, port: 1, dest_addr: 10.0.0.5%s')
+        found, = vips(text % '')
+        self.assertEqual(forwarding.HealthCheck('tcp', 0.5, 0.5),
+                         found.rules[0].check)
+        found, = vips(text % ', health_check: null')
+        self.assertIsNone(found.rules[0].check)
+        found, = vips(text % ', health_check: {type: http}')
+        self.assertEqual(forwarding.HealthCheck('http'),
+                         found.rules[0].check)
+
+    def test_anchors_and_merges(self):
+        first, second = vips('''\
+            port_forwards:
+            - &dns
+              vip: 192.0.2.53
+              manage_vip: true
+              rules: &rules
+              - {proto: udp, port: 53, dest_addr: 10.0.0.5}
+            - <<: *dns
+              vip: 192.0.2.54
+              manage_vip: false
+            ''')
+        self.assertEqual('192.0.2.54', second.address)
+        self.assertFalse(second.managed)
+        self.assertEqual(first.rules, second.rules)
+
+    def test_an_address_is_no_number_of_base_60(self):
+        found, = vips('''\
+            port_forwards:
+            - vip: 2001:5:0:0:0:0:0:1
+              rules:
+              - {proto: udp, port: 53, dest_addr: '2001:db8::5'}
+            ''')
+        self.assertEqual('2001:5::1', found.address)
+
+    def test_words_for_true(self):
+        """The original took them, too."""
+        for word in ('true', 'True', 'yes', 'on'):
+            self.assertTrue(vips(self.vip('manage_vip: ' + word))[0].managed)
+
+
+class ShapeTest(RulesTestCase):
+
+    def test_a_typing_error_is_not_passed_over(self):
+        self.says(self.vip('mange_vip: true'), 'line 3',
+                  'port_forwards[0].mange_vip: this key is not known',
+                  'did you mean "manage_vip"?')
+        self.says(self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
+                            'foo: 1'), 'rules[0].foo', 'known are dest_addr,')
+
+    def test_the_file_of_the_original(self):
+        self.says('ovn_nb_remote: tcp:192.0.2.1:6641\nport_forwards: []\n',
+                  'line 1', 'ovn_nb_remote', 'one key "port_forwards"',
+                  'configuration of the agent')
+
+    def test_a_key_twice(self):
+        self.says(self.vip('vip: 192.0.2.54'), 'line 3',
+                  'port_forwards[0].vip', 'twice', 'line 2')
+
+    def test_protocols(self):
+        """CFG-63."""
+        self.says(self.rule('proto: icmp, port: 1, dest_addr: 10.0.0.5'),
+                  'line 5', 'rules[0].proto = "icmp"', 'tcp or udp')
+
+    def test_ports(self):
+        """CFG-64."""
+        for value, shown, why in (
+                ('0', '0', '1 to 65535'), ('65536', '65536', '1 to 65535'),
+                ('-1', '-1', '1 to 65535'), ('1.5', '1.5', '1 to 65535'),
+                ('"53"', '"53"', 'remove the quotes'),
+                ('0o53', '"0o53"', 'no decimal number'),
+                ('053', '"053"', 'no decimal number'),
+                ('0x35', '"0x35"', 'no decimal number'),
+                ('1:30', '"1:30"', 'no decimal number'),
+                ('true', 'true', '1 to 65535'), ('', 'null', 'is empty')):
+            self.says('''\
+                port_forwards:
+                - vip: 192.0.2.53
+                  rules:
+                  - proto: tcp
+                    port: %s
+                    dest_addr: 10.0.0.5
+                ''' % value, 'line 5',
+                'port_forwards[0].rules[0].port = %s' % shown, why)
+        self.says(self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
+                            'dest_port: 65536'), 'dest_port = 65536')
+
+    def test_switches(self):
+        self.says(self.vip('manage_vip: "yes"'), 'manage_vip = "yes"',
+                  'true or false', 'remove the quotes')
+        self.says(self.vip('manage_vip: 1'), 'manage_vip = 1',
+                  'true or false')
+
+    def test_what_is_missing(self):
+        self.says('port_forwards: [{rules: [{proto: tcp, port: 1, '
+                  'dest_addr: 10.0.0.5}]}]', 'port_forwards[0].vip',
+                  'missing')
+        self.says(self.rule('port: 1, dest_addr: 10.0.0.5'),
+                  'rules[0].proto', 'missing', 'tcp or udp')
+
+    def test_a_vip_without_rules(self):
+        """CFG-62."""
+        for rest in ('', '\n  rules:', '\n  rules: []'):
+            self.says('port_forwards:\n- vip: 192.0.2.53' + rest,
+                      'port_forwards[0].rules', 'list of one or more rules')
+
+    def test_other_shapes(self):
+        for text, parts in (
+                ('- 1', ('line 1', 'mapping with the one key')),
+                ('port_forwards: 1', ('port_forwards = 1', 'list of VIPs')),
+                ('port_forwards: [1]', ('port_forwards[0] = 1', '"rules"')),
+                ('port_forwards: [null]', ('[0] = null', 'is empty')),
+                ('port_forwards: {vip: 192.0.2.53}',
+                 ('port_forwards = a mapping', 'list of VIPs'))):
+            self.says(text, *parts)
+
+    def test_health_checks(self):
+        text = self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
+                         'health_check: {type: http, %s}')
+        for value, parts in (
+                ('interval: 0', ('interval = 0', '0.1 to 3600')),
+                ('interval: 1, timeout: 2', ('timeout = 2', 'interval (1)')),
+                ('rise: 0', ('rise = 0', '1 to 100')),
+                ('fall: 101', ('fall = 101', '1 to 100')),
+                ('port: 70000', ('port = 70000',)),
+                ('path: up', ('path = "up"', 'begins with "/"')),
+                ('path: "/a b"', ('path = "/a b"', '%20')),
+                ('host: "a\\r\\nb"', ('host = ',)),
+                ('expect: []', ('expect = a list', 'one or more')),
+                ('expect: [99]', ('expect[0] = 99', '200')),
+                ('expect: ["2xx"]', ('expect[0] = "2xx"', '200-299')),
+                ('expect: ["299-200"]', ('expect[0] = "299-200"',
+                                         '200-299')),
+                ('intervall: 1', ('intervall', '"interval"'))):
+            self.says(text % value, 'health_check.', *parts)
+        self.says(text.replace('http', 'ping') % 'rise: 1',
+                  'health_check.type = "ping"', 'tcp or http')
+        self.says(text.replace('http', 'tcp') % 'path: /up',
+                  'health_check.path = "/up"', 'of type http')
+
+    def test_a_check_of_udp_needs_a_port(self):
+        text = self.rule('proto: udp, port: 53, dest_addr: 10.0.0.5, '
+                         'health_check: {type: tcp%s}')
+        self.says(text % '', 'rules[0]', 'TCP port', 'health_check: null')
+        self.assertEqual(
+            53, vips(text % ', port: 53')[0].rules[0].check.port)
+
+
+class YamlTest(RulesTestCase):
+
+    def test_what_is_no_yaml(self):
+        self.says('port_forwards:\n- vip: [1\n- b', 'line 4', 'no YAML')
+        self.says('a: 1\nb: \x01\n', 'line 2', 'no YAML')
+        self.says('port_forwards: []\n---\nport_forwards: []\n', 'line 2',
+                  'another document')
+        error = self.assertRaises(flaws.BadRules, rules.parse,
+                                  b'# caf\xc3\xa9\n# caf\xe9\n', NAME)
+        self.assertIn('line 2', str(error))
+        self.assertIn('UTF-8', str(error))
+
+    def test_nothing_is_made_from_a_tag(self):
+        self.says(self.vip('masquerade: !!python/object/apply:os.getcwd []'),
+                  'line 3', 'port_forwards[0].masquerade',
+                  '!!python/object/apply:os.getcwd has no meaning here')
+
+    def test_aliases_without_end(self):
+        self.assertIn('without end', self.bad(
+            'port_forwards: &all\n- *all\n')[0])
+        self.assertIn('into itself', self.bad('&all\n<<: *all\n')[0])
+        levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'] + [
+            'a%d: &a%d [%s]' % (n, n, ', '.join(['*a%d' % (n - 1)] * 10))
+            for n in range(1, 9)]
+        self.assertIn('without end', ''.join(self.bad('\n'.join(levels))))
+
+    def test_a_merge_of_nothing(self):
+        self.says(self.vip('<<: 5'), 'line 3', 'takes a mapping')
+
+    def test_nested_too_deeply(self):
+        self.assertTrue(self.bad('[' * 5000 + ']' * 5000))
+
+
+class AddressTest(RulesTestCase):
+
+    def vip_is(self, address):
+        return '''\
+            port_forwards:
+            - vip: %s
+              rules:
+              - {proto: udp, port: 53, dest_addr: 10.0.0.5}
+            ''' % address
+
+    def test_vips(self):
+        """CFG-60, as far as IPv6 VIPs go: what is no address."""
+        for text, why in (
+                ('192.0.2', 'no IP address'), ('1.2', 'IP address'),
+                ('192.0.2.053', 'no IP address'),
+                ('192.0.2.53/32', 'without "/"'),
+                ('dns.example.org', 'a name is not looked up'),
+                ('224.0.0.1', 'multicast'), ('ff02::1', 'multicast'),
+                ('0.0.0.0', 'not the address of a host'),
+                ('"::"', 'not the address of a host'),
+                ('255.255.255.255', 'not the address of a host'),
+                ('0.1.2.3', 'not the address of a host'),
+                ('127.0.0.1', 'loopback'), ('"::1"', 'loopback'),
+                ('169.254.0.9', 'link-local'), ('fe80::1', 'link-local'),
+                ('"::ffff:192.0.2.1"', 'write 192.0.2.1')):
+            messages = self.bad(self.vip_is(text))
+            self.assertIn('line 2: port_forwards[0].vip = ', messages[0])
+            self.assertIn(text.strip('"'), messages[0])
+            self.assertIn(why, messages[0])
+
+    def test_backends(self):
+        """CFG-68: what is no address, and families that differ."""
+        for text, why in (
+                ('10.0.0', 'no IP address'),
+                ('127.0.0.1', 'nothing that came from outside'),
+                ('224.0.0.1', 'multicast'), ('0.0.0.0', 'of a host'),
+                ('fe80::1', 'cannot be given here'),
+                ('fe80::1%eth0', 'cannot be given here'),
+                ('2001:db8::1', 'its VIP is IPv4'),
+                ('192.0.2.53', 'its own VIP')):
+            self.says(self.rule('proto: tcp, port: 1, dest_addr: "%s"' %
+                                text), 'line 5',
+                      'rules[0].dest_addr = "%s"' % text, why)
+        self.says(self.rule('proto: tcp, port: 1, dest_addrs: [10.0.0.5, '
+                            '{addr: "::1"}]'), 'dest_addrs[1].addr = "::1"',
+                  'loopback')
+
+    def test_a_backend_of_the_wrong_family(self):
+        self.says('''\
+            port_forwards:
+            - vip: 2001:db8::53
+              rules:
+              - {proto: udp, port: 53, dest_addr: 10.0.0.5}
+            ''', 'line 4', 'is IPv4 and its VIP is IPv6', 'same family')
+
+    def test_a_vip_twice(self):
+        """CFG-61, also in two spellings."""
+        for second in ('2001:db8::53', '2001:DB8:0::53',
+                       '2001:db8:0:0:0:0:0:53'):
+            self.says('''\
+                port_forwards:
+                - vip: 2001:db8::53
+                  rules: [{proto: udp, port: 1, dest_addr: '2001:db8::5'}]
+                - vip: %s
+                  rules: [{proto: udp, port: 2, dest_addr: '2001:db8::5'}]
+                ''' % second, 'line 4', 'port_forwards[1].vip = "%s"' %
+                second, 'line 2', 'put all its rules there')
+
+    def test_a_port_twice(self):
+        """CFG-65."""
+        self.says('''\
+            port_forwards:
+            - vip: 192.0.2.53
+              rules:
+              - {proto: tcp, port: 53, dest_addr: 10.0.0.5}
+              - {proto: tcp, port: 53, dest_addr: 10.0.0.6}
+            ''', 'line 5', 'rules[1].port = 53', 'line 4', 'dest_addrs')
+
+    def test_one_way_to_name_backends(self):
+        """CFG-66."""
+        self.says(self.rule('proto: tcp, port: 1'), 'line 5', 'rules[0]',
+                  'no backend')
+        self.says(self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
+                            'dest_addrs: [10.0.0.6]'), 'line 5', 'both')
+        self.says(self.rule('proto: tcp, port: 1, dest_addrs: []'),
+                  'dest_addrs', 'is empty')
+
+    def test_a_backend_twice(self):
+        """CFG-68."""
+        self.says(self.rule('proto: tcp, port: 1, dest_addrs: [10.0.0.5, '
+                            '10.0.0.6, {addr: 10.0.0.5}]'),
+                  'dest_addrs[2] = "10.0.0.5"', 'dest_addrs[0]', 'weight')
+
+    def test_weights(self):
+        text = self.rule('proto: tcp, port: 1, dest_addrs: '
+                         '[{addr: 10.0.0.5, weight: %s}%s]')
+        found, = vips(text % (256, ', {addr: 10.0.0.6, weight: 0}'))
+        self.assertEqual([256, 0],
+                         [b.weight for b in found.rules[0].backends])
+        self.says(text % (257, ', 10.0.0.6'), 'weight = 257', '0 to 256')
+        self.says(text % (-1, ', 10.0.0.6'), 'weight = -1', '0 to 256')
+        self.says(text % (0, ''), 'rules[0]', 'all its backends have weight')
+
+    def two(self, first, second):
+        return '''\
+            port_forwards:
+            - vip: 192.0.2.53
+              rules:
+              - {proto: tcp, port: 53, dest_addr: 10.0.0.5, %s}
+            - vip: 192.0.2.54
+              masquerade: true
+              rules:
+              - {proto: tcp, port: 80, dest_addr: 10.0.0.5, %s}
+            ''' % (first, second)
+
+    def test_two_vips_before_one_backend(self):
+        """CFG-71: masquerading is told by the backend."""
+        self.says(self.two('dest_port: 99', 'dest_port: 99'), 'line 8',
+                  'port_forwards[1].rules[0].dest_addr',
+                  '10.0.0.5, tcp port 99, is masqueraded here', 'line 4',
+                  'make them the same')
+        for first, second in (
+                ('dest_port: 99', 'dest_port: 98'),
+                ('dest_port: 99', 'dest_port: 99, masquerade: false'),
+                ('dest_port: 99, masquerade: true', 'dest_port: 99')):
+            self.assertEqual(2, len(vips(self.two(first, second))))
+
+    def test_all_at_once(self):
+        """One start shows everything, in the order of the file."""
+        messages = self.bad('''\
+            port_forwards:
+            - vip: 192.0.2
+              manage: true
+              rules:
+              - {proto: icmp, port: "53", dest_addr: 10.0.0}
+              - {proto: tcp, port: 0}
+            - vip: 192.0.2.1
+              rules:
+              - {proto: tcp, port: 1, dest_addrs: [{addr: "::1", weight: -1}]}
+            ''')
+        self.assertEqual(
+            [2, 3, 5, 5, 5, 6, 6, 9, 9],
+            [int(message.split()[1].strip(':')) for message in messages])
+
+
+class FileTest(RulesTestCase):
+
+    def test_what_cannot_be_read(self):
+        for path, why in (('/nowhere/rules.yaml', 'No such file'),
+                          ('/', 'directory')):
+            error = self.assertRaises(flaws.BadRules, rules.read, path)
+            self.assertIn(path, str(error))
+            self.assertIn(why, str(error))
+            self.assertIn('rules_file', str(error))
+
+    def test_what_is_far_too_large(self):
+        self.useFixture(
+            fixtures.MockPatchObject(rules, '_LARGEST', 10))
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        with open(path, 'w') as opened:
+            opened.write('#' * 11)
+        error = self.assertRaises(flaws.BadRules, rules.read, path)
+        self.assertIn('more than 10 bytes', str(error))

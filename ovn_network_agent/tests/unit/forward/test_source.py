@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules in force: what of the file and of the node makes them."""
+
+import dataclasses
+import os
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import health
+from ovn_network_agent.forward import source
+from ovn_network_agent import model
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent import trigger
+
+VIP = '''\
+- vip: %s
+  manage_vip: %s
+  rules:
+  - {proto: tcp, port: 53, dest_addrs: [10.0.0.5, 10.0.0.6]%s}
+'''
+
+
+def text(*addresses, managed=True, check=''):
+    return 'port_forwards:\n' + ''.join(
+        VIP % (address, 'true' if managed else 'false', check)
+        for address in addresses)
+
+
+class Patient(health.Health):
+    """Somebody who knows who is dead."""
+
+    def __init__(self):
+        self.wanted = None
+        self.dead = set()
+
+    def want(self, targets):
+        self.wanted = targets
+
+    def alive(self, target):
+        return target.address not in self.dead
+
+
+class SourceTestCase(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        self.trigger = trigger.Trigger(0)
+        self.health = Patient()
+        self.addresses = frozenset()
+        self.asked = []
+
+    def write(self, content):
+        with open(self.path + '.new', 'w') as opened:
+            opened.write(content)
+        os.rename(self.path + '.new', self.path)
+
+    def source(self, content=None, **options):
+        if content is not None:
+            self.write(content)
+        conf = world.conf(port_forward__rules_file=self.path, **options)
+        made = source.Source(conf, self.health, self.read)
+        self.addCleanup(made.stop)
+        return made
+
+    def read(self, vrf):
+        self.asked.append(vrf)
+        if self.addresses is None:
+            raise OSError('no answer')
+        return self.addresses
+
+    def addresses_of(self, made):
+        return [v.address for v in made.current(world.snapshot()).vips]
+
+
+class SourceTest(SourceTestCase):
+
+    def test_without_a_file(self):
+        """CFG-34: nothing is asked, nothing is started."""
+        made = source.Source(world.conf(), self.health, self.read)
+        made.start(self.trigger)
+        made.reread()
+        made.stop()
+        self.assertIsNone(made.on(world.snapshot()).forwards)
+        self.assertFalse(made.has_rules)
+
+    def test_a_file_without_rules(self):
+        made = self.source('port_forwards: []')
+        self.assertEqual((), made.current(world.snapshot()).vips)
+        self.assertFalse(made.has_rules)
+
+    def test_a_bad_file_at_the_start(self):
+        self.assertRaises(flaws.BadRules, self.source)
+        self.assertRaises(flaws.BadRules, self.source, '- x')
+
+    def test_the_gateway(self):
+        made = self.source(text('192.0.2.53'))
+        self.assertTrue(made.has_rules)
+        self.assertTrue(
+            made.on(world.snapshot(world.router())).forwards.gateway)
+        away = dataclasses.replace(world.port(), local=False)
+        self.assertIs(False, made.on(world.snapshot(
+            world.router(ports=(away,)))).forwards.gateway)
+        self.assertIs(False, made.on(world.snapshot()).forwards.gateway)
+        bare = model.Snapshot(model.Node('', 'host', model.Phase.RESTORING))
+        self.assertIsNone(made.on(bare).forwards.gateway)
+
+    def test_what_is_the_same_stays_the_same(self):
+        """So that no driver is asked again."""
+        self.addresses = frozenset({'192.0.2.53'})
+        made = self.source(text('192.0.2.53', managed=False,
+                                check=', health_check: {type: tcp}'))
+        first = made.current(world.snapshot())
+        self.assertIs(first, made.current(world.snapshot()))
+        made.take()
+        self.assertEqual(first, made.current(world.snapshot()))
+
+    def test_addresses_are_only_looked_for_when_they_matter(self):
+        made = self.source(text('192.0.2.53'))
+        self.assertFalse(made.current(world.snapshot()).vips[0].present)
+        self.assertEqual([], self.asked)
+
+    def test_an_address_that_somebody_else_made(self):
+        made = self.source(text('192.0.2.53', '192.0.2.54', managed=False),
+                           frr__vrf_name='vrf-x')
+
+        def present():
+            return [v.present for v in made.current(world.snapshot()).vips]
+        self.assertEqual([False, False], present())
+        self.addresses = frozenset({'192.0.2.54', '203.0.113.1'})
+        self.assertEqual([False, True], present())
+        self.addresses = None
+        self.assertEqual([False, True], present())
+        self.addresses = frozenset()
+        self.assertEqual([False, False], present())
+        self.assertEqual({'vrf-x'}, set(self.asked))
+
+    def test_health(self):
+        made = self.source(text(
+            '192.0.2.53', check=', dest_port: 99, '
+                                'health_check: {type: tcp}'))
+        self.assertEqual({('10.0.0.5', 99), ('10.0.0.6', 99)},
+                         {target[:2] for target in self.health.wanted})
+        self.health.dead = {'10.0.0.6'}
+        vip, = made.current(world.snapshot()).vips
+        self.assertEqual(['10.0.0.5'],
+                         [b.address for b in vip.rules[0].usable])
+        self.assertFalse(vip.dead)
+        self.health.dead = {'10.0.0.5', '10.0.0.6'}
+        self.assertTrue(made.current(world.snapshot()).vips[0].dead)
+        self.health.dead = set()
+        self.assertFalse(made.current(world.snapshot()).vips[0].dead)
+        self.write(text('192.0.2.53'))
+        made.take()
+        self.assertEqual(frozenset(), self.health.wanted)
+
+    def test_a_new_file(self):
+        made = self.source(text('192.0.2.53'))
+        made.start(self.trigger)
+        self.write(text('192.0.2.53', '192.0.2.54'))
+        self.assertIn('rules file', self.trigger.wait(60).reasons)
+        self.assertEqual(['192.0.2.53', '192.0.2.54'],
+                         self.addresses_of(made))
+
+    def test_a_bad_file_changes_nothing(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        made = self.source(text('192.0.2.53'))
+        before = made.current(world.snapshot())
+        self.write(text('192.0.2.54') + text('192.0.2')[15:])
+        for _time in range(2):
+            made.take()
+            self.assertIs(before, made.current(world.snapshot()))
+            reason, = made.reasons
+            self.assertIn('192.0.2"', reason)
+            self.assertIn(self.path + ', line 6', reason)
+        self.assertEqual(1, log.output.count('stay as they were'))
+        os.unlink(self.path)
+        made.take()
+        self.assertIs(before, made.current(world.snapshot()))
+        self.assertIn('No such file', made.reasons[0])
+        self.write(text('192.0.2.55'))
+        made.take()
+        self.assertEqual((), made.reasons)
+        self.assertIn('can be used again', log.output)
+        self.assertEqual(['192.0.2.55'], self.addresses_of(made))
+
+    def test_several_errors_are_all_logged(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        made = self.source(text('192.0.2.53'))
+        self.write(text('192.0.2', '0.0.0.0', '224.0.0.1'))
+        made.take()
+        self.assertIn('and 2 more', made.reasons[0])
+        for address in ('192.0.2"', '0.0.0.0', '224.0.0.1'):
+            self.assertIn(address, log.output)
+
+    def test_a_reread_needs_no_change(self):
+        """What SIGHUP does, without waiting until the file rests."""
+        made = self.source(text('192.0.2.53'))
+        made.start(self.trigger)
+        made.reread()
+        self.assertIn('rules file', self.trigger.wait(60).reasons)
+
+    def test_a_bad_file_wakes_the_loop(self):
+        """Else its status would not say it."""
+        made = self.source(text('192.0.2.53'))
+        made.start(self.trigger)
+        self.write('- x')
+        self.assertIn('rules file', self.trigger.wait(60).reasons)
+        self.assertTrue(made.reasons)
+
+    def test_rules_need_the_leak(self):
+        """CFG-35, at a start and at any change."""
+        off = {'frr__vrf_name': 'vrf-x',
+               'veth_leak__veth_leak_enabled': False}
+        error = self.assertRaises(flaws.BadRules, self.source,
+                                  text('192.0.2.53'), **off)
+        self.assertIn('[port_forward] rules_file = ' + self.path, str(error))
+        self.assertIn('veth_leak_enabled to true', str(error))
+        self.assertRaises(flaws.BadRules, self.source, text('192.0.2.53'),
+                          frr__vrf_name='vrf-x', drivers=['fip_route'])
+        made = self.source('port_forwards: []', **off)
+        self.write(text('192.0.2.53'))
+        made.take()
+        self.assertEqual((), made.current(world.snapshot()).vips)
+        self.assertIn('veth_leak', made.reasons[0])
+        # In the default VRF there is nothing to leak.
+        off['frr__vrf_name'] = ''
+        self.assertTrue(self.source(text('192.0.2.53'), **off).has_rules)

@@ -141,6 +141,17 @@ class Cloud:
             node.path('/run/openvswitch/br-int.mgmt')))
         chassis.start_controller(node)
 
+    def add_ipv6(self):
+        """IPv6 in the fabric and on the management network, with BGP."""
+        wiring.add_ipv6(self.nodes, self.gateways)
+        for name in self.gateways:
+            frr.add(self[name], frr.gateway_config6(name))
+        frr.add(self['spine'], frr.spine_config6(self.gateways))
+        nodes.wait_until('the gateways have heard of the client', lambda: all(
+            'default' in self[name].out(
+                'ip', '-6', 'route', 'show', 'table', str(plan.VRF_TABLE),
+                'proto', 'bgp') for name in self.gateways), 60)
+
     # -- chassis ----------------------------------------------------------
 
     def stop_controller(self, name):

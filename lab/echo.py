@@ -9,14 +9,16 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A responder: answers UDP datagrams and TCP lines with who asked.
+"""A responder: answers UDP datagrams and TCP lines with who asked whom.
 
-:func:`start` runs it on a node.  As a program of its own it needs nothing
-but Python, and it never ends by itself.
+An answer has the address that it saw the peer with, and its own that was
+asked, over IPv4 and IPv6.  :func:`start` runs it on a node.  As a program of
+its own it needs nothing but Python, and it never ends by itself.
 """
 
 import argparse
 import contextlib
+import functools
 import os
 import select
 import selectors
@@ -32,16 +34,59 @@ NAME = 'echo'
 IDLE = 30.0
 LONGEST = 4096
 _IP_PKTINFO = 8  # linux/in.h; in Python's socket from 3.14
-_PKTINFO = struct.Struct('=i4s4s')
 
 
-def start(node, port=PORT, name=NAME, device=None, timeout=15.0):
+class _Family:
+    """How the address that was asked is read and set, IPv4 or IPv6.
+
+    :ivar family: of sockets
+    :ivar option: level, kind of control message, option that asks for it
+    """
+
+    def __init__(self, family, option, layout, order):
+        self.family = family
+        self.option = option
+        self._layout = struct.Struct(layout)
+        self._order = order
+        self.size = socket.CMSG_SPACE(self._layout.size)
+
+    def asked(self, control):
+        """The address that a datagram was sent to, packed, and its way."""
+        for level, kind, raw in control:
+            if (level, kind) == self.option[:2]:
+                found = self._layout.unpack(raw)
+                return found[self._order[0]], found[self._order[1]]
+        raise OSError('no packet information')
+
+    def answering(self, asked, index):
+        """Control message for an answer from that address."""
+        if self.family == socket.AF_INET:
+            # The way is the kernel's to choose.
+            return [(*self.option[:2], self._layout.pack(0, asked, b''))]
+        # A link-local address means nothing without its link.
+        index = index if asked[:2] == b'\xfe\x80' else 0
+        return [(*self.option[:2], self._layout.pack(asked, index))]
+
+
+_FAMILIES = {
+    4: _Family(socket.AF_INET,
+               (socket.IPPROTO_IP, _IP_PKTINFO, _IP_PKTINFO), '=i4s4s',
+               (1, 0)),
+    6: _Family(socket.AF_INET6,
+               (socket.IPPROTO_IPV6, socket.IPV6_PKTINFO,
+                socket.IPV6_RECVPKTINFO), '=16si', (0, 1))}
+
+
+def start(node, port=PORT, name=NAME, device=None, address=None,
+          timeout=15.0):
     """Start a responder on a node; it answers when this returns.
 
     :param node: the Node
     :param port: UDP and TCP port
     :param name: of the service, for ``node.stop(name)`` and so on
     :param device: answer only what comes in by this interface or VRF
+    :param address: answer only at this address; at all of both families
+        by default
     :param timeout: seconds
     :returns: subprocess.Popen
     :raises NodeError: when it did not start; with what it printed
@@ -52,6 +97,8 @@ def start(node, port=PORT, name=NAME, device=None, timeout=15.0):
             str(port), '--ready-fd', str(write_end)]
     if device:
         argv += ['--device', device]
+    if address:
+        argv += ['--address', address]
     try:
         try:
             process = node.spawn(name, argv, pass_fds=[write_end])
@@ -74,31 +121,31 @@ class Responder:
 
     :param port: UDP and TCP port
     :param device: interface or VRF to bind to, or None
+    :param address: to bind to, or None for all
     """
 
-    def __init__(self, port, device=None):
+    def __init__(self, port, device=None, address=None):
         self._selector = selectors.DefaultSelector()
         self._connections = {}
-        self._udp = self._socket(socket.SOCK_DGRAM, port, device)
-        # The answer shall come from the address that was asked.
-        self._udp.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
-        self._selector.register(self._udp, selectors.EVENT_READ,
-                                self._datagram)
-        self._tcp = self._socket(socket.SOCK_STREAM, port, device)
-        self._tcp.listen(1024)
-        self._selector.register(self._tcp, selectors.EVENT_READ,
-                                self._accept)
+        if address:
+            self._open(_FAMILIES[6 if ':' in address else 4], address, port,
+                       device)
+            return
+        self._open(_FAMILIES[4], '0.0.0.0', port, device)
+        # Not everywhere is there IPv6.
+        with contextlib.suppress(OSError):
+            self._open(_FAMILIES[6], '::', port, device)
 
-    def _socket(self, kind, port, device):
-        made = socket.socket(socket.AF_INET, kind)
-        made.setblocking(False)
-        if kind == socket.SOCK_STREAM:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if device:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
-                            device.encode())
-        made.bind(('0.0.0.0', port))
-        return made
+    def _open(self, family, address, port, device):
+        udp = _socket(family, socket.SOCK_DGRAM, address, port, device)
+        # The answer shall come from the address that was asked.
+        udp.setsockopt(family.option[0], family.option[2], 1)
+        tcp = _socket(family, socket.SOCK_STREAM, address, port, device)
+        tcp.listen(1024)
+        self._selector.register(
+            udp, selectors.EVENT_READ,
+            functools.partial(self._datagram, family))
+        self._selector.register(tcp, selectors.EVENT_READ, self._accept)
 
     def run(self):
         """Answer for ever."""
@@ -110,25 +157,25 @@ class Responder:
                     key.data(key.fileobj)
             self._forget_idle()
 
-    def _datagram(self, _udp):
-        data, control, _flags, peer = self._udp.recvmsg(
-            65535, socket.CMSG_SPACE(_PKTINFO.size))
-        answer = data + b' ' + peer[0].encode()
-        self._udp.sendmsg([answer], [
-            (level, kind, _PKTINFO.pack(0, _PKTINFO.unpack(raw)[1], b''))
-            for level, kind, raw in control
-            if (level, kind) == (socket.IPPROTO_IP, _IP_PKTINFO)], 0, peer)
+    def _datagram(self, family, udp):
+        data, control, _flags, peer = udp.recvmsg(65535, family.size)
+        asked, index = family.asked(control)
+        answer = '%s %s' % (peer[0], socket.inet_ntop(family.family, asked))
+        udp.sendmsg([data + b' ' + answer.encode()],
+                    family.answering(asked, index), 0, peer)
 
-    def _accept(self, _tcp):
+    def _accept(self, tcp):
         try:
-            connection, peer = self._tcp.accept()
+            connection, peer = tcp.accept()
         except OSError:
             # Perhaps out of descriptors: make room, so that this does not
             # come back at once for ever.
             self._drop(next(iter(self._connections), None))
             raise
         connection.setblocking(False)
-        self._connections[connection] = [b'', peer[0], time.monotonic()]
+        self._connections[connection] = [
+            b'', '%s %s' % (peer[0], connection.getsockname()[0]),
+            time.monotonic()]
         self._selector.register(connection, selectors.EVENT_READ, self._line)
 
     def _line(self, connection):
@@ -163,16 +210,31 @@ class Responder:
             self._drop(connection)
 
 
+def _socket(family, kind, address, port, device):
+    made = socket.socket(family.family, kind)
+    made.setblocking(False)
+    if family.family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    if kind == socket.SOCK_STREAM:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if device:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
+                        device.encode())
+    made.bind((address, port))
+    return made
+
+
 def main(argv):
     """The program; returns only by a signal."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--port', type=int, default=PORT)
     parser.add_argument('--device')
+    parser.add_argument('--address')
     parser.add_argument('--ready-fd', type=int,
                         help='gets one byte when the ports are open')
     args = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    responder = Responder(args.port, args.device)
+    responder = Responder(args.port, args.device, args.address)
     if args.ready_fd is not None:
         os.write(args.ready_fd, b'1')
         os.close(args.ready_fd)

@@ -27,6 +27,8 @@ _FIRST = tuple(name for name in ('mgmtd',)
 # route, because the VRF has a route of the whole provider network to the veth.
 # nht: FRR 10 would look for the next hop of the announced routes by way of the
 # fabric, and go on announcing, where the veth pair is gone.
+# PROVIDER-LOOPBACK, NODE-LOOPBACK: what is on loopback1 is redistributed, and
+# announced if it is the node's own address or the agent has listed it.
 # PROVIDER-KERNEL: the "unreachable" default route of the VRF must not become
 # bgpd's own, or the one learned from the fabric would never be used.
 _GATEWAY = '''\
@@ -56,6 +58,7 @@ router bgp {asn} vrf {vrf}
  exit-address-family
 exit
 !
+ip prefix-list NODE-LOOPBACK seq 5 permit {loopback}/32
 ip prefix-list DEFAULT-ROUTE seq 5 permit 0.0.0.0/0
 ip prefix-list FABRIC seq 5 permit 0.0.0.0/0
 ip prefix-list FABRIC seq 10 permit 0.0.0.0/0 ge 32
@@ -76,11 +79,38 @@ route-map PROVIDER-IN permit 10
 exit
 !
 route-map PROVIDER-FILTER-OUT permit 10
- match interface loopback1
+ match ip address prefix-list NODE-LOOPBACK
 exit
 !
 route-map PROVIDER-FILTER-OUT permit 20
  match ip address prefix-list ANNOUNCED-NETWORKS
+exit
+!
+'''
+
+_GATEWAY6 = '''\
+router bgp {asn} vrf {vrf}
+ neighbor {peer} remote-as {peer_as}
+ neighbor {peer} timers connect 1
+ !
+ address-family ipv6 unicast
+  redistribute connected route-map PROVIDER-LOOPBACK
+  neighbor {peer} activate
+  neighbor {peer} soft-reconfiguration inbound
+  neighbor {peer} prefix-list FABRIC in
+  neighbor {peer} prefix-list ANNOUNCED-NETWORKS out
+ exit-address-family
+exit
+!
+ipv6 prefix-list FABRIC seq 5 permit ::/0
+ipv6 prefix-list FABRIC seq 10 permit ::/0 ge 128
+'''
+
+_SPINE6 = '''\
+router bgp {asn}
+{neighbors} address-family ipv6 unicast
+  network {client}
+{activations} exit-address-family
 exit
 !
 '''
@@ -110,7 +140,8 @@ def gateway_config(name):
     peer, address = plan.UPLINKS[name]
     return _GATEWAY.format(name=name, vrf=plan.VRF, address=address,
                            asn=plan.GATEWAY_AS[name], peer=peer,
-                           peer_as=plan.SPINE_AS)
+                           peer_as=plan.SPINE_AS,
+                           loopback=plan.LOOPBACKS[name])
 
 
 def spine_config(gateways):
@@ -126,6 +157,37 @@ def spine_config(gateways):
     return _SPINE.format(asn=plan.SPINE_AS, router_id=plan.CLIENT_GATEWAY,
                          client=plan.CLIENT_NET, neighbors=neighbors,
                          activations=activations)
+
+
+def gateway_config6(name):
+    """What is added on a gateway for IPv6: a session and its filters."""
+    return _GATEWAY6.format(vrf=plan.VRF, asn=plan.GATEWAY_AS[name],
+                            peer=plan.uplink6(name)[0],
+                            peer_as=plan.SPINE_AS)
+
+
+def spine_config6(gateways):
+    """What is added on the spine for IPv6."""
+    neighbors, activations = '', ''
+    for name in gateways:
+        peer = plan.uplink6(name)[1]
+        neighbors += (' neighbor %s remote-as %d\n'
+                      ' neighbor %s timers connect 1\n' % (
+                          peer, plan.GATEWAY_AS[name], peer))
+        activations += ('  neighbor %s activate\n'
+                        '  neighbor %s default-originate\n' % (peer, peer))
+    return _SPINE6.format(asn=plan.SPINE_AS, client=plan.CLIENT_NET6,
+                          neighbors=neighbors, activations=activations)
+
+
+def add(node, config):
+    """More configuration for daemons that run, saved as an operator would.
+
+    One process, whatever the number of lines.
+    """
+    node.write('/etc/frr/more.conf', config)
+    node.run(['vtysh', '-f', '/etc/frr/more.conf'])
+    node.run(['vtysh', '-c', 'write memory'])
 
 
 def start(node, config):

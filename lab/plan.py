@@ -32,6 +32,9 @@ CLIENT_NET = ipaddress.ip_network('203.0.113.0/24')
 CLIENT = '203.0.113.10'
 CLIENT_GATEWAY = '203.0.113.1'
 
+# Many clients: addresses that the client answers for, routed to it.
+CROWD = ipaddress.ip_network('100.64.0.0/22')
+
 # Provider network: gatewayless, .254 is left to the agent.
 PROVIDER = ipaddress.ip_network('198.51.100.0/24')
 PHYSICAL_NETWORK = 'physnet1'
@@ -39,6 +42,19 @@ BRIDGE = 'br-ex'
 VRF = 'vrf-provider'
 VRF_TABLE = 10
 LOOPBACKS = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12', 'gw3': '192.0.2.13'}
+
+# Backends behind the gateways: addresses of the node of that name.
+BACKENDS = tuple('10.10.0.%d' % n for n in range(31, 36))
+
+# Anycast addresses (VIPs), outside of all provider networks.
+VIPS = ipaddress.ip_network('198.18.0.0/24')
+VIPS6 = ipaddress.ip_network('2001:db8:f::/64')
+
+# The same over IPv6, where a test asks for it.
+MANAGEMENT6 = ipaddress.ip_network('fd00:10::/64')
+CLIENT_NET6 = ipaddress.ip_network('2001:db8:c::/64')
+CLIENT6 = '2001:db8:c::10'
+CLIENT_GATEWAY6 = '2001:db8:c::1'
 
 # Room for geneve in a machine whose links all have 1500 bytes.
 TENANT_MTU = 1400
@@ -52,3 +68,19 @@ _NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
 def system_id(node):
     """Chassis name of a node: a UUID that is not its host name."""
     return str(uuid.uuid5(_NAMESPACE, node))
+
+
+def host6(name):
+    """IPv6 address of a node on the management network, text."""
+    return backend6(HOSTS[name])
+
+
+def backend6(address):
+    """The IPv6 address beside an IPv4 one of the management network."""
+    return str(MANAGEMENT6[int(address.rpartition('.')[2])])
+
+
+def uplink6(name):
+    """IPv6 addresses of the spine and of a gateway on their link."""
+    number = UPLINKS[name][0].split('.')[2]
+    return 'fd00:31:%s::1' % number, 'fd00:31:%s::2' % number

@@ -73,6 +73,8 @@ class Report:
         connect to the answered line; None if nothing was answered
     :ivar rtt_max_ms: the longest
     :ivar seen_sources: addresses that the responder saw (TCP and UDP)
+    :ivar responders: addresses at which responders were asked, as they
+        see it (TCP and UDP)
     :ivar retransmitted: TCP: how many of the answered probes took a
         retransmission, that is, lost a packet without losing the probe
     :ivar error: the last error of a system call, such as 'No route to
@@ -93,6 +95,7 @@ class Report:
     rtt_median_ms: float | None
     rtt_max_ms: float | None
     seen_sources: frozenset
+    responders: frozenset
     retransmitted: int
     error: str
 
@@ -138,6 +141,7 @@ def summarise(kind, target, interval, started, raw):
         rtt_median_ms=statistics.median(times) if times else None,
         rtt_max_ms=max(times) if times else None,
         seen_sources=frozenset(raw['seen']),
+        responders=frozenset(raw['asked']),
         retransmitted=raw['retransmitted'], error=raw['error'])
 
 
@@ -170,7 +174,7 @@ class Probe:
 
     :param node: the Node that sends
     :param kind: 'icmp', 'tcp' or 'udp'
-    :param target: IPv4 address, text
+    :param target: IP address, text; IPv6 for TCP and UDP only
     :param interval: seconds between two probes
     :param port: of the responder, for TCP and UDP
     :param source: address to send from, or None

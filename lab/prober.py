@@ -48,6 +48,7 @@ class Prober:
         self.sent = []  # monotonic seconds
         self.answers = []  # seconds from sending, or _PENDING, or _LOST
         self.seen = set()
+        self.asked = set()
         self.retransmitted = 0
         self.error = ''
         self._pending = {}  # probe number: None; oldest first
@@ -107,17 +108,19 @@ class Prober:
 
     # -- for the transports -----------------------------------------------
 
-    def answered(self, number, source=None):
+    def answered(self, number, source=None, asked=None):
         """An answer came.
 
         :param number: of the probe
         :param source: address that the responder saw, or None
+        :param asked: address of the responder as it sees it, or None
         """
         if number not in self._pending:
             return  # a duplicate, or later than its limit
         now = time.monotonic()
         if source:
             self.seen.add(source)
+            self.asked.add(asked)
         self._settle(number, now - self.sent[number])
         if self._awaited is not None and self.sent[number] >= self._awaited:
             self._answer_awaited(now)
@@ -175,6 +178,7 @@ class Prober:
     def _report(self):
         self._say({'serial': self._serial, 'sent': self.sent,
                    'answers': self.answers, 'seen': sorted(self.seen),
+                   'asked': sorted(self.asked),
                    'retransmitted': self.retransmitted,
                    'error': self.error})
         self._serial = None
@@ -194,7 +198,9 @@ class _Transport:
         self.target = self.options['target']
 
     def socket(self, kind, protocol=0):
-        made = socket.socket(socket.AF_INET, kind, protocol)
+        made = socket.socket(
+            socket.AF_INET6 if ':' in self.target else socket.AF_INET, kind,
+            protocol)
         made.setblocking(False)
         if self.options['device']:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
@@ -265,8 +271,8 @@ class _Udp(_Datagrams):
 
     def receive(self, data):
         words = data.decode('ascii', 'replace').split()
-        if len(words) == 3 and words[0] == self.prober.token.hex():
-            self.prober.answered(int(words[1]), words[2])
+        if len(words) == 4 and words[0] == self.prober.token.hex():
+            self.prober.answered(int(words[1]), *words[2:])
 
 
 class _Tcp(_Transport):
@@ -313,7 +319,7 @@ class _Tcp(_Transport):
         info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
         if struct.unpack_from('=I', info, _TOTAL_RETRANS)[0]:
             self.prober.retransmitted += 1
-        self.prober.answered(number, words[2])
+        self.prober.answered(number, *words[2:4])
 
     def settled(self, number):
         one = self._open.pop(number, None)

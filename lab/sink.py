@@ -12,7 +12,7 @@
 """The sink: default gateway of the management network, counting leaks.
 
 A gateway node sends there what misses the provider VRF.  Every packet with a
-provider address that arrives is a leak.
+provider address or from a VIP that arrives is a leak.
 """
 
 import json
@@ -29,10 +29,12 @@ table inet {table} {{
         type filter hook prerouting priority raw; policy accept;
         ip saddr {management} icmp type destination-unreachable \\
             counter name errors drop
-        ip saddr {provider} counter name leaked drop
+        ip saddr {{ {provider}, {vips} }} counter name leaked drop
         ip daddr {provider} counter name leaked drop
         ip saddr {clients} counter name leaked drop
         ip daddr {clients} counter name untranslated drop
+        ip6 saddr {{ {clients6}, {vips6} }} counter name leaked drop
+        ip6 daddr {clients6} counter name untranslated drop
     }}
 }}
 '''
@@ -50,7 +52,9 @@ class Sink:
     def start(self):
         """Load the counting rules."""
         self._node.run(['nft', '-f', '-'], input=_RULES.format(
-            table=TABLE, provider=plan.PROVIDER, clients=plan.CLIENT_NET,
+            table=TABLE, provider=plan.PROVIDER,
+            clients='{ %s, %s }' % (plan.CLIENT_NET, plan.CROWD),
+            clients6=plan.CLIENT_NET6, vips=plan.VIPS, vips6=plan.VIPS6,
             management=plan.MANAGEMENT))
 
     def leaked(self):

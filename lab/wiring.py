@@ -83,6 +83,9 @@ def host(node):
     lines = management(node)
     if node.name != 'sink':
         lines.append('route add default via %s' % plan.SINK)
+    if node.name == 'backend':
+        lines += ['addr add %s/24 dev eth0' % address
+                  for address in plan.BACKENDS[1:]]
     node.batch('\n'.join(lines) + '\n')
 
 
@@ -110,7 +113,8 @@ def gateway(node):
 def spine(node, gateways):
     """The spine: one /30 to each gateway, the clients behind it."""
     lines = ['link set to-client up',
-             'addr add %s/24 dev to-client' % plan.CLIENT_GATEWAY]
+             'addr add %s/24 dev to-client' % plan.CLIENT_GATEWAY,
+             'route add %s via %s' % (plan.CROWD, plan.CLIENT)]
     for name in gateways:
         lines += _spine_uplink(name)
     node.sysctl(net__ipv4__ip_forward=1)
@@ -120,5 +124,41 @@ def spine(node, gateways):
 def client(node):
     """The external client."""
     node.batch('link set eth0 up\naddr add %s/24 dev eth0\n'
-               'route add default via %s\n' % (plan.CLIENT,
-                                               plan.CLIENT_GATEWAY))
+               'route add default via %s\nroute add local %s dev lo\n' % (
+                   plan.CLIENT, plan.CLIENT_GATEWAY, plan.CROWD))
+
+
+def add_ipv6(nodes, gateways):
+    """IPv6 on the management network, in the fabric, and at the client.
+
+    The sink is the default gateway of the management network, as ever.
+
+    :param nodes: dict of name to Node
+    :param gateways: names of the gateways
+    """
+    sink = plan.host6('sink')
+    for name in sorted(nodes.keys() & plan.HOSTS.keys()):
+        lines = [_address6(plan.host6(name), 64, 'eth0')]
+        if name == 'backend':
+            lines += [_address6(plan.backend6(address), 64, 'eth0')
+                      for address in plan.BACKENDS[1:]]
+        if name != 'sink':
+            lines.append('route add ::/0 via %s' % sink)
+        if name in gateways:
+            lines += [_address6(plan.uplink6(name)[1], 64, 'eth1'),
+                      'route add unreachable ::/0 metric 4278198272 '
+                      'table %d' % plan.VRF_TABLE]
+            nodes[name].sysctl(net__ipv6__conf__all__forwarding=1)
+        nodes[name].batch('\n'.join(lines) + '\n')
+    nodes['spine'].sysctl(net__ipv6__conf__all__forwarding=1)
+    nodes['spine'].batch('\n'.join([
+        _address6(plan.CLIENT_GATEWAY6, 64, 'to-client'),
+        *(_address6(plan.uplink6(name)[0], 64, 'to-' + name)
+          for name in gateways)]) + '\n')
+    nodes['client'].batch('%s\nroute add ::/0 via %s\n' % (
+        _address6(plan.CLIENT6, 64, 'eth0'), plan.CLIENT_GATEWAY6))
+
+
+def _address6(address, length, device):
+    # Nobody else has it, and the search for such a one takes a second.
+    return 'addr add %s/%d dev %s nodad' % (address, length, device)

@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A crowd of clients: one question from each of many source addresses."""
+
+import os
+import selectors
+import socket
+
+from lab import echo
+from lab import node as nodes
+
+# So many sockets are open at a time.
+_BATCH = 200
+# Seconds after which a question is asked again.  A datagram may be lost when
+# hundreds arrive in the same millisecond.
+_AGAIN = 1.0
+_TRIES = 5
+
+
+def ask(node, target, sources, port=echo.PORT):
+    """Ask the responder behind an address once from each source, by UDP.
+
+    :param node: the Node to send from; it has the sources (a local route is
+        enough)
+    :param target: IP address, text
+    :param sources: list of IP addresses, text
+    :returns: dict of source to (address that the responder saw, its own
+        address)
+    :raises NodeError: when some were not answered
+    """
+    found = {}
+    for first in range(0, len(sources), _BATCH):
+        found.update(node.call(_ask, target, port,
+                               sources[first:first + _BATCH]))
+    silent = [source for source in sources if source not in found]
+    if silent:
+        raise nodes.NodeError('%s: no answer from %s to %d of %d clients, '
+                              'such as %s' % (node.name, target, len(silent),
+                                              len(sources), silent[0]))
+    return found
+
+
+def _ask(target, port, sources):
+    family = socket.AF_INET6 if ':' in target else socket.AF_INET
+    token = os.urandom(8).hex()
+    opened = {}
+    found = {}
+    try:
+        for source in sources:
+            one = socket.socket(family, socket.SOCK_DGRAM)
+            opened[one] = source
+            one.bind((source, 0))
+            one.connect((target, port))
+        for _try in range(_TRIES):
+            for one in opened:
+                if opened[one] not in found:
+                    one.send(token.encode())
+            _collect(opened, token, found)
+            if len(found) == len(opened):
+                break
+        return found
+    finally:
+        for one in opened:
+            one.close()
+
+
+def _collect(opened, token, found):
+    """Take answers until all have come or none has for a while."""
+    with selectors.DefaultSelector() as selector:
+        for one in opened:
+            selector.register(one, selectors.EVENT_READ)
+        while len(found) < len(opened):
+            ready = selector.select(_AGAIN)
+            if not ready:
+                return
+            for key, _events in ready:
+                try:
+                    words = key.fileobj.recv(4096).decode().split()
+                except OSError:
+                    continue  # refused; asked again
+                if words[0] == token:
+                    found[opened[key.fileobj]] = tuple(words[1:3])

@@ -16,9 +16,12 @@ Pure.  A driver is foreign code: what it raises costs its own contribution,
 which stays as it was, and nothing else.
 """
 
+import dataclasses
+
 from oslo_log import log as logging
 
 from ovn_network_agent import desired
+from ovn_network_agent import forwarding
 from ovn_network_agent import model
 from ovn_network_agent import resources
 
@@ -68,17 +71,21 @@ class Contributions:
 
         :param snapshot: :class:`model.Snapshot`
         """
-        node = snapshot.node
+        node, forwards = snapshot.node, snapshot.forwards
+        if forwards is not None:
+            forwards = forwarding.mark_taken(forwards, snapshot.routers)
+            node = dataclasses.replace(
+                node, extent=forwarding.extent(forwards))
         present = set()
         computed = []
         for driver in self._drivers:
             present.add((driver.name, 'node'))
             self._ask((driver.name, 'node'), driver.for_node, node.phase,
                       computed, node)
-            if snapshot.forwards is not None:
+            if forwards is not None:
                 present.add((driver.name, 'forwards'))
                 self._ask((driver.name, 'forwards'), driver.for_forwards,
-                          node.phase, computed, snapshot.forwards, node)
+                          node.phase, computed, forwards, node)
             for group in snapshot.groups:
                 contributor = (driver.name, '%s %s' % (group.table,
                                                        group.key))

@@ -108,6 +108,7 @@ class Vip:
     :ivar rules: tuple of :class:`Rule` in the order of the file, not empty
     :ivar present: whether the node has the address and the agent did not
         put it there; only looked for when it is not managed
+    :ivar taken: name of a router here that has the address, '' when none
     """
 
     address: str
@@ -116,6 +117,7 @@ class Vip:
     router_masquerade: bool = False
     rules: tuple = ()
     present: bool = False
+    taken: str = ''
 
     @property
     def version(self):
@@ -143,3 +145,53 @@ class Forwards:
 
     vips: tuple = ()
     gateway: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Extent:
+    """What routers have to know of the rules; the same most of the time.
+
+    :ivar versions: tuple of 4 and 6: families that something is forwarded in
+    :ivar routers: the same, of those with a router_masquerade
+    """
+
+    versions: tuple = ()
+    routers: tuple = ()
+
+
+def extent(forwards):
+    """The :class:`Extent` of :class:`Forwards`."""
+    vips = [vip for vip in forwards.vips if not vip.taken]
+    return Extent(
+        tuple(sorted({vip.version for vip in vips})),
+        tuple(sorted({vip.version for vip in vips if vip.router_masquerade})))
+
+
+def mark_taken(forwards, routers):
+    """Mark the VIPs that are addresses of routers that are served here.
+
+    Both cannot have it; an address of a tenant is not the operator's to use.
+
+    :param forwards: :class:`Forwards`
+    :param routers: iterable of :class:`model.Router`
+    :returns: :class:`Forwards`, the same one when there is none
+    """
+    addresses = {vip.address for vip in forwards.vips}
+    taken = {address: router.name for router in routers
+             if addresses and router.served_ports
+             for address in _addresses(router) if address in addresses}
+    if not taken:
+        return forwards
+    return dataclasses.replace(forwards, vips=tuple(
+        dataclasses.replace(vip, taken=taken.get(vip.address, ''))
+        for vip in forwards.vips))
+
+
+def _addresses(router):
+    for nat in router.nats:
+        if not nat.distributed_mac:
+            yield nat.external_ip
+    for port in router.served_ports:
+        yield from port.nat_addresses
+        for network in port.networks:
+            yield network.partition('/')[0]

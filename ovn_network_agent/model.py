@@ -329,6 +329,8 @@ class Node:
     :ivar relays: tuple of :class:`Relay` that are there, sorted
     :ivar drains: frozenset of what an operator wants to be drained: UUIDs
         of routers, text, or :data:`ALL`
+    :ivar extent: :class:`forwarding.Extent` of the port forwards, None
+        without them
     """
 
     chassis: str
@@ -338,6 +340,7 @@ class Node:
     bridge_mappings: tuple = ()
     relays: tuple = ()
     drains: frozenset = frozenset()
+    extent: forwarding.Extent | None = None
 
     def device(self, name):
         """The :class:`Device` of that name, or None."""

@@ -22,7 +22,7 @@ OPTS = [
     cfg.Opt(
         'drivers',
         type=types.CommaList(types.Name(type_name='driver name')),
-        default=['fip_route', 'veth_leak', 'gateway_drain'],
+        default=['fip_route', 'veth_leak', 'gateway_drain', 'port_forward'],
         help='Drivers to load, in any order: the names of entry points in '
              'the namespace "ovn_network_agent.drivers". A driver that is '
              'taken out has everything it made removed at the next start. '

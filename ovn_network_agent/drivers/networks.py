@@ -62,10 +62,20 @@ def provider_networks(networks, manual=()):
     """
     if manual:
         return tuple(sorted(ipaddress.ip_network(n) for n in manual))
+    return of_version(4, networks)
+
+
+def of_version(version, networks):
+    """The networks of one address family.
+
+    :param version: 4 or 6
+    :param networks: iterable of 'address/len'
+    :returns: sorted tuple of IPv4Network or IPv6Network
+    """
     found = set()
     for text in networks:
         interface = parse_interface(text)
-        if interface is not None and interface.version == 4:
+        if interface is not None and interface.version == version:
             found.add(interface.network)
     return tuple(sorted(found))
 

@@ -30,7 +30,8 @@ PURE = ('resources', 'model', 'ownership', 'desired', 'delta', 'drivers',
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
 HARMLESS = {'abc', 'collections', 'dataclasses', 'enum', 'functools',
-            'ipaddress', 'itertools', 'operator', 're', 'typing', 'zlib'}
+            'hashlib', 'ipaddress', 'itertools', 'math', 'operator', 're',
+            'typing', 'zlib'}
 
 
 def modules(below=''):

@@ -26,7 +26,8 @@ class SourcesTest(base.ConfTestCase):
 
     def test_defaults(self):
         conf = self.load(remotes=False)
-        self.assertEqual(['fip_route', 'veth_leak', 'gateway_drain'],
+        self.assertEqual(['fip_route', 'veth_leak', 'gateway_drain',
+                          'port_forward'],
                          conf.drivers)
         self.assertEqual('br-ex', conf.bridge_dev)
         self.assertEqual('169.254.169.254', conf.bridge_ip)
@@ -177,7 +178,8 @@ class ListTest(base.ConfTestCase):
     def test_a_copy_is_listed(self):
         # Documentation tools change what they are given.
         opts.list_opts()[0][1][0].default = 'changed'
-        self.assertEqual(['fip_route', 'veth_leak', 'gateway_drain'],
+        self.assertEqual(['fip_route', 'veth_leak', 'gateway_drain',
+                          'port_forward'],
                          opts.list_opts()[0][1][0].default)
 
     def test_drivers_may_register_their_options_again(self):

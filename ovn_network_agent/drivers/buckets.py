@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Consistent hashing: which backend gets which bucket of the clients.
+
+The hash of a client selects one of some buckets, and a table says whose a
+bucket is.  Every gateway computes the same table, from the addresses and
+weights alone, so a client that arrives at another gateway gets the same
+backend; nothing is remembered, so a backend that comes back finds its
+clients again.
+
+Each bucket prefers some backends to others by a score of the two
+(rendezvous hashing: Thaler and Ravishankar, "Using Name-Based Mappings to
+Increase Hit Rates", IEEE/ACM Transactions on Networking 6(1), 1998; with
+weights: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
+SPAA 2005).  So few buckets would be spread unevenly by that, so each backend
+has room for its share only, as in "Consistent Hashing with Bounded Loads"
+(Mirrokni, Thorup and Zadimoghaddam, SODA 2018), and best matches come first.
+
+Measured, clients that change their backend when one of N goes, as multiple of
+1/N: 1.0 to 1.4 for up to 6 backends, 1.4 to 2.6 for up to 24.  The turn-taking
+of Maglev (Eisenbud et al., NSDI 2016) came to 1.4 and 2.9 with as many
+buckets: it needs about 100 for each backend, and a bucket costs the load of
+the table 8 us.  A backend that dies has its clients spread over the others,
+and nobody else changes.
+"""
+
+import functools
+import hashlib
+import math
+
+# (shares, buckets): for up to so many shares of the smallest weight.
+_SIZES = ((6, 64), (25, 256), (math.inf, 1024))
+# Buckets that share their preferences are neighbours in every table: when
+# another backend calls for the next size, most clients stay.
+_POINTS = 64
+_64_BITS = (1 << 64) - 1
+
+
+@functools.lru_cache(maxsize=4096)
+def owners(weights, gone=frozenset()):
+    """Whose each bucket is.
+
+    :param weights: frozenset of (address, weight > 0), not empty
+    :param gone: frozenset of addresses among them that get nothing at
+        present; not all of them
+    :returns: tuple of addresses, one for each bucket
+    """
+    shares = dict(weights)
+    table = [None] * _size(shares)
+    _fill(table, shares)
+    if gone:
+        table = [None if owner in gone else owner for owner in table]
+        _fill(table, {address: weight for address, weight in shares.items()
+                      if address not in gone})
+    return tuple(table)
+
+
+def _size(shares):
+    """Number of buckets, enough for even shares: 10 for the smallest one."""
+    parts = sum(shares.values()) / min(shares.values())
+    return next(size for most, size in _SIZES if parts <= most)
+
+
+def _fill(table, shares):
+    """Give the free buckets away, best matches first."""
+    size = len(table)
+    room = _quotas(shares, size)
+    for owner in table:
+        if owner is not None:
+            room[owner] -= 1
+    free = [bucket for bucket, owner in enumerate(table) if owner is None]
+    matches = sorted(
+        (_scores(address)[bucket * _POINTS // size] / weight,
+         _mix(_seed(address), size + bucket), bucket, address)
+        for address, weight in shares.items() for bucket in free)
+    for _score, _tie, bucket, address in matches:
+        if table[bucket] is None and room[address] > 0:
+            table[bucket] = address
+            room[address] -= 1
+
+
+def _quotas(shares, size):
+    """How many buckets each one gets, at least one; they add up to size."""
+    total = sum(shares.values())
+    quotas = {address: max(size * weight // total, 1)
+              for address, weight in shares.items()}
+    rest = size - sum(quotas.values())
+    ranked = sorted(shares, key=lambda address: (
+        -(size * shares[address] % total), _seed(address)))
+    for address in ranked[:max(rest, 0)]:
+        quotas[address] += 1
+    for _one_too_many in range(-rest):
+        largest = max(quotas, key=lambda address: (quotas[address], address))
+        quotas[largest] -= 1
+    return quotas
+
+
+@functools.lru_cache(maxsize=4096)
+def _scores(address):
+    """What an address is worth to each point, the smaller the better.
+
+    Exponentially distributed, so that dividing by a weight makes it win as
+    often as the weight says.
+    """
+    return tuple(-math.log((_mix(_seed(address), point) + 1) / 2 ** 64)
+                 for point in range(_POINTS))
+
+
+@functools.lru_cache(maxsize=4096)
+def _seed(address):
+    return int.from_bytes(hashlib.sha256(address.encode()).digest()[:8])
+
+
+def _mix(seed, number):
+    """64 bits that are as good as random (SplitMix64, Steele et al. 2014).
+    """
+    bits = (seed + (number + 1) * 0x9e3779b97f4a7c15) & _64_BITS
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9 & _64_BITS
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb & _64_BITS
+    return bits ^ bits >> 31

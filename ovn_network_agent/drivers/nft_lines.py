@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How nft writes what our table consists of.
+
+Pure.  Tried with nft 1.0.6: the value of a map is ``address . port`` (with a
+colon it is a syntax error, trap T59), and the family is written out wherever
+a set or a hash hides it.
+"""
+
+import itertools
+
+# What a base chain is: type, hook, priority.
+BASE = 'type %s hook %s priority %s; policy accept;'
+
+
+def block(kind, name, lines):
+    """A set or a chain of the table, a list of lines.
+
+    :param kind: 'set' or 'chain'
+    :param lines: list of lines without indentation
+    """
+    return ['\t%s %s {' % (kind, name),
+            *('\t\t' + line for line in lines), '\t}']
+
+
+def chain(name, base, rules):
+    """A base chain, a list of lines, empty without rules.
+
+    :param base: (type, hook, priority)
+    :param rules: list of rules, each a list of lines
+    """
+    if not rules:
+        return []
+    return block('chain', name, [BASE % base, *itertools.chain(*rules)])
+
+
+def lookup(before, elements, after=''):
+    """A rule that looks something up in a set or map, a list of lines.
+
+    An element stands on a line of its own, so that two tables are easily
+    compared.
+
+    :param before: what comes before the set
+    :param elements: iterable of str
+    :param after: what comes after the set
+    """
+    elements = list(elements)
+    return [before + ' {',
+            *('\t%s,' % element for element in elements[:-1]),
+            '\t' + elements[-1],
+            ('} ' + after).rstrip()]
+
+
+def service(address, proto, port):
+    """A key of a set of services."""
+    return '%s . %s . %d' % (address, proto, port)
+
+
+def words(family, direction):
+    """What a packet is looked up by: its address, protocol and port.
+
+    :param family: 'ip' or 'ip6'
+    :param direction: 'd' for the destination, 's' for the source
+    """
+    return '%s %saddr . meta l4proto . th %sport' % (
+        family, direction, direction)

@@ -1,0 +1,229 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver port_forward: VIPs whose ports are forwarded to backends.
+
+One nftables table for each address family, the policy rules that lead marked
+packets out of the VRF and back, and what announces a VIP: its address, or
+where somebody else has that, the line of the prefix list.
+"""
+
+import ipaddress
+
+from ovn_network_agent.conf import port_forward as options
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import networks
+from ovn_network_agent.drivers import nft_table
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+
+MAIN_TABLE = 254
+DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
+HOST = {4: 32, 6: 128}
+WITH_GATEWAY = 'with-gateway'
+
+_PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
+
+
+class PortForwardDriver(base.Driver):
+    """See the module."""
+
+    CONFIG_OPTS = options.OPTS
+
+    # -- what follows the routers -----------------------------------------
+
+    def for_node(self, node):
+        if node.extent and 4 in node.extent.versions:
+            yield from self._networks(4, ipaddress.collapse_addresses(
+                ipaddress.ip_network(n) for n in self.conf.network_cidr))
+
+    def for_router(self, router, node):
+        if not node.extent:
+            return
+        for version in node.extent.versions:
+            if version == 6 or not self.conf.network_cidr:
+                yield from self._networks(version, {
+                    network for port in router.served_ports
+                    for network in networks.of_version(version,
+                                                       port.networks)})
+        for version in node.extent.routers:
+            for address in _snat_addresses(router):
+                if networks.family(address) == version:
+                    yield resources.NftElement(
+                        nft_table.family(version), ownership.NFT_SNAT,
+                        address)
+
+    def _networks(self, version, found):
+        """Provider networks; with the first of them the guard drops."""
+        family = nft_table.family(version)
+        found = list(found)
+        for network in found:
+            yield resources.NftElement(family, ownership.NFT_NETWORKS,
+                                       str(network))
+        if found and self.conf.frr.vrf_name:
+            yield resources.NftElement(family, ownership.NFT_GUARDED,
+                                       ownership.VETH_DEFAULT)
+
+    # -- the rules --------------------------------------------------------
+
+    def for_forwards(self, forwards, node):
+        for vip in forwards.vips:
+            if vip.taken:
+                yield resources.Problem(
+                    'VIP %s is not forwarded: router %s has this address; '
+                    'take it out of the rules, or out of the pools of the '
+                    'provider network' % (vip.address, vip.taken))
+        vips = [vip for vip in forwards.vips if not vip.taken]
+        if vips:
+            yield from self._sysctls()
+            yield from self._no_way_out(node)
+        for version in (4, 6):
+            of_family = tuple(v for v in vips if v.version == version)
+            if of_family:
+                yield from self._family(version, of_family, forwards, node)
+
+    def _family(self, version, vips, forwards, node):
+        way = [*self._way_back(version),
+               nft_table.render(version, vips, self._manner())]
+        yield from way
+        requires = tuple(resource.ref for resource in way)
+        for vip in vips:
+            if self._announced(vip, forwards):
+                yield from self._filter(vip)
+                yield from self._attract(vip, node, requires)
+
+    def _manner(self):
+        conf = self.conf.port_forward
+        return nft_table.Manner(conf.port_forward_ct_zone,
+                                conf.balance.lower(),
+                                bool(self.conf.frr.vrf_name))
+
+    def _sysctls(self):
+        if self.conf.port_forward.port_forward_l3mdev_accept:
+            for proto in ('tcp', 'udp'):
+                yield resources.Sysctl(
+                    'net/ipv4/%s_l3mdev_accept' % proto, '1')
+
+    def _no_way_out(self, node):
+        """Say that the VRF has no default route; that is not ours to make.
+        """
+        vrf = node.device(self.conf.frr.vrf_name)
+        if vrf is not None and vrf.default_route is False:
+            yield resources.Problem(
+                'the way out of VRF %s: it has no default route, so replies '
+                'of VIPs are dropped unless BGP knows the client; have a '
+                'default route come in by BGP, which needs a filter of the '
+                'neighbour that lets it in, or set one in FRR' % vrf.name)
+
+    # -- out of the VRF, and back -----------------------------------------
+
+    def _way_back(self, version):
+        if not self.conf.frr.vrf_name:
+            return
+        table = self.conf.port_forward.port_forward_table_id
+        route = resources.KernelRoute(
+            table, DEFAULT[version], ownership.VETH_DEFAULT,
+            self._provider_ip(), requires=(_PAIR,))
+        yield route
+        for priority, to, mark in (
+                (ownership.PRIORITY_FORWARD, MAIN_TABLE,
+                 ownership.MARK_FORWARD),
+                (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY)):
+            yield resources.Rule(priority, to, fwmark=(mark, mark),
+                                 requires=(route.ref,))
+
+    def _provider_ip(self):
+        leak = self.conf.veth_leak
+        return leak.veth_provider_ip or str(
+            ipaddress.ip_address(leak.veth_nexthop) + 1)
+
+    # -- BGP --------------------------------------------------------------
+
+    def _announced(self, vip, forwards):
+        return not vip.dead and (
+            forwards.gateway is True or
+            self.conf.port_forward.vip_announce.lower() != WITH_GATEWAY)
+
+    def _filter(self, vip):
+        """A VIP is in no provider network (trap T37)."""
+        name = self.conf.frr.frr_prefix_list
+        if name:
+            length = HOST[vip.version]
+            yield resources.PrefixListEntry(
+                name, networks.host_prefix(vip.address), length, length)
+
+    def _attract(self, vip, node, requires):
+        """What BGP announces, the connected route where it can be.
+
+        A static route for an address that the VRF has would never be used
+        (trap T36).
+        """
+        prefix = networks.host_prefix(vip.address)
+        if vip.managed:
+            yield resources.VipAddress(
+                self.conf.port_forward.port_forward_dev, prefix,
+                requires=requires)
+        elif vip.present:
+            return
+        elif vip.version == 4:
+            yield from self._static(prefix, node, requires)
+        else:
+            yield resources.Problem(
+                'VIP %s is not announced: no device has it; set manage_vip: '
+                'true, or put it on one' % vip.address)
+
+    def _static(self, prefix, node, requires):
+        vrf_name = self.conf.frr.vrf_name
+        kernel = self.conf.fip_route.announce_method == 'kernel'
+        if not vrf_name:
+            dev = self.conf.port_forward.port_forward_dev
+            yield (resources.AnnouncedRoute(MAIN_TABLE, prefix, dev,
+                                            requires=requires)
+                   if kernel else resources.Announcement(
+                       '', prefix, dev, requires=requires))
+            return
+        yield from self._guard(prefix)
+        nexthop = self.conf.veth_leak.veth_nexthop
+        vrf = node.device(vrf_name)
+        if not kernel:
+            yield resources.Announcement(vrf_name, prefix, nexthop,
+                                         requires=requires)
+        elif vrf is not None and vrf.vrf_table:
+            yield resources.AnnouncedRoute(
+                vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop,
+                requires=requires)
+
+    def _guard(self, prefix):
+        """Drop what no rule translates; no device has the address.
+
+        It comes out of the pair, and the default route of the main table
+        would carry it into the management network.
+        """
+        yield resources.Rule(
+            self.conf.veth_leak.veth_leak_rule_priority - 2,
+            resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)
+
+
+def _snat_addresses(router):
+    """Addresses that machines without a floating IP come from, sorted.
+
+    OVN also tells them as nat_addresses, a moment before they are rows of
+    NAT, and floating IPs among them.
+    """
+    if not router.served_ports:
+        return []
+    floating = {nat.external_ip for nat in router.nats
+                if nat.type != 'snat'}
+    return sorted({
+        *(nat.external_ip for nat in router.nats if nat.type == 'snat'),
+        *(address for port in router.served_ports
+          for address in port.nat_addresses if address not in floating)})

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Golden files: what rules become as an nftables table, one for a feature.
+
+After a change of the rendering that is meant::
+
+    python -m ovn_network_agent.tests.unit.golden
+
+writes them anew; read the difference before it is committed.
+"""
+
+import pathlib
+
+from ovn_network_agent.drivers import nft_table
+from ovn_network_agent import forwarding
+from ovn_network_agent import ownership
+
+DIRECTORY = pathlib.Path(__file__).parent
+
+IN_VRF = nft_table.Manner(64000, 'jhash', True)
+NO_VRF = nft_table.Manner(64000, 'jhash', False)
+CONSISTENT = nft_table.Manner(64000, 'consistent', True)
+
+
+def backends(*weights, net='10.0.0.%d'):
+    """Backends 10.0.0.1, 10.0.0.2, ... with these weights."""
+    return tuple(forwarding.Backend(net % (index + 1), weight)
+                 for index, weight in enumerate(weights))
+
+
+def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.%d',
+         **values):
+    """A rule; without weights it has one backend."""
+    return forwarding.Rule(proto, port, dest_port,
+                           backends(*(weights or (1,)), net=net), **values)
+
+
+def vip(*rules, address='192.0.2.53', **values):
+    """A managed VIP; without rules it has the simplest one."""
+    return forwarding.Vip(address, managed=True, rules=rules or (rule(),),
+                          **values)
+
+
+def cases():
+    """dict of name to (version, vips, manner)."""
+    remote = rule(proto='tcp', port=443, dest_port=8443, net='10.0.1.%d',
+                  masquerade=True)
+    two = (vip(rule(1, 1), rule(1, 1, proto='tcp')),
+           vip(rule(1, 1, dest_port=53), address='192.0.2.54'))
+    return {
+        'one_vip': (4, (vip(),), IN_VRF),
+        'two_vips': (4, two, IN_VRF),
+        'weights': (4, (vip(rule(3, 1, 0)),), NO_VRF),
+        'consistent': (4, (vip(rule(1, 1, 1)),), CONSISTENT),
+        'masquerade': (4, (vip(rule(), remote, hairpin_masquerade=True),),
+                       IN_VRF),
+        'hairpin': (4, (vip(hairpin_masquerade=True),), IN_VRF),
+        'router': (4, (vip(router_masquerade=True),
+                       vip(address='192.0.2.54')), IN_VRF),
+        'ipv6': (6, (vip(rule(1, 1, net='fd00::%x', masquerade=True),
+                         address='2001:db8::53', hairpin_masquerade=True),),
+                 IN_VRF),
+        'default_vrf': (4, (vip(hairpin_masquerade=True),), NO_VRF),
+    }
+
+
+def text(version, vips, manner):
+    """A whole table as nft reads it."""
+    table = nft_table.render(version, vips, manner)
+    return 'table %s %s {\n%s}\n' % (table.family, ownership.NFT_TABLE,
+                                     table.text)

@@ -24,6 +24,7 @@ from stevedore import named
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent import mode
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
@@ -36,10 +37,12 @@ class LoadError(Exception):
 def load_drivers(conf):
     """The drivers named by ``[DEFAULT] drivers``, in that order.
 
+    Those that the mode of the agent has no use for are left out.
+
     :returns: list of :class:`drivers.base.Driver`
     :raises LoadError:
     """
-    names = conf.drivers
+    names = mode.of(conf).only('drivers', conf.drivers)
     doubled = sorted({n for n in names if names.count(n) > 1})
     if doubled:
         raise LoadError('drivers = %s: %s is named twice; name it once'
@@ -89,12 +92,14 @@ def _create(what, ext, base, *args):
 
 
 def load_backends(conf):
-    """All backends that are installed, in order of their names.
+    """The backends that are installed, in order of their names.
+
+    In port-forward-only mode only those of the kernel.
 
     :returns: list of :class:`backends.base.Backend`
     :raises LoadError:
     """
-    names = sorted(_manager_names(BACKENDS))
+    names = mode.of(conf).only('backends', sorted(_manager_names(BACKENDS)))
     return [_create('backend', ext, backends.Backend, conf)
             for ext in _load(BACKENDS, names)]
 

@@ -31,7 +31,9 @@ from ovn_network_agent import trigger as triggers
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.conf import mode
 from ovn_network_agent.control import endpoint
+from ovn_network_agent.forward import alone
 from ovn_network_agent.forward import source
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
@@ -66,7 +68,9 @@ class AgentService(service.Service):
         self._observers = list(observers)
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._stop = threading.Event()
-        self._side = side.OvnSide(conf, drivers, self.trigger, self._stop)
+        self._side = (
+            alone.Alone(conf) if mode.forwards_only(conf) else
+            side.OvnSide(conf, drivers, self.trigger, self._stop))
         self._forwards = source.Source(conf)
         self._databases = self._side.databases
         self._view = self._side.view

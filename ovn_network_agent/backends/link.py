@@ -18,6 +18,7 @@ are checked here: the bridge and the VRF belong to the operator.
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import links
 from ovn_network_agent import ownership
@@ -43,6 +44,8 @@ class LinkBackend(base.Backend):
 
     def _check_bridge(self, found):
         bridge = self.conf.bridge_dev
+        if mode.forwards_only(self.conf):
+            return
         if bridge not in found:
             yield (f'[DEFAULT] bridge_dev = {bridge}: there is no such '
                    f'device; create the provider bridge in Open vSwitch '

@@ -33,8 +33,8 @@ from oslo_reports import opts as report_opts  # noqa: E402
 
 from ovn_network_agent.forward import rules  # noqa: E402
 from ovn_network_agent import loader  # noqa: E402
+from ovn_network_agent import mode  # noqa: E402
 from ovn_network_agent import planning  # noqa: E402
-from ovn_network_agent import privileged  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import surroundings  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
@@ -157,19 +157,39 @@ def _run(conf, drivers, backends):
     _check_node(backends)
     # Forked before there are threads; afterwards this process has no
     # capabilities any more.
-    privileges.start(conf, dry_run=conf.dry_run)
+    contexts = mode.contexts(conf)
+    privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
-    surroundings.look_beside(conf)
-    agent = service.AgentService(conf, drivers, backends,
-                                 [*observers.make(conf), watch.make(conf)])
+    _say_mode(conf, drivers)
+    agent = service.AgentService(conf, drivers, backends, _observers(conf))
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)
-        return _serve(agent, signals)
+        return _serve(agent, signals, contexts)
     finally:
         agent.close()
+
+
+def _say_mode(conf, drivers):
+    """What a full agent looks at beside its work, or what is left out."""
+    if mode.of(conf) is mode.FULL:
+        surroundings.look_beside(conf)
+        return
+    used = [driver.name for driver in drivers]
+    LOG.info('%s mode: [ovn] ovn_nb_remote and ovn_sb_remote are empty, so '
+             'OVN, Open vSwitch and FRR are left alone; of [DEFAULT] drivers '
+             'this uses %s, and not %s', mode.of(conf).name, ', '.join(used),
+             ', '.join(name for name in conf.drivers if name not in used) or
+             'any other')
+
+
+def _observers(conf):
+    """Those who look at what comes of the agent's work."""
+    if mode.of(conf) is not mode.FULL:
+        return []
+    return [*observers.make(conf), watch.make(conf)]
 
 
 def _check_node(backends):
@@ -187,13 +207,13 @@ def _catch_signals():
     return signals
 
 
-def _serve(agent, signals):
+def _serve(agent, signals, contexts):
     agent.start()
     while not agent.wait(0):
         try:
             number = signals.get(timeout=0.2)
         except queue.Empty:
-            if not all(context.alive for context in privileged.CONTEXTS):
+            if not all(context.alive for context in contexts):
                 # A forked daemon cannot come back.  Everything stays as it
                 # is; the next start adopts it.
                 LOG.critical('A privileged daemon has died; ending, so that '

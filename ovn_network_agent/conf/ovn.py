@@ -22,14 +22,16 @@ OPTS = [
     cfg.Opt(
         'ovn_nb_remote', type=types.CommaList(types.OvsdbRemote()),
         default=[],
-        help='Northbound database, required: one remote, or a '
+        help='Northbound database: one remote, or a '
              'comma-separated list with all members of the cluster, like '
              '"ssl:192.0.2.1:6641,ssl:192.0.2.2:6641". Any member will do, '
-             'it need not be the leader.'),
+             'it need not be the leader. It goes together with '
+             'ovn_sb_remote: with both empty the agent works without OVN and '
+             'only forwards the ports in [port_forward] rules_file.'),
     cfg.Opt(
         'ovn_sb_remote', type=types.CommaList(types.OvsdbRemote()),
         default=[],
-        help='Southbound database, required: written like ovn_nb_remote. '
+        help='Southbound database: written like ovn_nb_remote. '
              'A relay will do.'),
     cfg.StrOpt(
         'ovn_ssl_ca', default='',

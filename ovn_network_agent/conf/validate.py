@@ -22,6 +22,7 @@ import re
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
@@ -126,6 +127,9 @@ def _schemes(remotes):
 
 
 def _remotes(conf):
+    if mode.forwards_only(conf):
+        yield from _without_ovn(conf)
+        return
     for name in ('ovn_nb_remote', 'ovn_sb_remote'):
         remotes = conf.ovn[name]
         if not remotes:
@@ -140,6 +144,33 @@ def _remotes(conf):
                        'the encryption; use one of them for all')
 
 
+def _without_ovn(conf):
+    """Without OVN there are port forwards, or there is nothing to do."""
+    rules = conf.port_forward.rules_file
+    if not rules:
+        yield ('[ovn] ovn_nb_remote and ovn_sb_remote are not set, and '
+               'neither is [port_forward] rules_file: there is nothing to '
+               'do; set both remotes, like tcp:192.0.2.1:6641 and '
+               'tcp:192.0.2.1:6642 (in section [ovn] of the file, or in the '
+               'environment as %s and %s), or rules_file to have ports '
+               'forwarded without OVN' % (
+                   opts.env_name('ovn', 'ovn_nb_remote'),
+                   opts.env_name('ovn', 'ovn_sb_remote')))
+        return
+    if 'port_forward' not in conf.drivers:
+        yield relations.say(
+            '[DEFAULT] drivers', conf.drivers,
+            'lacks port_forward, and without [ovn] ovn_nb_remote and '
+            'ovn_sb_remote the others have nothing to do; add it, or set '
+            'both remotes')
+    if conf.port_forward.vip_announce == 'with-gateway':
+        yield relations.say(
+            '[port_forward] vip_announce', 'with-gateway',
+            'without [ovn] ovn_nb_remote and ovn_sb_remote there is no '
+            'gateway here, so no VIP would ever be announced; set it to '
+            'always, or set both remotes')
+
+
 def warnings(conf):
     """What looks unintended but does not prevent a start.
 
@@ -152,7 +183,8 @@ def warnings(conf):
 
 
 def _odd_leak(conf):
-    if (conf.frr.vrf_name and 'fip_route' in conf.drivers and
+    if (conf.frr.vrf_name and not mode.forwards_only(conf) and
+            'fip_route' in conf.drivers and
             'veth_leak' not in conf.drivers):
         yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'without veth_leak somebody else has to make the way '

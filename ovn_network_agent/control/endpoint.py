@@ -16,6 +16,7 @@ from ovn_network_agent.control import commands
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
+from ovn_network_agent import mode
 from ovn_network_agent import observer
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import directory
@@ -36,6 +37,7 @@ class Endpoint(observer.Observer):
 
     def __init__(self, conf, databases, snapshot, status):
         self._databases = databases
+        self._mode = mode.of(conf).name
         self._snapshot = snapshot
         self._status = status
         self._names = directory.Directory()
@@ -68,10 +70,12 @@ class Endpoint(observer.Observer):
 
     def _report(self):
         return report.of(self._snapshot(), self._status.reasons,
-                         self._databases, self._read_names())
+                         self._databases, self._read_names(), self._mode)
 
     def _read_names(self):
         """:class:`directory.Directory`, that of before if OVN is away."""
+        if not self._databases:
+            return self._names
         try:
             with (self._databases['nb'].rows(_PATIENCE) as nb,
                   self._databases['sb'].rows(_PATIENCE) as sb):

@@ -18,6 +18,7 @@ It is looked at before whether somebody else is there to take over.
 
 from oslo_log import log as logging
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import readiness
 from ovn_network_agent import model
@@ -117,6 +118,10 @@ class Maintenance:
             'changed': before != after, 'drains': sorted(after)}
 
     def _may_write(self):
+        if mode.forwards_only(self._conf):
+            raise commands.Refused(
+                'this agent only forwards ports: there are no gateways here '
+                'that could be drained; to take its VIPs away stop it')
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 

@@ -22,7 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 
 
-def of(snapshot, reasons, databases, names):
+def of(snapshot, reasons, databases, names, mode):
     """The state, a dict of what JSON has.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -30,12 +30,14 @@ def of(snapshot, reasons, databases, names):
         as it does not know
     :param databases: dict of name to :class:`ovn.connection.Database`
     :param names: :class:`ovn.directory.Directory`
+    :param mode: name of the :class:`mode.Mode`
     """
     node = snapshot.node if snapshot else None
     groups = [_group(snapshot, group, names)
               for group in (snapshot.groups if snapshot else ())]
     return {
         'version': version.STRING,
+        'mode': mode,
         'chassis': node.chassis if node else '',
         'hostname': node.hostname if node else '',
         'phase': (node.phase if node else model.Phase.RESTORING).value,

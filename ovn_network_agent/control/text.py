@@ -12,6 +12,7 @@
 
 """What the commands answer, for people."""
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent import model
 
 
@@ -40,13 +41,16 @@ def of_status(found):
     :param found: dict, see :mod:`report`
     :returns: text of several lines
     """
-    lines = ['ovn-network-agent %s on %s (chassis %s): %s' % (
+    full = found['mode'] != mode.FORWARDS_ONLY
+    lines = ['ovn-network-agent %s on %s (%s): %s' % (
         found['version'], found['hostname'] or '?',
-        found['chassis'] or 'not known yet', found['phase'])]
+        'chassis %s' % (found['chassis'] or 'not known yet') if full
+        else found['mode'], found['phase'])]
     lines += ['database %s: %s' % (
         name, 'connected' if state['connected'] else state['trouble'])
         for name, state in sorted(found['databases'].items())]
-    lines.append('drains: %s' % (', '.join(found['drains']) or 'none'))
+    if full:
+        lines.append('drains: %s' % (', '.join(found['drains']) or 'none'))
     lines.append('degraded: %s' % ('no' if not found['degraded'] else ''))
     lines += ['  %s' % reason for reason in found['degraded']]
     lines[-1] = lines[-1].rstrip()

@@ -19,6 +19,7 @@ FRR's routes, and back through one policy rule for each provider network.
 
 import ipaddress
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import networks
@@ -87,8 +88,17 @@ class VethLeakDriver(base.Driver):
         yield resources.Rule(
             self.conf.veth_leak.veth_leak_rule_priority - 1, MAIN_TABLE,
             iif=ownership.VETH_DEFAULT)
-        for network in self.conf.network_cidr:
+        for network in self._own_networks():
             yield from self._leak(ipaddress.ip_network(network), node)
+
+    def _own_networks(self):
+        """Configured networks that are led to this node.
+
+        Without OVN none of their addresses are here, and they are named for
+        port forwarding: what has to reach them goes elsewhere.
+        """
+        return (() if mode.forwards_only(self.conf)
+                else self.conf.network_cidr)
 
     def _router(self, router, node):
         if router.local_ports:

@@ -14,6 +14,7 @@
 
 import functools
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.forward import checks
@@ -86,7 +87,11 @@ def load(conf):
     path = conf.port_forward.rules_file
     if not path:
         return ()
-    vips = parse(read(path), path)
+    content = read(path)
+    vips = parse(content, path)
+    lacking = list(mode.lacks(conf, vips))
+    if lacking:
+        raise flaws.BadRules(_lacking(content, path, lacking))
     if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
         raise flaws.BadRules([relations.say(
             '[port_forward] rules_file', path, 'forwards %d VIPs, and their '
@@ -95,6 +100,14 @@ def load(conf):
             'veth_leak in [DEFAULT] drivers, or remove the rules' % (
                 len(vips), conf.frr.vrf_name))])
     return vips
+
+
+def _lacking(content, name, found):
+    """Messages about what :func:`mode.lacks` found in a good document."""
+    text = document.parse(content.decode('utf-8-sig'))
+    for path, lack in found:
+        value = flaws.NOTHING if len(path) == 1 else True
+        yield flaws.Flaw(text.line(path), path, value, lack).say(name)
 
 
 def problems(conf):

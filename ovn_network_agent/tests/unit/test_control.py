@@ -21,6 +21,7 @@ from oslotest import base
 from ovn_network_agent.control import report
 from ovn_network_agent.control import text
 from ovn_network_agent.control import waiting
+from ovn_network_agent import mode
 from ovn_network_agent import model
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.tests.unit import world
@@ -61,7 +62,8 @@ class ReportTestCase(base.BaseTestCase):
         node = world.node(drains=frozenset(drains), phase=phase)
         found = report.of(
             model.Snapshot(node, tuple(routers), groups), reasons,
-            databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names)
+            databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
+            mode.FULL.name)
         # All of it has to survive that.
         self.assertEqual(found, json.loads(json.dumps(found)))
         self.assertTrue(text.of_status(found))
@@ -129,11 +131,24 @@ class ReportTest(ReportTestCase):
 
     def test_nothing_is_known_yet(self):
         found = report.of(None, None, {'nb': Database(False, 'away')},
-                          directory.Directory())
+                          directory.Directory(), mode.FULL.name)
         self.assertEqual(('restoring', '', [], []), (
             found['phase'], found['chassis'], found['groups'],
             found['degraded']))
         self.assertIn('restoring', text.of_status(found))
+
+
+    def test_without_ovn(self):
+        """Row D2: there is nothing to say of databases and drains."""
+        node = model.Node('', 'gw1', model.Phase.RUNNING, ())
+        found = report.of(model.Snapshot(node), (), {},
+                          directory.Directory(), 'port-forward-only')
+        self.assertEqual('port-forward-only', found['mode'])
+        said = text.of_status(found)
+        self.assertIn('on gw1 (port-forward-only): running\n', said)
+        self.assertIn('degraded: no\n', said)
+        for word in ('chassis', 'database', 'drains'):
+            self.assertNotIn(word, said)
 
 
 class WaitingTest(ReportTestCase):

@@ -111,6 +111,13 @@ class VethLeakTest(base.BaseTestCase):
             self.node(**options))
         self.assertEqual([], self.router(world.router(), **options))
 
+    def test_port_forwarding_alone_leads_no_network_here(self):
+        """Row D2: only the pair, and the way back through it."""
+        alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
+        self.assertEqual(self.node(), self.node(**alone))
+        self.assertEqual(self.node(), self.node(
+            network_cidr=['192.0.2.0/24'], **alone))
+
     def test_nothing_without_a_vrf(self):
         options = {'frr__vrf_name': ''}
         self.assertEqual([], self.node(**options))

@@ -174,7 +174,8 @@ def conf(**values):
     made([], project='none', default_config_files=[],
          default_config_dirs=[], use_env=False)
     values = {'control_socket': '', 'drivers': ['fip_route', 'veth_leak'],
-              **values}
+              'ovn__ovn_nb_remote': ['tcp:192.0.2.1:6641'],
+              'ovn__ovn_sb_remote': ['tcp:192.0.2.1:6642'], **values}
     for name, value in values.items():
         group, found, option = name.partition('__')
         if found:

@@ -65,6 +65,8 @@ class KernelTestCase(unittest.TestCase):
         conf = cfg.ConfigOpts()
         opts.register(conf)
         conf([], default_config_files=[], default_config_dirs=[])
+        for name in ('ovn_nb_remote', 'ovn_sb_remote'):
+            conf.set_override(name, ['unix:/nowhere'], 'ovn')
         conf.set_override('vrf_name', vrf_name, 'frr')
         for name, value in fip_route.items():
             conf.set_override(name, value, 'fip_route')

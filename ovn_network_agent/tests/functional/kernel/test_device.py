@@ -56,6 +56,13 @@ class LinkTest(base.KernelTestCase):
                      'ovs-vsctl add-br br-ex'):
             self.assertIn(text, message)
 
+    def test_port_forwarding_alone_needs_no_bridge(self):
+        """Row D2."""
+        self.ip('link del br-ex')
+        for name in ('ovn_nb_remote', 'ovn_sb_remote'):
+            self.conf.set_override(name, [], 'ovn')
+        self.assertEqual([], self.backend.check())
+
     def test_check_of_the_vrf(self):
         message, = link.LinkBackend(self.configure('vrf-provider')).check()
         self.assertIn('[frr] vrf_name = vrf-provider', message)

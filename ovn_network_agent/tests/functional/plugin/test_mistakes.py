@@ -136,7 +136,7 @@ class MistakesTest(base.ProgramTestCase):
 
     def test_all_at_once(self):
         # Values, what goes together, drivers, and what is missing.
-        self.assertEqual(5, len(self.said(
+        self.assertEqual(4, len(self.said(
             '--check-config', '--config-file', self.config(
                 '[DEFAULT]\nreconcile_interval = often\n'
                 'drivers = fip_route,veth_leak,magic\n'

@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port-forward-only mode: what decides about it, and what it cannot do."""
+
+FORWARDS_ONLY = 'port-forward-only'
+
+
+def forwards_only(conf):
+    """Whether the agent works without OVN, and only forwards ports.
+
+    :param conf: a ConfigOpts with all our options
+    """
+    return not (conf.ovn.ovn_nb_remote or conf.ovn.ovn_sb_remote)
+
+
+def lacks(conf, vips):
+    """What the rules ask for and only OVN, or the operator, could tell.
+
+    Accepted, they would be rules that never match.
+
+    :param conf: a ConfigOpts with all our options
+    :param vips: tuple of :class:`forwarding.Vip`
+    :returns: iterator of (path in the rules file, text with the remedy)
+    """
+    if not forwards_only(conf):
+        return
+    if not vips:
+        yield ('port_forwards',), (
+            'has no VIP, and without [ovn] ovn_nb_remote and ovn_sb_remote '
+            'there is nothing to do; add one, or set both remotes')
+    for index, vip in enumerate(vips):
+        path = 'port_forwards', index
+        if vip.router_masquerade:
+            yield (*path, 'router_masquerade'), (
+                'needs the SNAT addresses of routers, and without [ovn] '
+                'ovn_nb_remote and ovn_sb_remote none is known; remove it, '
+                'or set both remotes')
+        if vip.hairpin_masquerade and not conf.network_cidr:
+            yield (*path, 'hairpin_masquerade'), (
+                'needs the provider networks, and without [ovn] '
+                'ovn_nb_remote and ovn_sb_remote they are not discovered; '
+                'name them in [DEFAULT] network_cidr, or remove it')

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port-forward-only mode: when it is, what is refused, what is loaded."""
+
+from ovn_network_agent.conf import mode as options
+from ovn_network_agent.conf import validate
+from ovn_network_agent import forwarding
+from ovn_network_agent.forward import rules
+from ovn_network_agent import mode
+from ovn_network_agent.tests.unit.conf import base
+
+RULES = '[port_forward]\nrules_file = /etc/ovn-network-agent/rules.yaml\n'
+DRIVERS = '[DEFAULT]\ndrivers = fip_route,veth_leak,port_forward\n'
+RULES_FILE = '''\
+port_forwards:
+- vip: 192.0.2.53
+  router_masquerade: true
+  hairpin_masquerade: true
+  rules:
+  - {proto: tcp, port: 53, dest_addr: 10.0.0.5}
+'''
+NB = {'OS_OVN__OVN_NB_REMOTE': 'tcp:192.0.2.1:6641'}
+SB = {'OS_OVN__OVN_SB_REMOTE': 'tcp:192.0.2.1:6642'}
+
+
+class ModeTest(base.ConfTestCase):
+
+    def one(self, text, *parts, **kwargs):
+        """Exactly one problem, and its text has these parts."""
+        found = validate.problems(self.load(text, remotes=False, **kwargs))
+        self.assertEqual(1, len(found), found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+    def test_both_remotes_are_the_full_mode(self):
+        """Row D1."""
+        conf = self.load(DRIVERS + RULES)
+        self.assertEqual([], validate.problems(conf))
+        self.assertIs(mode.FULL, mode.of(conf))
+        self.assertEqual(['fip_route', 'x'],
+                         mode.FULL.only('drivers', ['fip_route', 'x']))
+
+    def test_no_remote_and_rules_are_port_forward_only(self):
+        """Rows D1, D2."""
+        conf = self.load(DRIVERS + RULES, remotes=False)
+        self.assertEqual([], validate.problems(conf))
+        self.assertEqual([], validate.warnings(conf))
+        found = mode.of(conf)
+        self.assertEqual('port-forward-only', found.name)
+        self.assertEqual(['veth_leak', 'port_forward'],
+                         found.only('drivers', conf.drivers))
+        self.assertEqual(['address', 'rule'], found.only(
+            'backends', ['address', 'flow', 'frr_static', 'northbound',
+                         'rule']))
+
+    def test_without_a_vrf_there_is_no_leak(self):
+        conf = self.load(DRIVERS + RULES + '[frr]\nvrf_name =\n',
+                         remotes=False)
+        self.assertEqual(['port_forward'],
+                         mode.of(conf).only('drivers', conf.drivers))
+
+    def test_only_the_daemons_that_are_needed(self):
+        names = [context.name for context in mode.contexts(
+            self.load(DRIVERS + RULES, remotes=False))]
+        self.assertIn('kernel', names)
+        self.assertTrue({'ovs', 'frr'}.isdisjoint(names), names)
+        full = [context.name for context in mode.contexts(self.load(RULES))]
+        self.assertTrue({'kernel', 'ovs', 'frr'} <= set(full), full)
+
+    def test_one_remote_alone(self):
+        """Row D1: the text names the other one, with the remedy."""
+        self.one(DRIVERS + RULES, '[ovn] ovn_sb_remote is not set',
+                 'tcp:192.0.2.1:6642', env=NB)
+
+    def test_the_other_remote_alone(self):
+        """Row D1: also without any rules."""
+        self.one('', '[ovn] ovn_nb_remote is not set', 'tcp:192.0.2.1:6641',
+                 env=SB)
+
+    def test_nothing_to_do(self):
+        """Row D1."""
+        self.one('', 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
+                 '[port_forward] rules_file')
+
+    def test_the_driver_has_to_be_there(self):
+        self.one('[DEFAULT]\ndrivers = fip_route\n' + RULES,
+                 '[DEFAULT] drivers = fip_route: lacks port_forward')
+
+    def test_no_gateway_to_announce_with(self):
+        self.one(DRIVERS + RULES + 'vip_announce = with-gateway\n',
+                 '[port_forward] vip_announce = with-gateway', 'always')
+
+
+class LacksTest(base.ConfTestCase):
+    """Row D3."""
+
+    def lacks(self, *vips, text='', remotes=False):
+        return list(options.lacks(self.load(text, remotes=remotes), vips))
+
+    def test_router_masquerade(self):
+        (path, text), = self.lacks(
+            forwarding.Vip('192.0.2.1'),
+            forwarding.Vip('192.0.2.2', router_masquerade=True))
+        self.assertEqual(('port_forwards', 1, 'router_masquerade'), path)
+        for part in ('SNAT', 'remove it', 'ovn_nb_remote'):
+            self.assertIn(part, text)
+
+    def test_hairpin_masquerade(self):
+        vip = forwarding.Vip('192.0.2.1', hairpin_masquerade=True)
+        (path, text), = self.lacks(vip)
+        self.assertEqual(('port_forwards', 0, 'hairpin_masquerade'), path)
+        self.assertIn('[DEFAULT] network_cidr', text)
+        self.assertEqual([], self.lacks(
+            vip, text='[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n'))
+
+    def test_no_rules(self):
+        """Row D1: an empty file is none."""
+        (path, text), = self.lacks()
+        self.assertEqual(('port_forwards',), path)
+        self.assertIn('nothing to do', text)
+
+    def load_rules(self, content, text=''):
+        path = self.file(content, 'rules.yaml')
+        conf = self.load(DRIVERS + text + '[port_forward]\nrules_file = %s\n'
+                         % path, remotes=False)
+        return path, rules.problems(conf)
+
+    def test_messages_name_file_line_and_value(self):
+        path, messages = self.load_rules(RULES_FILE)
+        self.assertEqual(
+            ['%s, line 3: port_forwards[0].router_masquerade = true: needs '
+             'the SNAT addresses' % path,
+             '%s, line 4: port_forwards[0].hairpin_masquerade = true: needs '
+             'the provider networks' % path],
+            [message.partition(' of routers')[0].partition(', and')[0]
+             for message in messages])
+        path, (message,) = self.load_rules('port_forwards: []\n')
+        self.assertTrue(message.startswith(
+            '%s, line 1: port_forwards: has no VIP' % path), message)
+        _path, (message,) = self.load_rules(
+            RULES_FILE.replace('  router_masquerade: true\n', ''))
+        self.assertIn('hairpin_masquerade', message)
+        self.assertEqual([], self.load_rules(
+            RULES_FILE.replace('  router_masquerade: true\n', ''),
+            '[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n')[1])
+
+    def test_with_ovn_all_of_it_is_fine(self):
+        self.assertEqual([], self.lacks(
+            forwarding.Vip('192.0.2.1', hairpin_masquerade=True,
+                           router_masquerade=True), remotes=True))
+        self.assertEqual([], self.lacks(remotes=True))

@@ -53,6 +53,8 @@ class KernelTestCase(unittest.TestCase):
         self.addCleanup(os.close, home)
         _check(_libc.unshare(CLONE_NEWNET))
         self.addCleanup(lambda: _check(_libc.setns(home, CLONE_NEWNET)))
+        # An agent in this process, of a test before, has one elsewhere.
+        channel.close()
         self.addCleanup(channel.close)
         privileged.kernel.set_client_mode(False)
         self.addCleanup(privileged.kernel.set_client_mode, True)

@@ -176,6 +176,7 @@ class Loop:
         except Exception:
             LOG.exception('Setting up the node failed; it will be repeated')
             return
+        self._forwards.after_pass(outcome, self._reconciler.tracker)
         self._status.report((*waiting_for, *outcome.degraded,
                              *self._forwards.reasons))
 
@@ -217,6 +218,7 @@ class Loop:
                                        prune=self._view.confirmed)
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
+        self._forwards.after_pass(outcome, self._reconciler.tracker)
         if full:
             self._next_full = started + self._conf.reconcile_interval
         LOG.debug('Pass for %s: %d changes in %.1f ms%s',

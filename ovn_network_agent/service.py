@@ -87,7 +87,8 @@ class AgentService(service.Service):
         self.status = status.Status(self._databases)
         # Beside the observers: it goes on when they end.
         self._control = endpoint.Endpoint(
-            conf, self._databases, lambda: self._view.last, self.status)
+            conf, self._databases, lambda: self._view.last, self.status,
+            lambda: self._forwards.standings)
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control],

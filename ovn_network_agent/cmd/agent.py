@@ -90,7 +90,7 @@ def main(argv=None):
 
 
 def _checked(conf):
-    for message in validate.warnings(conf):
+    for message in (*validate.warnings(conf), *rules.warnings(conf)):
         print('ovn-network-agent: warning: %s' % message, file=sys.stderr)
     print('configuration OK')
     return EXIT_OK

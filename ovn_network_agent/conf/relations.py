@@ -47,6 +47,33 @@ def _devices(conf):
                   'uplink, the other the bridge of the provider networks')
 
 
+def _vip_device(conf):
+    """VIPs are put on a device that is for nothing else."""
+    name = conf.port_forward.port_forward_dev
+    others = {ownership.VETH_DEFAULT: 'an end of the veth pair',
+              ownership.VETH_PROVIDER: 'an end of the veth pair',
+              conf.bridge_dev: '[DEFAULT] bridge_dev',
+              conf.frr.vrf_name: '[frr] vrf_name'}
+    if conf.port_forward.rules_file and name in others:
+        yield say('[port_forward] port_forward_dev', name,
+                  'is %s too; make a dummy device for VIPs and name that' %
+                  others[name])
+
+
+def _reply_table(conf):
+    if not conf.port_forward.rules_file:
+        return
+    table = conf.port_forward.port_forward_table_id
+    for option, other in (
+            ('[veth_leak] veth_leak_table_id',
+             conf.veth_leak.veth_leak_table_id),
+            ('[fip_route] route_table_id', conf.fip_route.route_table_id)):
+        if table == other:
+            yield say('[port_forward] port_forward_table_id', str(table),
+                      'is %s too; choose another one between 1 and 252' %
+                      option)
+
+
 def _tables(conf):
     table = conf.veth_leak.veth_leak_table_id
     if veth_leak.enabled(conf) and conf.fip_route.route_table_id == table:
@@ -130,5 +157,6 @@ def _silent_before_missing(conf):
                   'off' % (grace, grace))
 
 
-RULES = (_devices, _tables, _priorities, _pair, _pair_overlaps, _networks,
-         _no_time_to_drain, _silent_before_missing)
+RULES = (_devices, _vip_device, _tables, _reply_table, _priorities, _pair,
+         _pair_overlaps, _networks, _no_time_to_drain,
+         _silent_before_missing)

@@ -16,6 +16,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import validate
 
 
@@ -37,6 +38,7 @@ def reload(conf):
               default_config_files=conf.config_file,
               default_config_dirs=conf.config_dir)
         validate.check(aside)
+        _may_change(conf, aside)
         conf.mutate_config_files()
         levels.apply(conf)
     except (OSError, UnicodeError) as error:
@@ -44,3 +46,18 @@ def reload(conf):
             'a configuration file cannot be read: %s' % error]) from error
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error
+
+
+def _may_change(conf, aside):
+    """Refuse what is no mere change of a value.
+
+    :raises validate.ConfigError: when it needs a restart
+    """
+    now, then = (c.port_forward.rules_file for c in (conf, aside))
+    if bool(now) != bool(then):
+        raise validate.ConfigError([relations.say(
+            '[port_forward] rules_file', then or '(empty)',
+            'to %s forwarding ports takes a restart of the agent, as only a '
+            'start looks whether the node can do it; the rules of a file '
+            'that is named already may come and go' % (
+                'begin' if then else 'end'))])

@@ -24,6 +24,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import unknown
@@ -178,7 +179,7 @@ def warnings(conf):
     :returns: list of str
     """
     return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),
-            *_settling(conf),
+            *_settling(conf), *_nobody_forwards(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -205,6 +206,15 @@ def _port(conf):
             '[DEFAULT] gateway_port', conf.gateway_port,
             'names of chassisredirect ports begin with "cr-"; unless this '
             'is one all the same, no router is followed')
+
+
+def _nobody_forwards(conf):
+    if (conf.port_forward.rules_file and
+            port_forward.GROUP not in conf.drivers):
+        yield relations.say(
+            '[port_forward] rules_file', conf.port_forward.rules_file,
+            'without the driver port_forward nothing is forwarded; add that '
+            'to [DEFAULT] drivers, or leave rules_file empty')
 
 
 def _settling(conf):

@@ -33,13 +33,17 @@ class Endpoint(observer.Observer):
     :param snapshot: function without arguments that returns the last
         :class:`model.Snapshot`, or None; called on any thread
     :param status: :class:`status.Status`
+    :param standings: function without arguments that returns a tuple of
+        :class:`forward.standing.Standing`; called on any thread
     """
 
-    def __init__(self, conf, databases, snapshot, status):
+    def __init__(self, conf, databases, snapshot, status,
+                 standings=lambda: ()):
         self._databases = databases
         self._mode = mode.of(conf).name
         self._snapshot = snapshot
         self._status = status
+        self._standings = standings
         self._names = directory.Directory()
         self._trigger = None
         self._server = None
@@ -70,7 +74,8 @@ class Endpoint(observer.Observer):
 
     def _report(self):
         return report.of(self._snapshot(), self._status.reasons,
-                         self._databases, self._read_names(), self._mode)
+                         self._databases, self._read_names(), self._mode,
+                         self._standings())
 
     def _read_names(self):
         """:class:`directory.Directory`, that of before if OVN is away."""

@@ -22,7 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 
 
-def of(snapshot, reasons, databases, names, mode):
+def of(snapshot, reasons, databases, names, mode, standings=()):
     """The state, a dict of what JSON has.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -31,6 +31,7 @@ def of(snapshot, reasons, databases, names, mode):
     :param databases: dict of name to :class:`ovn.connection.Database`
     :param names: :class:`ovn.directory.Directory`
     :param mode: name of the :class:`mode.Mode`
+    :param standings: tuple of :class:`forward.standing.Standing`
     """
     node = snapshot.node if snapshot else None
     groups = [_group(snapshot, group, names)
@@ -48,7 +49,23 @@ def of(snapshot, reasons, databases, names, mode):
                    'trouble': database.trouble}
             for name, database in databases.items()},
         'groups': sorted(groups, key=lambda group: group['name']),
-        'routers': _routers(snapshot, groups, names)}
+        'routers': _routers(snapshot, groups, names),
+        'vips': [_vip(standing) for standing in standings]}
+
+
+def _vip(standing):
+    vip = standing.vip
+    return {
+        'address': vip.address, 'managed': vip.managed,
+        'state': standing.state.value, 'reason': standing.reason,
+        'rules': [{
+            'proto': rule.proto, 'port': rule.port,
+            'dest_port': rule.dest_port, 'masquerade': rule.masquerade,
+            'checked': rule.check is not None,
+            'backends': [{'address': backend.address,
+                          'weight': backend.weight, 'alive': backend.alive}
+                         for backend in rule.backends]}
+            for rule in vip.rules]}
 
 
 def _group(snapshot, group, names):

@@ -57,7 +57,24 @@ def of_status(found):
     routers = {router['uuid']: router for router in found['routers']}
     for group in found['groups']:
         lines += _group(group, routers)
+    if found['vips']:
+        lines.append('')
+    for vip in found['vips']:
+        lines += _vip(vip)
     return '\n'.join(line.rstrip() for line in lines) + '\n'
+
+
+def _vip(vip):
+    yield 'vip %s: %s%s' % (
+        vip['address'], vip['state'],
+        ' (%s)' % vip['reason'] if vip['reason'] else '')
+    for rule in vip['rules']:
+        dead = [b['address'] for b in rule['backends'] if not b['alive']]
+        yield '  %s %d: %d backends, port %d%s' % (
+            rule['proto'], rule['port'], len(rule['backends']),
+            rule['dest_port'],
+            ', not checked' if not rule['checked'] else
+            ', dead: %s' % ', '.join(dead) if dead else ', all alive')
 
 
 def _group(group, routers):

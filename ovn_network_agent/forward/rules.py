@@ -89,25 +89,55 @@ def load(conf):
         return ()
     content = read(path)
     vips = parse(content, path)
-    lacking = list(mode.lacks(conf, vips))
-    if lacking:
-        raise flaws.BadRules(_lacking(content, path, lacking))
-    if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
-        raise flaws.BadRules([relations.say(
-            '[port_forward] rules_file', path, 'forwards %d VIPs, and their '
-            'answers leave [frr] vrf_name = %s through the veth pair, which '
-            'is off; set [veth_leak] veth_leak_enabled to true and have '
-            'veth_leak in [DEFAULT] drivers, or remove the rules' % (
-                len(vips), conf.frr.vrf_name))])
+    wrong = [*_lacking(content, path, list(mode.lacks(conf, vips))),
+             *_our_own(conf, vips), *_no_way_back(conf, vips)]
+    if wrong:
+        raise flaws.BadRules(wrong)
     return vips
 
 
 def _lacking(content, name, found):
     """Messages about what :func:`mode.lacks` found in a good document."""
-    text = document.parse(content.decode('utf-8-sig'))
+    text = document.parse(content.decode('utf-8-sig')) if found else None
     for path, lack in found:
         value = flaws.NOTHING if len(path) == 1 else True
         yield flaws.Flaw(text.line(path), path, value, lack).say(name)
+
+
+def _our_own(conf, vips):
+    """What the agent uses for itself is no VIP."""
+    names = {conf.bridge_ip: '[DEFAULT] bridge_ip',
+             conf.veth_leak.veth_nexthop: '[veth_leak] veth_nexthop',
+             veth_leak.provider_ip(conf): '[veth_leak] veth_provider_ip'}
+    for vip in vips:
+        if vip.address in names:
+            yield '%s: VIP %s is %s too; choose another one' % (
+                conf.port_forward.rules_file, vip.address,
+                names[vip.address])
+
+
+def _no_way_back(conf, vips):
+    if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
+        yield relations.say(
+            '[port_forward] rules_file', conf.port_forward.rules_file,
+            'forwards %d VIPs, and their answers leave [frr] vrf_name = %s '
+            'through the veth pair, which is off; set [veth_leak] '
+            'veth_leak_enabled to true and have veth_leak in [DEFAULT] '
+            'drivers, or remove the rules' % (len(vips), conf.frr.vrf_name))
+
+
+def warnings(conf):
+    """What looks unintended but prevents nothing.
+
+    :param conf: a ConfigOpts without :func:`problems`
+    :returns: list of str
+    """
+    path = conf.port_forward.rules_file
+    if not path or load(conf):
+        return []
+    return [relations.say('[port_forward] rules_file', path,
+                          'has no rules, so nothing is forwarded; list VIPs '
+                          'as port_forwards there')]
 
 
 def problems(conf):

@@ -21,6 +21,7 @@ from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
+from ovn_network_agent.forward import standing
 from ovn_network_agent.forward import watcher
 
 LOG = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Source:
         self._made = None
         self._messages = ()
         self.reasons = ()
+        self._standings = standing.Standings(conf)
         self._vips = ()
         self._watcher = None
         if conf.port_forward.rules_file:
@@ -61,6 +63,11 @@ class Source:
     def has_rules(self):
         """Whether there is a rule."""
         return bool(self._vips)
+
+    @property
+    def standings(self):
+        """tuple of :class:`standing.Standing`; on any thread."""
+        return self._standings.now
 
     def start(self, trigger):
         """Follow the file from now on.
@@ -159,6 +166,14 @@ class Source:
             self._made = forwarding.Forwards(
                 tuple(_known(vip, *key[1:3]) for vip in vips), gateway)
         return self._made
+
+    def after_pass(self, outcome, tracker):
+        """Take note of what a pass with :meth:`current` came to.
+
+        :param outcome: :class:`outcome.Outcome`
+        :param tracker: :class:`delta.Tracker`
+        """
+        self._standings.after_pass(self._made, outcome, tracker)
 
     def _present(self, vips):
         """Those of the VIPs that the node has without us, a frozenset."""

@@ -143,6 +143,38 @@ class MistakesTest(base.ProgramTestCase):
                 '[veth_leak]\nveth_nexthop = 169.254.0.2\n',
                 remotes=False))))
 
+    def rules(self, text):
+        """Arguments with a file of port forwards."""
+        path = os.path.join(self.directory, 'rules.yaml')
+        with open(path, 'w') as opened:
+            opened.write(text)
+        return path, ('--config-file', self.config(
+            '[port_forward]\nrules_file = %s\n' % path))
+
+    def test_mistakes_in_the_rules_file(self):
+        """Each of them, at a check, a dry run and a start."""
+        path, config = self.rules(
+            'port_forwards:\n- vip: 192.0.2.300\n  manage: true\n  rules:\n'
+            '  - {proto: icmp, port: "53", dest_addr: 10.0.0.5}\n')
+        for arguments in (('--check-config',), ('--dry-run',), ()):
+            said = self.said(*arguments, *config)
+            self.assertEqual(4, len(said), said)
+            for line, text in zip((2, 3, 5, 5), said, strict=True):
+                self.assertIn('configuration: %s, line %d: port_forwards[0]'
+                              % (path, line), text)
+
+    def test_a_rules_file_that_is_not_there(self):
+        self.one(('/nowhere/rules.yaml', 'No such file', 'rules_file'),
+                 '--config-file', self.config(
+                     '[port_forward]\nrules_file = /nowhere/rules.yaml\n'))
+
+    def test_a_rules_file_without_rules(self):
+        path, config = self.rules('port_forwards: []\n')
+        ended = self.run_agent('--check-config', *config)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertIn('warning: [port_forward] rules_file = %s: has no '
+                      'rules' % path, ended.stderr)
+
     def test_a_mistake_stops_a_dry_run_too(self):
         self.made('interval_zero', '--dry-run')
 

@@ -88,6 +88,30 @@ class ReloadTest(base.ConfTestCase):
         self.assertIn('cannot be read', str(error))
         self.assertEqual(5, self.conf.reconcile_interval)
 
+    def test_port_forwarding_neither_begins_nor_ends(self):
+        self.assertIn('[port_forward] rules_file = /etc/rules.yaml: to '
+                      'begin forwarding ports takes a restart',
+                      self.refused('[port_forward]\n'
+                                   'rules_file = /etc/rules.yaml\n'))
+        self.assertEqual('', self.conf.port_forward.rules_file)
+        self.conf = self.load('[DEFAULT]\nreconcile_interval = 5\n'
+                              '[port_forward]\nrules_file = /etc/a.yaml\n')
+        self.assertIn('(empty): to end forwarding',
+                      self.refused('[DEFAULT]\nreconcile_interval = 7\n'))
+        self.assertEqual('/etc/a.yaml', self.conf.port_forward.rules_file)
+
+    def test_how_ports_are_forwarded_may_change(self):
+        self.conf = self.load('[port_forward]\nrules_file = /etc/a.yaml\n')
+        self.rewrite('[port_forward]\nrules_file = /etc/b.yaml\n'
+                     'balance = consistent\nvip_announce = with-gateway\n'
+                     'port_forward_table_id = 205\n')
+        reload.reload(self.conf)
+        values = self.conf.port_forward
+        self.assertEqual(
+            ('/etc/b.yaml', 'consistent', 'with-gateway', 201),
+            (values.rules_file, values.balance, values.vip_announce,
+             values.port_forward_table_id))
+
     def test_the_environment_counts_as_at_the_start(self):
         self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
         self.useFixture(fixtures.EnvironmentVariable(

@@ -51,6 +51,29 @@ class ProblemsTest(base.ConfTestCase):
                       drivers + text + 'drain_on_shutdown = false\n'):
             self.assertEqual([], self.problems(other))
 
+    FORWARDS = '[port_forward]\nrules_file = /etc/rules.yaml\n'
+
+    def test_the_table_of_replies_is_a_third_one(self):
+        """CFG-31."""
+        for other in ('[veth_leak]\nveth_leak_table_id = 201\n',
+                      '[fip_route]\nroute_table_id = 201\n'):
+            name = other.split()[1]
+            self.one(self.FORWARDS + other,
+                     '[port_forward] port_forward_table_id = 201: ', name,
+                     'choose another one')
+            # Nothing uses it.
+            self.assertEqual([], self.problems(other))
+
+    def test_the_device_of_vips_is_for_nothing_else(self):
+        for name, other in (('br-ex', '[DEFAULT] bridge_dev'),
+                            ('vrf-x', '[frr] vrf_name'),
+                            ('veth-default', 'veth pair'),
+                            ('veth-provider', 'veth pair')):
+            self.one('[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
+                     'port_forward_dev = %s\n' % name,
+                     '[port_forward] port_forward_dev = %s: ' % name, other,
+                     'dummy device')
+
     def test_check_raises_all_of_them(self):
         error = self.assertRaises(
             validate.ConfigError, validate.check, self.load(
@@ -182,6 +205,14 @@ class WarningsTest(base.ConfTestCase):
         self.assertEqual([], self.warnings(
             '[DEFAULT]\nbridge_dev = br-ex\ndry_run = false\n'
             '[privsep_kernel]\nuser = x\n[oslo_reports]\nlog_dir = x\n'))
+
+    def test_rules_that_nobody_reads(self):
+        text = ProblemsTest.FORWARDS
+        drivers = '[DEFAULT]\ndrivers = fip_route,veth_leak%s\n'
+        found, = self.warnings(drivers % '' + text)
+        self.assertIn('[port_forward] rules_file = /etc/rules.yaml: without '
+                      'the driver port_forward nothing is forwarded', found)
+        self.assertEqual([], self.warnings(drivers % ',port_forward' + text))
 
     def test_unknown_option(self):
         found = self.warnings('[DEFAULT]\nreconcile_intervall = 5\n')

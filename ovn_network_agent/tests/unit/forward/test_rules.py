@@ -12,6 +12,7 @@
 
 """Rules files: what comes of them, and what is said about bad ones."""
 
+import os
 import textwrap
 
 import fixtures
@@ -22,6 +23,8 @@ from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 
 NAME = '/etc/rules.yaml'
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 4))
 
 
 def vips(text):
@@ -500,3 +503,17 @@ class FileTest(RulesTestCase):
             opened.write('#' * 11)
         error = self.assertRaises(flaws.BadRules, rules.read, path)
         self.assertIn('more than 10 bytes', str(error))
+
+
+class SampleTest(base.BaseTestCase):
+
+    def test_the_sample_can_be_used_as_it_is(self):
+        path = os.path.join(ROOT, 'etc', 'ovn-network-agent',
+                            'port-forwards.yaml.sample')
+        if not os.path.exists(path):
+            self.skipTest('not run from a source tree')
+        found = rules.parse(rules.read(path), path)
+        self.assertEqual(['192.0.2.53', '192.0.2.80', '2001:db8:53::53'],
+                         [vip.address for vip in found])
+        self.assertEqual([3, 1, 0],
+                         [b.weight for b in found[1].rules[0].backends])

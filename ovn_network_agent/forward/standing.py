@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which VIP is announced, which is not, and why.
+
+Pure but for the log: it follows from what was wanted and what was reached,
+after each pass.
+"""
+
+import dataclasses
+import enum
+import re
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+
+LOG = logging.getLogger(__name__)
+
+# So many addresses are named in one log line.
+_NAMED = 10
+
+
+class State(enum.Enum):
+    """What is with a VIP; see :class:`Standing`.
+
+    DORMANT: not to be announced from this node now.  DOWN: none of its
+    backends is alive.  REFUSED: it should be announced and cannot be.
+    WAITING: its turn is to come.
+    """
+
+    ANNOUNCED = 'announced'
+    DORMANT = 'dormant'
+    DOWN = 'down'
+    REFUSED = 'refused'
+    WAITING = 'waiting'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standing:
+    """How one VIP stands.
+
+    :ivar vip: :class:`forwarding.Vip` with what is known of it
+    :ivar state: :class:`State`
+    :ivar reason: why, '' where that goes without saying
+    """
+
+    vip: object
+    state: State
+    reason: str = ''
+
+
+class Standings:
+    """Keeps them, and says what changed.
+
+    :param conf: the oslo.config ConfigOpts
+    :ivar now: tuple of :class:`Standing`, replaced as a whole, so that any
+        thread may read it
+    """
+
+    def __init__(self, conf):
+        self._conf = conf
+        self._key = None
+        self._said = {}
+        self.now = ()
+
+    def after_pass(self, forwards, outcome, tracker):
+        """Take note of a pass.
+
+        :param forwards: :class:`forwarding.Forwards` or None
+        :param outcome: :class:`outcome.Outcome`
+        :param tracker: :class:`delta.Tracker`
+        """
+        if forwards is None:
+            return
+        key = (forwards, self._conf.port_forward.vip_announce,
+               outcome.failures, outcome.pending, outcome.problems)
+        if key == self._key and not outcome.applied:
+            return
+        self._key = key
+        self.now = tuple(_standings(forwards, self._conf, outcome, tracker))
+        self._say()
+
+    def _say(self):
+        """Log what is new, one line for all that it is true of."""
+        news = {}
+        for standing in self.now:
+            about = (standing.state, standing.reason)
+            # What is under way is said when it has come to something.
+            if (standing.state is not State.WAITING and
+                    self._said.get(standing.vip.address) != about):
+                self._said[standing.vip.address] = about
+                news.setdefault(about, []).append(standing.vip.address)
+        for gone in self._said.keys() - {s.vip.address for s in self.now}:
+            del self._said[gone]
+        for (state, reason), addresses in news.items():
+            more = len(addresses) - _NAMED
+            LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
+                    else logging.INFO, 'VIP %s: %s%s%s', state.value,
+                    ', '.join(addresses[:_NAMED]),
+                    ' and %d more' % more if more > 0 else '',
+                    ' (%s)' % reason if reason else '')
+
+
+def _standings(forwards, conf, outcome, tracker):
+    # The table they are in is known to who makes them.
+    routes = {route.dst: route.ref for route in tracker.wanted(
+        (resources.AnnouncedRoute.kind,))} if any(
+            not vip.managed and not vip.present
+            for vip in forwards.vips) else {}
+    for vip in forwards.vips:
+        prefix = '%s/%d' % (vip.address, 32 if vip.version == 4 else 128)
+        ref = next((ref for ref in (
+            resources.VipAddress(conf.port_forward.port_forward_dev,
+                                 prefix).ref,
+            resources.Announcement(conf.frr.vrf_name, prefix, '').ref,
+            routes.get(prefix)) if ref and tracker.desired(ref)), None)
+        silent = _silent(vip, forwards.gateway, conf)
+        yield Standing(vip, *(silent or _announced(
+            vip, ref, _line(conf.frr.frr_prefix_list, prefix), outcome,
+            tracker)))
+
+
+def _line(prefix_list, prefix):
+    """The :class:`resources.Ref` of the line that permits it."""
+    length = int(prefix.rpartition('/')[2])
+    return resources.PrefixListEntry(prefix_list, prefix, length, length).ref
+
+
+def _silent(vip, gateway, conf):
+    """Why it is not to be announced, (state, reason), or None."""
+    if vip.dead:
+        return State.DOWN, 'none of its backends is alive'
+    if conf.port_forward.vip_announce == 'with-gateway' and not gateway:
+        return State.DORMANT, ('no router has its gateway here'
+                               if gateway is False
+                               else 'OVN has not been seen yet')
+    return None
+
+
+def _announced(vip, found, line, outcome, tracker):
+    """What has become of it, (state, reason)."""
+    refs = [ref for ref in (found, line) if ref and tracker.desired(ref)]
+    for ref in refs:
+        if ref in outcome.failures:
+            return State.REFUSED, '%s: %s' % (ref.kind,
+                                              outcome.failures[ref])
+    if not all(tracker.in_sync(ref) for ref in refs):
+        return State.WAITING, ''
+    if found:
+        return State.ANNOUNCED, ''
+    if vip.present and not vip.managed:
+        return State.ANNOUNCED, 'its address was there'
+    return State.REFUSED, next(
+        (text for text in outcome.problems if re.search(
+            r'(?<![\w:.])%s(?!\w|[.:]\w|::)' % re.escape(vip.address), text)),
+        'nothing announces it')

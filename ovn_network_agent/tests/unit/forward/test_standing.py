@@ -1,0 +1,207 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which VIP is announced and why: in the status and in the log."""
+
+import dataclasses
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.control import report
+from ovn_network_agent.control import text
+from ovn_network_agent import delta
+from ovn_network_agent import forwarding
+from ovn_network_agent.forward import standing
+from ovn_network_agent import outcome as outcomes
+from ovn_network_agent.ovn import directory
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+RULE = forwarding.Rule('tcp', 53, 1053, (
+    forwarding.Backend('10.0.0.5'), forwarding.Backend('10.0.0.6')),
+    check=forwarding.HealthCheck('tcp'))
+VIP = forwarding.Vip('192.0.2.53', True, rules=(RULE,))
+OTHER = forwarding.Vip('192.0.2.5', False, rules=(RULE,))
+SIX = forwarding.Vip('2001:db8::53', True, rules=(RULE,))
+ADDRESS = resources.VipAddress('loopback1', '192.0.2.53/32')
+LINE = resources.PrefixListEntry('ANNOUNCED', '192.0.2.53/32')
+
+
+def dying(vip, *dead):
+    """A VIP some of whose backends are dead."""
+    return dataclasses.replace(vip, rules=tuple(
+        dataclasses.replace(rule, backends=tuple(
+            dataclasses.replace(b, alive=b.address not in dead)
+            for b in rule.backends)) for rule in vip.rules))
+
+
+class StandingTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.conf = world.conf(frr__vrf_name='vrf-x',
+                               frr__frr_prefix_list='ANNOUNCED')
+        self.tracker = delta.Tracker()
+        self.standings = standing.Standings(self.conf)
+
+    def want(self, *wanted, there=True):
+        for resource in wanted:
+            self.tracker.want(resource)
+            if there:
+                self.tracker.found(resource)
+
+    def after(self, *vips, gateway=True, **outcome):
+        """(state, reason) of the only, or of all, VIPs after a pass."""
+        self.standings.after_pass(
+            forwarding.Forwards(vips, gateway),
+            outcomes.Outcome(applied=((),), **outcome), self.tracker)
+        found = [(s.state.value, s.reason) for s in self.standings.now]
+        return found[0] if len(found) == 1 else found
+
+    def test_announced_by_its_address(self):
+        self.want(ADDRESS, LINE)
+        self.assertEqual(('announced', ''), self.after(VIP))
+
+    def test_an_ipv6_one(self):
+        self.want(resources.VipAddress('loopback1', '2001:db8::53/128'))
+        line = resources.PrefixListEntry('ANNOUNCED', '2001:db8::53/128',
+                                         128, 128)
+        self.want(line, there=False)
+        self.assertEqual(('waiting', ''), self.after(SIX))
+        self.want(line)
+        self.assertEqual(('announced', ''), self.after(SIX))
+
+    def test_the_address_alone_is_not_announced(self):
+        """PF-26: without its line in the prefix list nothing leaves."""
+        self.want(ADDRESS)
+        self.want(LINE, there=False)
+        self.assertEqual(('waiting', ''), self.after(VIP))
+        state, reason = self.after(VIP, failures={LINE.ref: 'vtysh: no'})
+        self.assertEqual(('refused', 'prefix_list_entry: vtysh: no'),
+                         (state, reason))
+
+    def test_what_the_kernel_refuses(self):
+        self.want(ADDRESS, there=False)
+        self.assertEqual(
+            ('refused', 'vip_address: no device loopback1'),
+            self.after(VIP, failures={ADDRESS.ref: 'no device loopback1'}))
+
+    def test_announced_by_a_route(self):
+        for resource in (
+                resources.Announcement('vrf-x', '192.0.2.5/32',
+                                       '169.254.0.1'),
+                resources.AnnouncedRoute(10, '192.0.2.5/32', 'veth-provider',
+                                         '169.254.0.1')):
+            self.want(resource)
+            self.assertEqual(('announced', ''), self.after(OTHER))
+            self.tracker.unwant(resource.ref)
+
+    def test_an_address_that_was_there(self):
+        there = dataclasses.replace(OTHER, present=True)
+        self.assertEqual(('announced', 'its address was there'),
+                         self.after(there))
+
+    def test_nobody_announces_it(self):
+        self.assertEqual(('refused', 'nothing announces it'),
+                         self.after(OTHER))
+        why = 'VIP 192.0.2.5: set manage_vip'
+        self.assertEqual(('refused', why), self.after(
+            OTHER, problems=('VIP 192.0.2.53: no', why)))
+
+    def test_no_backend_is_alive(self):
+        """A VIP is withdrawn when all are dead, not before."""
+        self.want(ADDRESS, LINE)
+        self.assertEqual('announced',
+                         self.after(dying(VIP, '10.0.0.5'))[0])
+        self.assertEqual(('down', 'none of its backends is alive'),
+                         self.after(dying(VIP, '10.0.0.5', '10.0.0.6')))
+
+    def test_dormant(self):
+        """A-08, D50."""
+        self.conf.set_override('vip_announce', 'with-gateway',
+                               'port_forward')
+        self.want(ADDRESS, LINE)
+        self.assertEqual('announced', self.after(VIP)[0])
+        self.assertEqual(('dormant', 'no router has its gateway here'),
+                         self.after(VIP, gateway=False))
+        self.assertEqual(('dormant', 'OVN has not been seen yet'),
+                         self.after(VIP, gateway=None))
+        self.conf.set_override('vip_announce', 'always', 'port_forward')
+        self.assertEqual('announced', self.after(VIP, gateway=False)[0])
+
+    def test_each_change_is_said_once(self):
+        """Trap T62: one line for all, and none as long as it is so."""
+        self.conf.set_override('vip_announce', 'with-gateway',
+                               'port_forward')
+        many = [dataclasses.replace(VIP, address='192.0.2.%d' % n)
+                for n in range(1, 31)]
+        for _pass in range(5):
+            self.after(*many, gateway=False)
+        self.assertEqual(1, self.log.output.count('VIP dormant: 192.0.2.1, '))
+        self.assertIn('and 20 more (no router has its gateway here)',
+                      self.log.output)
+        self.assertEqual(1, self.log.output.count('\n'))
+        for vip in many:
+            self.want(resources.VipAddress('loopback1', vip.address + '/32'))
+        for _pass in range(5):
+            self.after(*many)
+        self.assertEqual(1, self.log.output.count('VIP announced: '))
+        self.assertEqual(2, self.log.output.count('\n'))
+
+    def test_what_is_under_way_is_not_said(self):
+        self.want(ADDRESS)
+        self.after(VIP)
+        self.want(LINE, there=False)
+        self.after(VIP)
+        self.want(LINE)
+        self.after(VIP)
+        self.assertEqual(1, self.log.output.count('\n'))
+
+    def test_one_that_was_gone_is_said_again(self):
+        self.want(ADDRESS)
+        self.after(VIP)
+        self.after()
+        self.after(VIP)
+        self.assertEqual(2, self.log.output.count('VIP announced'))
+
+    def test_nothing_new_costs_nothing(self):
+        self.want(ADDRESS, LINE)
+        self.after(VIP)
+        before = self.standings.now
+        self.standings.after_pass(forwarding.Forwards((VIP,), True),
+                                  outcomes.Outcome(), self.tracker)
+        self.standings.after_pass(forwarding.Forwards((VIP,), True),
+                                  outcomes.Outcome(), self.tracker)
+        self.assertEqual(before, self.standings.now)
+        self.standings.after_pass(None, outcomes.Outcome(), self.tracker)
+
+    def test_the_status(self):
+        self.want(ADDRESS, LINE)
+        self.after(dying(VIP, '10.0.0.6'), OTHER)
+        found = report.of(None, None, {}, directory.Directory(), 'ovn',
+                          self.standings.now)
+        vip, other = found['vips']
+        self.assertEqual(('192.0.2.53', 'announced', ''), (
+            vip['address'], vip['state'], vip['reason']))
+        self.assertEqual([{
+            'proto': 'tcp', 'port': 53, 'dest_port': 1053,
+            'masquerade': False, 'checked': True, 'backends': [
+                {'address': '10.0.0.5', 'weight': 1, 'alive': True},
+                {'address': '10.0.0.6', 'weight': 1, 'alive': False}]}],
+            vip['rules'])
+        said = text.of_status(found)
+        self.assertIn('vip 192.0.2.53: announced\n'
+                      '  tcp 53: 2 backends, port 1053, dead: 10.0.0.6\n'
+                      'vip 192.0.2.5: refused (nothing announces it)\n'
+                      '  tcp 53: 2 backends, port 1053, all alive\n', said)

@@ -62,6 +62,15 @@ NFT_TABLE = 'ovn-network-agent'
 NFT_NETWORKS = 'provider_networks'
 NFT_SNAT = 'snat_addresses'
 NFT_GUARDED = 'guarded'
+# What else is in the table, for the agent alone and in no packet's way: the
+# provider networks as they were given (the set above has no two that
+# overlap), what connections are translated to, those that still have
+# connections although they are no more wanted, and a chain whose rule says
+# in its comment what the table was loaded from.
+NFT_PREFIXES = 'provider_prefixes'
+NFT_TARGETS = 'targets'
+NFT_LEAVING = 'leaving_targets'
+NFT_LOADED = 'loaded'
 MARK_FORWARD = 0x100
 MARK_REPLY = 0x200
 PRIORITY_FORWARD = 150

@@ -79,7 +79,8 @@ class AgentService(service.Service):
                                         lambda: self._view.hostname,
                                         lambda: self._view.chassis,
                                         lambda: self._view.dead,
-                                        lambda: self._view.silent))
+                                        lambda: self._view.silent,
+                                        self.trigger.fire))
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason))
         self._hurry = threading.Event()

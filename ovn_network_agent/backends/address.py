@@ -10,11 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend address: IP addresses on the bridge and the veth ends.
+"""Backend address: IP addresses on the bridge, the veth ends, and of VIPs.
 
 Ours carry our number in IFA_PROTO.  Those of the original program, and ours
 on kernels before 5.18, carry none: there, ours is what is wanted, exactly
 so, on exactly that device.
+
+What is ours on ``port_forward_dev`` is the address of a VIP, wanted or not:
+to take it away is to withdraw it, which comes before all else.
 """
 
 import errno
@@ -32,23 +35,28 @@ class AddressBackend(base.Backend):
     """See the module."""
 
     name = 'address'
-    kinds = (resources.Address,)
+    kinds = (resources.Address, resources.VipAddress)
     # With its last address a device loses its routes and neighbours.
     invalidates = ('neighbour', 'route')
 
     def read(self, known):
-        keys = {ref.key for ref in known
-                if ref.kind == resources.Address.kind}
+        keys = {ref.key for ref in known}
         names = {link.index: name for name, link in kernel.reading(
             'devices', links.read_all).items()}
         # A wanted one that somebody else made counts as present; the root
         # side never deletes it.
-        return [resources.Address(dev, address.address)
+        return [self._kind(dev)(dev, address.address)
                 for address in kernel.reading('addresses',
                                               addresses.read_all)
                 if (dev := names.get(address.index)) and (
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
+
+    def _kind(self, dev):
+        """The class of the addresses of ours on a device."""
+        return (resources.VipAddress if dev ==
+                self.conf.port_forward.port_forward_dev
+                else resources.Address)
 
     def apply(self, delta):
         wanted = kernel.wanted(delta)

@@ -57,6 +57,8 @@ class Context:
         gone for good, a frozenset
     :ivar silent: function that returns the host names of chassis that OVN
         has, but that count as missing, a frozenset
+    :ivar wake: function(reason, stale=names of backends) that wakes the
+        loop, from any thread; None where there is none
     """
 
     databases: dict
@@ -64,6 +66,7 @@ class Context:
     chassis: object = str
     dead: object = frozenset
     silent: object = frozenset
+    wake: object = None
 
 
 class BackendError(Exception):

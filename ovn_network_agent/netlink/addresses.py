@@ -29,6 +29,7 @@ IFA_ADDRESS = 1
 IFA_LOCAL = 2
 IFA_PROTO = 11
 IFA_F_SECONDARY = 0x01
+IFA_F_NODAD = 0x02
 
 
 class Address(typing.NamedTuple):
@@ -57,7 +58,10 @@ def encode(index, address, protocol=0):
     :raises ValueError: when it is none
     """
     family, packed, length = wire.parse_interface(address)
-    body = (IFADDRMSG.pack(family, length, 0, 0, index)
+    # Until nobody else is found to have it an IPv6 address is of no use,
+    # and our devices have nobody on them.
+    flags = IFA_F_NODAD if family == socket.AF_INET6 else 0
+    body = (IFADDRMSG.pack(family, length, flags, 0, index)
             + wire.attribute(IFA_LOCAL, packed)
             + wire.attribute(IFA_ADDRESS, packed))
     if protocol:

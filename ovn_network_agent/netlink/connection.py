@@ -45,17 +45,18 @@ _CODE = struct.Struct('=i')
 
 
 class Connection:
-    """A NETLINK_ROUTE socket in no multicast group.
+    """A netlink socket in no multicast group.
 
     :param privileged: may exceed rmem_max
+    :param protocol: NETLINK_ROUTE or another one
     :raises OSError: when the socket cannot be made (a kernel before 4.20
         has no strict dumps: ENOPROTOOPT)
     """
 
-    def __init__(self, privileged=False):
+    def __init__(self, privileged=False, protocol=socket.NETLINK_ROUTE):
         self._socket = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC,
-            socket.NETLINK_ROUTE)
+            protocol)
         self._sequence = 0
         try:
             for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK,
@@ -89,25 +90,27 @@ class Connection:
         self._sequence = (self._sequence + 1) & 0xffffffff
         return self._sequence
 
-    def dump(self, kind, body):
+    def dump(self, kind, body, wanted=None):
         """All objects that match, as (bytes, start, end) of their bodies.
 
         A dump during which the table changed is repeated.
 
         :param kind: RTM_GET... number
         :param body: family header and attributes, the filter
+        :param wanted: function of (datagram, start, end) that says whether
+            to keep an object, for what the kernel cannot filter by
         :returns: list of (datagram, start, end)
         :raises OSError: when the kernel refuses or does not answer
         """
         for _attempt in range(DUMP_ATTEMPTS):
-            found, interrupted = self._dump(kind, body)
+            found, interrupted = self._dump(kind, body, wanted)
             if not interrupted:
                 break
         # After as many attempts under constant change: each object that did
         # not change during the dump is in it, which is what we ask for.
         return found
 
-    def _dump(self, kind, body):
+    def _dump(self, kind, body, wanted):
         sequence = self._next()
         self._socket.send(
             wire.message(kind, wire.NLM_F_DUMP, sequence, body))
@@ -124,7 +127,8 @@ class Connection:
                     if code:
                         raise OSError(code, os.strerror(code))
                     return found, interrupted
-                found.append((data, start, end))
+                if wanted is None or wanted(data, start, end):
+                    found.append((data, start, end))
 
     def ask(self, kind, body):
         """The answer to a question about one object.

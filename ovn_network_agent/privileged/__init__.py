@@ -37,4 +37,9 @@ ovs = context.Context('ovs', [capabilities.CAP_DAC_OVERRIDE], timeout=120)
 # vtysh and the daemons' sockets below /run/frr belong to the user frr.
 frr = context.Context('frr', [capabilities.CAP_DAC_OVERRIDE], timeout=300)
 
-CONTEXTS = (kernel, ovs, frr)
+# nft, connection tracking, and the notifications of nftables.  Apart from
+# the kernel's, whose daemon a dry run does without.
+netfilter = context.Context(
+    'netfilter', [capabilities.CAP_NET_ADMIN], timeout=120)
+
+CONTEXTS = (kernel, ovs, frr, netfilter)

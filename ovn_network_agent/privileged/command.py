@@ -30,11 +30,13 @@ class Result:
     :ivar status: exit status, negative for a signal
     :ivar stdout: its output, alone
     :ivar stderr: its messages, alone
+    :ivar pid: process id that it had
     """
 
     status: int
     stdout: str
     stderr: str
+    pid: int = 0
 
     @property
     def messages(self):
@@ -80,7 +82,7 @@ def run(argv, timeout, stdin=''):
         _kill(process)
         raise
     return Result(process.returncode, stdout.decode(errors='replace'),
-                  stderr.decode(errors='replace'))
+                  stderr.decode(errors='replace'), process.pid)
 
 
 def _kill(process):

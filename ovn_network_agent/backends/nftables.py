@@ -1,0 +1,370 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend nftables: our table, and the elements of its sets.
+
+One table for each family.  It is loaded as a whole, with the elements that
+are to be in it, and is recognised by what it says about itself, see
+:mod:`nft.listing`.  Elements of a table that stays are changed one by one,
+in one transaction for all of them.
+
+What the former table translated connections to and the new one does not is
+kept in it as "leaving", until those connections are deleted.  Only then the
+table counts as loaded: whatever goes wrong in between, it is done again.
+"""
+
+import collections
+import dataclasses
+import shutil
+
+from oslo_log import log as logging
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.conf import port_forward
+from ovn_network_agent.netlink import links
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import text
+from ovn_network_agent.nft import watch
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import nft
+from ovn_network_agent import resources
+
+LOG = logging.getLogger(__name__)
+
+_NOTHING = listing.Listed(listing.ALTERED, '')
+# Changes that fail before the others are not tried any more.
+_TRIES = 3
+
+
+class NftablesBackend(base.Backend):
+    """See the module."""
+
+    name = 'nftables'
+    kinds = (resources.NftTable, resources.NftElement)
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._watch = None
+        self._wake = None
+
+    def check(self):
+        if not port_forward.wanted(self.conf):
+            return []
+        return [*self._check_program(), *self._check_device()]
+
+    def _check_program(self):
+        if shutil.which('nft') is None:
+            yield (f'[port_forward] rules_file = '
+                   f'{self.conf.port_forward.rules_file}: the program nft is '
+                   f'not in PATH; install the package nftables')
+
+    def _check_device(self):
+        device = self.conf.port_forward.port_forward_dev
+        try:
+            found = links.read_all()
+        except OSError:
+            # The backend link says so.
+            return
+        if device not in found:
+            vrf = self.conf.frr.vrf_name
+            enslave = f'ip link set {device} master {vrf}; ' if vrf else ''
+            yield (f'[port_forward] port_forward_dev = {device}: there is no '
+                   f'such device; create it (ip link add {device} type '
+                   f'dummy; {enslave}ip link set {device} up) or name the '
+                   f'right one')
+
+    def attach(self, context):
+        self._wake = context.wake
+
+    def read(self, known):
+        if known:
+            self._start_watch()
+        elif shutil.which('nft') is None:
+            # Nothing is wanted, and nothing of ours can be there.
+            return []
+        try:
+            found = {family: _parsed(printed) for family, printed
+                     in _reading(nft.read_tables).items()}
+        except base.BackendError as error:
+            if known:
+                raise
+            LOG.debug('Whether a table of a former run is left cannot be '
+                      'told: %s', error)
+            return []
+        return [resource for family, listed in found.items()
+                for resource in _resources(family, listed)]
+
+    def apply(self, delta):
+        failures = {}
+        for family in elements.FAMILIES:
+            work = _work(delta, family)
+            if work is not None:
+                failures.update(self._apply(
+                    family, work, self._table(family)))
+        return failures
+
+    def close(self):
+        if self._watch is not None:
+            self._watch.stop()
+
+    # -- one family -------------------------------------------------------
+
+    def _apply(self, family, work, listed):
+        """Bring one family to what is wanted.
+
+        :param listed: :class:`listing.Listed`, None when it has no table
+        :returns: dict of Ref to reason
+        """
+        if work.unwanted:
+            return self._remove(family, work, listed)
+        if work.table is not None:
+            return self._replace(family, work, listed or _NOTHING)
+        if listed is None:
+            return {r.ref: 'the table is gone' for r in work.adds}
+        return self._change(family, work, listed)
+
+    def _remove(self, family, work, listed):
+        """Take the table away, and all in it."""
+        if listed is not None:
+            try:
+                self._changed(nft.delete_table, family)
+                self._forget(family, listed.targets | listed.leaving)
+            except base.BackendError as error:
+                return {work.unwanted.ref: str(error)}
+        return {}
+
+    def _replace(self, family, work, before):
+        """Load the table with all that is to be in it."""
+        table = work.table
+        failures, adds = _possible(family, work.adds,
+                                   text.sets(table.text))
+        wanted = {(r.set, r.element) for r in adds}
+        deletes = {(r.set, r.element) for r in work.deletes}
+        kept = before.elements - deletes
+        try:
+            self._load(family, table, kept | wanted, before)
+        except base.BackendError as error:
+            if wanted <= kept:
+                return {**failures, table.ref: str(error)}
+            # What was there before cannot be what nft did not like.
+            failures.update(self._replace(
+                family, _Work(table=table, deletes=work.deletes), before))
+            if table.ref in failures:
+                failures.update({r.ref: str(error) for r in adds})
+            else:
+                failures.update(self._one_by_one(
+                    family, [_Work(adds=[r]) for r in adds]))
+        return failures
+
+    def _load(self, family, table, contents, before):
+        leaving = (before.targets | before.leaving) - set(table.targets)
+        declared = text.sets(table.text)
+        sets = collections.defaultdict(list)
+        for name, element in sorted(contents):
+            if name in declared:
+                sets[name].append(element)
+        self._changed(nft.replace_table, family, table.text, dict(sets),
+                      [list(t) for t in sorted(table.targets)],
+                      [list(t) for t in sorted(leaving)])
+        self._forget(family, leaving)
+        listed = self._table(family) or _NOTHING
+        self._changed(nft.stamp_table, family,
+                      listing.comment(table.digest, listed.listing))
+
+    def _change(self, family, work, listed):
+        """Change elements; when nft refuses, one by one."""
+        failures, adds = _possible(family, work.adds, listed.sets)
+        try:
+            self._change_at_once(family, adds, work.deletes, listed)
+        except base.BackendError as error:
+            steps = [_Work(adds=[r]) for r in adds] + [
+                _Work(deletes=[r]) for r in work.deletes]
+            if len(steps) == 1:
+                return {**failures,
+                        (adds or work.deletes)[0].ref: str(error)}
+            failures.update(self._one_by_one(family, steps))
+        return failures
+
+    def _one_by_one(self, family, steps):
+        """Find out which of several changes nft refuses.
+
+        Not for ever: after some that failed nft itself is the reason.
+        """
+        failures = {}
+        for step in steps:
+            if len(failures) < _TRIES:
+                failures.update(self._change(
+                    family, step, self._table(family) or _NOTHING))
+            else:
+                failures.update({r.ref: 'not tried, because others failed'
+                                 for r in (*step.adds, *step.deletes)})
+        return failures
+
+    def _change_at_once(self, family, adds, deletes, listed):
+        after = listed.elements | {(r.set, r.element) for r in adds}
+        after -= {(r.set, r.element) for r in deletes}
+        gone, new = _difference(listed.elements, after)
+        of_rules = ownership.NFT_NETWORKS
+        prefixes = gone.pop(of_rules, []), new.pop(of_rules, [])
+        if any(prefixes):
+            gone[ownership.NFT_PREFIXES], new[ownership.NFT_PREFIXES] = (
+                prefixes)
+            outer = set(elements.outer(
+                element for name, element in after if name == of_rules))
+            gone[of_rules] = sorted(listed.networks - outer)
+            new[of_rules] = sorted(outer - listed.networks)
+        if gone or new:
+            self._changed(nft.change_elements, family, gone, new)
+
+    # -- the root side ----------------------------------------------------
+
+    def _table(self, family):
+        """Our table of one family.
+
+        :returns: :class:`listing.Listed`, None when it is not there
+        :raises base.BackendError: when it cannot be read
+        """
+        printed = _reading(nft.read_table, family)
+        return _parsed(printed) if printed else None
+
+    def _changed(self, function, *args):
+        """Call an entry point that changes the table."""
+        try:
+            if self._watch is None:
+                function(*args)
+            else:
+                with self._watch.own_change() as ours:
+                    ours(function(*args))
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'{function.__name__}: {error}') from error
+
+    def _forget(self, family, targets):
+        """Delete the connections that were translated to these."""
+        if not targets:
+            return
+        try:
+            count = nft.delete_connections(
+                family, self.conf.port_forward.port_forward_ct_zone,
+                [list(target) for target in sorted(targets)])
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'connections to backends that were removed stay in '
+                f'connection tracking: {error}') from error
+        LOG.info('%d connections to %d removed backends were deleted',
+                 count, len(targets))
+
+    def _start_watch(self):
+        """Be told of changes from here on, if there is somebody to tell."""
+        if self._watch is not None or self._wake is None:
+            return
+        watching = watch.TableWatch(lambda: self._wake(
+            'nftables', stale=(self.name,)))
+        try:
+            watching.start()
+        except context.ReadOnly:
+            # A dry run reads once.
+            return
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'changes of nftables cannot be watched: {error}') from error
+        self._watch = watching
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Work:
+    """The part of a delta that is about one family.
+
+    :ivar table: NftTable to load, or None
+    :ivar unwanted: NftTable to take away, or None
+    :ivar adds: list of NftElement
+    :ivar deletes: likewise
+    """
+
+    table: resources.NftTable | None = None
+    unwanted: resources.NftTable | None = None
+    adds: tuple = ()
+    deletes: tuple = ()
+
+
+def _work(delta, family):
+    """The part of a delta that is about one family, or None."""
+    wanted = [r for r in kernel.wanted(delta) if r.family == family]
+    unwanted = [r for r in delta.delete if r.family == family]
+    if not wanted and not unwanted:
+        return None
+    return _Work(_table(wanted), _table(unwanted), _elements(wanted),
+                 _elements(unwanted))
+
+
+def _table(found):
+    return next((r for r in found if isinstance(r, resources.NftTable)),
+                None)
+
+
+def _elements(found):
+    return [r for r in found if isinstance(r, resources.NftElement)]
+
+
+def _reading(function, *args):
+    """Call an entry point that lists."""
+    try:
+        return function(*args)
+    except context.FAILURES as error:
+        raise base.BackendError(
+            f'the table {ownership.NFT_TABLE} cannot be read: {error}'
+        ) from error
+
+
+def _parsed(printed):
+    try:
+        return listing.parse(printed)
+    except listing.Unreadable as error:
+        raise base.BackendError(str(error)) from error
+
+
+def _resources(family, listed):
+    yield resources.NftTable(family, listed.digest,
+                             targets=tuple(sorted(listed.targets)))
+    for name, element in listed.elements:
+        yield resources.NftElement(family, name, element)
+
+
+def _possible(family, adds, sets):
+    """Elements that a table can have.
+
+    :param sets: names of its sets
+    :returns: (dict of Ref to reason, list of the others)
+    """
+    failures = {}
+    for resource in adds:
+        try:
+            elements.written(family, resource.set, resource.element)
+            if resource.set not in sets:
+                raise ValueError(f'the table has no set {resource.set}')
+        except (TypeError, ValueError) as error:
+            failures[resource.ref] = str(error)
+    return failures, [r for r in adds if r.ref not in failures]
+
+
+def _difference(before, after):
+    """(what went, what came), dicts of set to sorted list of elements."""
+    changes = []
+    for found in (before - after, after - before):
+        sets = collections.defaultdict(list)
+        for name, element in sorted(found):
+            sets[name].append(element)
+        changes.append(dict(sets))
+    return changes

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What ``nft -j -n list table`` tells about a table of ours.
+
+Nobody but nft knows how nft prints what it was given, so a table is never
+compared with the text that it came from: after a load it is listed once, and
+a comment in it says which text that was and what the listing looked like.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+
+from ovn_network_agent import ownership
+from ovn_network_agent.nft import elements
+
+#: digest of a table that is not as it was loaded
+ALTERED = 'altered'
+
+_COMMENT = re.compile(r'text:([0-9a-f]+) list:([0-9a-f]+)')
+# Their elements come and go while the table stays.
+_CHANGING = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
+             ownership.NFT_SNAT, ownership.NFT_GUARDED)
+# What differs between two listings of the same table.
+_PASSING = ('handle', 'packets', 'bytes', 'used', 'expires', 'index')
+_PROTOCOLS = {str(number): name for name, number in
+              elements.PROTOCOLS.items()} | {
+                  name: name for name in elements.PROTOCOLS}
+
+
+class Unreadable(Exception):
+    """The listing was not understood.
+
+    :param reason: text
+    """
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """A table as it is in the kernel.
+
+    :ivar digest: of the text it was loaded from, or :data:`ALTERED`
+    :ivar listing: digest of the listing, hex
+    :ivar sets: frozenset of the names of its sets
+    :ivar elements: frozenset of (set, element) of the sets that change,
+        networks as they were given
+    :ivar networks: frozenset of the prefixes that rules look at
+    :ivar targets: what connections are translated to, a frozenset of
+        (proto, VIP, port, backend, port)
+    :ivar leaving: the same, of those whose connections are still to go
+    """
+
+    digest: str
+    listing: str
+    sets: frozenset = frozenset()
+    elements: frozenset = frozenset()
+    networks: frozenset = frozenset()
+    targets: frozenset = frozenset()
+    leaving: frozenset = frozenset()
+
+
+def comment(digest, listing):
+    """What the table says about itself.
+
+    :param digest: of the text
+    :param listing: of the listing after the load
+    """
+    return f'text:{digest} list:{listing}'
+
+
+def parse(listing):
+    """Understand a listing.
+
+    :param listing: JSON text
+    :returns: :class:`Listed`
+    :raises Unreadable: when it is not what nft prints
+    """
+    try:
+        items = [next(iter(item.items()))
+                 for item in json.loads(listing)['nftables']]
+        return _listed(items)
+    except (KeyError, TypeError, ValueError, AttributeError,
+            StopIteration) as error:
+        raise Unreadable(f'the listing of nft was not understood: '
+                         f'{type(error).__name__}: {error}') from error
+
+
+def _listed(items):
+    sets = {value['name']: value for kind, value in items if kind == 'set'}
+    contents = {name: value.get('elem', []) for name, value in sets.items()}
+    found = digest(items)
+    networks, strange = _networks(contents.get(ownership.NFT_NETWORKS, []))
+    prefixes = frozenset(
+        f'{pair["concat"][0]}/{pair["concat"][1]}'
+        for pair in contents.get(ownership.NFT_PREFIXES, []))
+    text, listed = _stamp(items)
+    intact = (listed == found and not strange and
+              networks == frozenset(elements.outer(prefixes)))
+    return Listed(
+        text if intact else ALTERED, found, frozenset(sets),
+        frozenset([(ownership.NFT_NETWORKS, prefix) for prefix in prefixes] +
+                  [(name, element)
+                   for name in (ownership.NFT_SNAT, ownership.NFT_GUARDED)
+                   for element in contents.get(name, [])]),
+        networks, _targets(contents.get(ownership.NFT_TARGETS, [])),
+        _targets(contents.get(ownership.NFT_LEAVING, [])))
+
+
+def digest(items):
+    """Digest of what makes a table, 40 hex digits.
+
+    :param items: list of (kind, value) of a listing
+    """
+    kept = []
+    for kind, value in items:
+        name = value.get('name')
+        if (kind == 'metainfo' or kind == 'rule' and
+                value.get('chain') == ownership.NFT_LOADED or
+                kind == 'set' and name == ownership.NFT_LEAVING):
+            continue
+        if kind == 'set' and name in _CHANGING:
+            value = {key: of for key, of in value.items() if key != 'elem'}
+        kept.append([kind, _lasting(value)])
+    # The order of the chains is that of their handles, and that of rules in
+    # a chain counts.
+    return hashlib.sha256(json.dumps(
+        kept, sort_keys=True).encode()).hexdigest()[:40]
+
+
+def _lasting(value):
+    """A value without what changes by itself."""
+    if isinstance(value, dict):
+        return {key: _in_order(key, _lasting(of))
+                for key, of in value.items() if key not in _PASSING}
+    if isinstance(value, list):
+        return [_lasting(of) for of in value]
+    return value
+
+
+def _in_order(key, value):
+    """Elements of sets in an order of ours."""
+    if key in ('elem', 'set') and isinstance(value, list):
+        return sorted(value, key=lambda of: json.dumps(of, sort_keys=True))
+    return value
+
+
+def _stamp(items):
+    """(digest of the text, digest of the listing) as it was loaded."""
+    for kind, value in items:
+        if kind == 'rule' and value.get('chain') == ownership.NFT_LOADED:
+            match = _COMMENT.fullmatch(value.get('comment', ''))
+            if match:
+                return match.groups()
+    return ALTERED, ''
+
+
+def _networks(contents):
+    """(prefixes of a set of intervals, whether there are others)."""
+    prefixes = set()
+    strange = False
+    for element in contents:
+        if isinstance(element, str):
+            length = 128 if ':' in element else 32
+            prefixes.add(f'{element}/{length}')
+        elif 'prefix' in element:
+            of = element['prefix']
+            prefixes.add(f'{of["addr"]}/{of["len"]}')
+        else:
+            strange = True
+    return frozenset(prefixes), strange
+
+
+def _targets(contents):
+    targets = set()
+    for element in contents:
+        proto, vip, port, backend, dest_port = element['concat']
+        targets.add((_PROTOCOLS[str(proto)], vip, port, backend, dest_port))
+    return frozenset(targets)

@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the root side lets a table be: its text, checked before nft sees it.
+
+nft's language can read files, and change the tables of others.  So a text is
+taken only when it is one table of our name and all its words are known: then
+nothing in it ends the table early, and nothing in it is a command.
+
+By set operations on the whole text and not by a parser: a map with many
+buckets for each of 1,000 VIPs has some MB.
+"""
+
+import ipaddress
+import re
+
+from ovn_network_agent import ownership
+from ovn_network_agent.nft import elements
+
+# 1,000 VIPs with two rules of 256 buckets each come to 15 MB.
+LIMIT = 64 * 1024 * 1024
+
+# Everything that a rule, chain or set of ours may say.
+VOCABULARY = frozenset('''
+accept addr and bytes chain continue counter ct daddr destination dir
+direction dnat dport drop dst dstnat elements filter flags fragment goto
+hook iif iifname inet_proto inet_service input interval ip ip6 ipv4_addr
+ipv6_addr invalid jhash jump l3proto l4proto length map mark masquerade meta
+mod nat new nexthdr nfproto numgen offset oif oifname or original output
+packets persistent policy postrouting prerouting priority proto-dst
+proto-src protocol raw reply return route saddr seed set size snat sport src
+srcnat state status tcp th timeout to type typeof udp verdict vmap xor zone
+constant dynamic established forward ifname mangle random related untracked
+'''.split()) | {'.', ':', '-', '+', '==', '!=', '<=', '>=', '<', '>'}
+# What stands between two words without being one.
+_BETWEEN = str.maketrans(dict.fromkeys('{},;()=!<>&|', ' '))
+_CHARACTERS = re.compile(r'[\n\t A-Za-z0-9_.:@/{},;()=!<>&|"+*-]*')
+_QUOTED = re.compile(r'"([^"\n]*)"')
+_STRING = re.compile(r'[A-Za-z0-9 _.:,/@+-]{0,64}')
+_NUMBER = re.compile(r'-?[0-9]{1,10}|0x[0-9a-f]{1,8}')
+_NAME = r'[a-z][a-z0-9_]{0,62}'
+_BLOCK = re.compile(rf'\s*(chain|set|map) ({_NAME})\s*')
+_SET = re.compile(rf'^\s*set ({_NAME})\s*\{{', re.MULTILINE)
+_REFERENCE = re.compile(rf'@({_NAME})')
+_BRACE = re.compile(r'[{}]')
+
+
+class Refused(ValueError):
+    """The text is not taken.
+
+    :param reason: text: what is wrong
+    """
+
+
+def header(family):
+    """The first line of a table."""
+    return f'table {family} {ownership.NFT_TABLE} {{'
+
+
+def sets(text):
+    """Names of the sets that a table declares, a frozenset.
+
+    :param text: the table
+    """
+    return frozenset(_SET.findall(text))
+
+
+def body(family, text):
+    """What stands in the table, checked.
+
+    :param family: 'ip' or 'ip6'
+    :param text: the table, from 'table ip ovn-network-agent {' to '}'
+    :returns: (the lines between, frozenset of the names of its sets)
+    :raises Refused: when there is anything else in it
+    """
+    if family not in elements.FAMILIES:
+        raise Refused(f'{family!r} is no family of ours')
+    if not isinstance(text, str) or len(text) > LIMIT:
+        raise Refused(f'no text of at most {LIMIT} characters')
+    first, _newline, rest = text.partition('\n')
+    rest = rest.rstrip()
+    if first != header(family) or not rest.endswith('}'):
+        raise Refused(f'not a table from "{header(family)}" to "}}"')
+    inner = rest[:-1]
+    if not _CHARACTERS.fullmatch(inner):
+        raise Refused('characters that no table of ours has')
+    for string in set(_QUOTED.findall(inner)):
+        if not _STRING.fullmatch(string):
+            raise Refused(f'a string that no table of ours has: {string!r}')
+    bare = _QUOTED.sub(' ', inner)
+    if '"' in bare:
+        raise Refused('a string without an end')
+    blocks = _blocks(bare)
+    _check_words(bare, {name for _kind, name in blocks})
+    return inner, frozenset(name for kind, name in blocks if kind == 'set')
+
+
+def _blocks(bare):
+    """(kind, name) of the blocks that a table consists of.
+
+    :raises Refused: when there is anything between them
+    """
+    blocks = []
+    depth = 0
+    end = 0
+    for brace in _BRACE.finditer(bare):
+        at = brace.start()
+        if brace.group() == '{':
+            if not depth:
+                match = _BLOCK.fullmatch(bare, end, at)
+                if match is None:
+                    raise Refused(f'neither chain, set nor map: '
+                                  f'{bare[end:at].strip()[:60]!r}')
+                blocks.append(match.groups())
+            depth += 1
+        else:
+            depth -= 1
+        if depth < 0:
+            raise Refused('it ends before its end')
+        end = brace.end()
+    if depth or bare[end:].strip():
+        raise Refused('something is left open, or after the last block')
+    names = [name for _kind, name in blocks]
+    taken = {ownership.NFT_LOADED, ownership.NFT_TARGETS,
+             ownership.NFT_LEAVING, ownership.NFT_PREFIXES} & set(names)
+    if taken or len(names) != len(set(names)):
+        raise Refused(f'a name is used twice: {sorted(taken or names)}')
+    return blocks
+
+
+def _check_words(bare, names):
+    """That a table consists of nothing but what it may say.
+
+    :raises Refused: when it does not
+    """
+    words = set(bare.translate(_BETWEEN).split())
+    for word in words - VOCABULARY - names:
+        match = _REFERENCE.fullmatch(word)
+        if not (match and match[1] in names or _NUMBER.fullmatch(word)
+                or _is_address(word)):
+            raise Refused(f'a word that no table of ours has: {word[:60]!r}')
+
+
+def _is_address(word):
+    try:
+        ipaddress.ip_interface(word)
+    except ValueError:
+        return False
+    return '%' not in word

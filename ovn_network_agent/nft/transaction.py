@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Transactions: what nft reads from its standard input, built here alone.
+
+All arguments are checked; nothing reaches nft as it came.
+"""
+
+import re
+
+from ovn_network_agent import ownership
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import text
+
+TABLE = ownership.NFT_TABLE
+# A comment has at most 127 bytes (NFTNL_UDATA_COMMENT_MAXLEN).
+_COMMENT = re.compile(r'text:[0-9a-f]{8,64} list:[0-9a-f]{40}')
+_CHANGED = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
+            ownership.NFT_SNAT, ownership.NFT_GUARDED)
+
+
+def replacement(family, table, contents, targets, leaving):
+    """Put a table in the place of whatever is there by its name.
+
+    :param family: 'ip' or 'ip6'
+    :param table: its text
+    :param contents: dict of the name of a set to a list of elements;
+        of networks all, see :mod:`nft.elements`
+    :param targets: what connections are translated to, a list of
+        sequences
+    :param leaving: the same, of the former table and not of this one
+    :returns: text
+    :raises ValueError: when something in it is not taken
+    """
+    inner, sets = text.body(family, table)
+    for name in contents:
+        if name not in sets or name not in _CHANGED:
+            raise text.Refused(f'the table has no set {name!r}')
+    filled = dict(contents)
+    networks = filled.pop(ownership.NFT_NETWORKS, [])
+    if networks:
+        filled[ownership.NFT_PREFIXES] = networks
+        filled[ownership.NFT_NETWORKS] = elements.outer(networks)
+    filled[ownership.NFT_TARGETS] = targets
+    filled[ownership.NFT_LEAVING] = leaving
+    own = ''.join(
+        f'set {name} {{ {elements.declaration(family, name)} }}\n'
+        for name in (ownership.NFT_PREFIXES, ownership.NFT_TARGETS,
+                     ownership.NFT_LEAVING))
+    return ''.join((
+        # Adding first, because what is not there cannot be deleted.
+        f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
+        f'{text.header(family)}\n',
+        f'chain {ownership.NFT_LOADED} {{ }}\n', own, inner, '\n}\n',
+        *_elements('add', family, filled)))
+
+
+def change(family, deletes, adds):
+    """Take elements out, and put some in.
+
+    All at once, so the order is of no account to packets; a network that
+    lies in one that is taken out needs it to be gone.
+
+    :param family: 'ip' or 'ip6'
+    :param deletes: dict of the name of a set to a list of elements that are
+        in it
+    :param adds: the same, of those that may be in it
+    """
+    if family not in elements.FAMILIES:
+        raise text.Refused(f'{family!r} is no family of ours')
+    for name in {*deletes, *adds}:
+        if name not in _CHANGED:
+            raise text.Refused(f'{name!r} is no set that is changed')
+    return ''.join((*_elements('delete', family, deletes),
+                    *_elements('add', family, adds)))
+
+
+def stamp(family, comment):
+    """Say what a table was loaded from, and forget what has left.
+
+    :param family: 'ip' or 'ip6'
+    :param comment: see :func:`nft.listing.comment`
+    """
+    if family not in elements.FAMILIES or not _COMMENT.fullmatch(comment):
+        raise text.Refused(f'{comment!r} is no comment of ours')
+    return (f'flush chain {family} {TABLE} {ownership.NFT_LOADED}\n'
+            f'add rule {family} {TABLE} {ownership.NFT_LOADED} return '
+            f'comment "{comment}"\n'
+            f'delete set {family} {TABLE} {ownership.NFT_LEAVING}\n')
+
+
+def removal(family):
+    """Take a table away."""
+    if family not in elements.FAMILIES:
+        raise text.Refused(f'{family!r} is no family of ours')
+    return (f'add table {family} {TABLE}\n'
+            f'delete table {family} {TABLE}\n')
+
+
+def _elements(verb, family, contents):
+    for name, found in contents.items():
+        if found:
+            listed = ', '.join(elements.written(family, name, element)
+                               for element in found)
+            yield (f'{verb} element {family} {TABLE} {name} '
+                   f'{{ {listed} }}\n')

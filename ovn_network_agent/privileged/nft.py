@@ -1,0 +1,209 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for our nftables table and its connections.
+
+No entry point takes a command: tables are checked word by word
+(:mod:`nft.text`), and all else is written here from checked values.  Only
+the table ``ovn-network-agent`` of the families ip and ip6 can be read or
+changed.  Each nft process has a time limit.
+"""
+
+import errno
+import os
+import re
+import socket
+
+from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import transaction
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import command
+
+# Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
+# somebody else's transaction.
+_TIMEOUT = 30
+# As JSON, and all numbers as numbers.
+_LIST = ('-j', '-n', 'list', 'table')
+_ABSENT = 'No such file or directory'
+_NAME = re.compile(r'[0-9a-f]{32}')
+_LISTED = re.compile(r'table (ip6?) (\S+)')
+_NETLINK_ADD_MEMBERSHIP = 1
+_NFNLGRP_NFTABLES = 7
+
+
+@privileged.netfilter.entrypoint
+def read_tables():
+    """List our tables.
+
+    :returns: dict of 'ip' or 'ip6' to JSON text, of those that are there
+    :raises OSError: when nft fails
+    """
+    listed = _LISTED.findall(_nft(['list', 'tables']).stdout)
+    return {family: _nft([*_LIST, family, ownership.NFT_TABLE]).stdout
+            for family, name in listed if name == ownership.NFT_TABLE}
+
+
+@privileged.netfilter.entrypoint
+def read_table(family):
+    """List one of our tables.
+
+    :param family: 'ip' or 'ip6'
+    :returns: JSON text, '' when it is not there
+    :raises OSError: when nft fails
+    """
+    if family not in elements.FAMILIES:
+        raise checks.invalid(f'{family!r} is no family of ours')
+    arguments = [*_LIST, family, ownership.NFT_TABLE]
+    result = _run(arguments)
+    if result.status and _ABSENT in result.stderr:
+        return ''
+    return _successful(result).stdout
+
+
+@privileged.netfilter.change
+def replace_table(family, text, contents, targets, leaving):
+    """Put a table in the place of the one that is there, if any.
+
+    In one transaction: no packet sees neither of them, and after a failure
+    the former one is there.
+
+    :param family: 'ip' or 'ip6'
+    :param text: the table, see :func:`nft.text.body`
+    :param contents: dict of the name of a set to a list of elements
+    :param targets: list of [proto, VIP, port, backend, port]
+    :param leaving: the same, see :func:`nft.transaction.replacement`
+    :returns: process id of nft, which notifications of the kernel carry
+    :raises OSError: when it is refused
+    """
+    return _load(transaction.replacement, family, text, contents, targets,
+                 leaving)
+
+
+@privileged.netfilter.change
+def stamp_table(family, comment):
+    """Write into a table what it was loaded from.
+
+    :param family: 'ip' or 'ip6'
+    :param comment: see :func:`nft.listing.comment`
+    :returns: as :func:`replace_table`
+    """
+    return _load(transaction.stamp, family, comment)
+
+
+@privileged.netfilter.change
+def change_elements(family, deletes, adds):
+    """Change elements of the sets, all at once.
+
+    :param family: 'ip' or 'ip6'
+    :param deletes: dict of the name of a set to a list of elements
+    :param adds: the same
+    :returns: as :func:`replace_table`
+    """
+    return _load(transaction.change, family, deletes, adds)
+
+
+@privileged.netfilter.change
+def delete_table(family):
+    """Take our table away.
+
+    :param family: 'ip' or 'ip6'
+    :returns: as :func:`replace_table`
+    """
+    return _load(transaction.removal, family)
+
+
+@privileged.netfilter.change
+def delete_connections(family, zone, targets):
+    """Forget the tracked connections that were translated to these.
+
+    :param family: 'ip' or 'ip6'
+    :param zone: connection tracking zone, 1..65535
+    :param targets: list of [proto, VIP, port, backend, port]
+    :returns: how many there were
+    :raises OSError: when the kernel does not let us
+    """
+    if (family not in elements.FAMILIES or
+            not 0 < checks.integer(zone, 'zone') < 65536):
+        raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
+    wanted = {(elements.PROTOCOLS.get(proto), *rest)
+              for proto, *rest in targets}
+    with connection.Connection(
+            True, conntrack.NETLINK_NETFILTER) as kernel:
+        found = [conntrack.deletion(one) for one
+                 in conntrack.read(kernel, family, zone)
+                 if one[:5] in wanted]
+        failed = [(number, text) for _index, number, text
+                  in kernel.batch(found) if number != errno.ENOENT]
+    if failed:
+        raise OSError(*failed[0])
+    return len(found)
+
+
+@privileged.netfilter.change
+def subscribe(name):
+    """Hand out a socket that gets the notifications of nftables.
+
+    The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
+    only receive: what is sent over it counts as sent by who sends it.
+
+    :param name: of an abstract Unix socket that waits for it, 32 hex digits
+    :returns: our process id, as the other end sees it
+    """
+    if not _NAME.fullmatch(name):
+        raise checks.invalid(f'{name!r} is no name of a socket')
+    with socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
+            socket.SOCK_NONBLOCK, conntrack.NETLINK_NETFILTER) as watching:
+        watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
+                            connection.RECEIVE_BUFFER)
+        watching.bind((0, 0))
+        watching.setsockopt(connection.SOL_NETLINK,
+                            _NETLINK_ADD_MEMBERSHIP, _NFNLGRP_NFTABLES)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            channel.settimeout(connection.TIMEOUT)
+            channel.connect('\0' + name)
+            socket.send_fds(channel, [b'.'], [watching.fileno()])
+    return os.getpid()
+
+
+def _load(build, *args):
+    """Build a transaction and have nft carry it out.
+
+    :raises OSError: EINVAL when an argument is refused, EIO when nft fails
+    """
+    try:
+        script = build(*args)
+    except (TypeError, ValueError) as error:
+        raise checks.invalid(f'refused: {error}') from error
+    return _nft(['-f', '-'], script).pid
+
+
+def _nft(arguments, stdin=''):
+    return _successful(_run(arguments, stdin))
+
+
+def _run(arguments, stdin=''):
+    return command.run(['nft', *arguments], _TIMEOUT, stdin)
+
+
+def _successful(result):
+    """A result of a program that did what it was asked for.
+
+    :raises OSError: when it did not
+    """
+    if result.status != 0:
+        raise OSError(errno.EIO, f'nft: {result.messages}')
+    return result

@@ -1,0 +1,245 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The table: how it is loaded, recognised and replaced."""
+
+import os
+import subprocess
+from unittest import mock
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.privileged import nft
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.nft import base
+
+OTHER = ('tcp', '192.0.2.80', 80, '10.0.0.6', 8080)
+
+# As the original program writes it.
+ORIGINAL = '''\
+table ip ovn-network-agent {
+    chain prerouting_dnat {
+        type nat hook prerouting priority dstnat; policy accept;
+        ip daddr 192.0.2.53 udp dport 53 dnat to 10.0.0.5:53
+    }
+    chain forward_veth_guard {
+        type filter hook forward priority filter; policy accept;
+        oifname "veth-default" ip saddr 198.51.100.0/24 accept
+        oifname "veth-default" drop
+    }
+}
+'''
+
+
+class TableTest(base.NftTestCase):
+
+    def test_nothing_is_there(self):
+        self.assertEqual(set(), self.read())
+
+    def test_load(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.assertIn('prerouting_dnat', self.chains())
+
+    def test_it_is_known_after_a_restart(self):
+        table = base.table(base.TARGET, OTHER)
+        self.load(table, base.element('198.51.100.0/24'),
+                  base.element('veth-default', 'guarded'),
+                  base.element('198.51.100.7', 'snat_addresses'))
+        again = type(self.backend)(self.conf)
+        self.addCleanup(again.close)
+        found = again.read(frozenset())
+        self.assertEqual(
+            {table, base.element('198.51.100.0/24'),
+             base.element('veth-default', 'guarded'),
+             base.element('198.51.100.7', 'snat_addresses')}, set(found))
+        [read] = [r for r in found if isinstance(r, resources.NftTable)]
+        self.assertEqual(table.targets, read.targets)
+
+    def test_update(self):
+        before = base.table(base.TARGET)
+        self.load(before)
+        after = base.table(base.TARGET, OTHER)
+        self.assertEqual({after}, set(self.change(
+            self.backend, update=[(before, after)])))
+
+    def test_an_added_rule_is_noticed(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.nft('add rule ip ovn-network-agent prerouting_dnat counter')
+        self.altered(table)
+
+    def test_a_removed_rule_is_noticed(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.nft('flush chain ip ovn-network-agent forward_veth_guard')
+        self.altered(table)
+
+    def test_a_changed_target_is_noticed(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.nft('flush set ip ovn-network-agent targets')
+        self.altered(table)
+
+    def test_a_network_that_somebody_else_added_is_noticed(self):
+        table = base.table(base.TARGET)
+        self.load(table, base.element('198.51.100.0/24'))
+        self.nft('add element ip ovn-network-agent provider_networks '
+                 '{ 203.0.113.0/24 }')
+        self.altered(table)
+        self.assertEqual({'198.51.100.0/24'},
+                         self.contents('provider_networks'))
+
+    def test_no_comment_is_altered(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.nft('flush chain ip ovn-network-agent loaded')
+        self.altered(table)
+
+    def altered(self, table):
+        """It reads as altered, and an update makes it as it was."""
+        found = resources.NftTable('ip', 'altered')
+        self.assertIn(found, self.read(table))
+        self.assertIn(table, self.change(
+            self.backend, update=[(found, table)]))
+
+    def test_traffic_does_not_alter_it(self):
+        table = base.table(
+            base.TARGET, extra='type filter hook input priority filter;\n'
+            'counter')
+        self.load(table)
+        subprocess.run(['ping', '-c', '1', '-W', '5', '127.0.0.1'],
+                       check=True, stdout=subprocess.DEVNULL)
+        [counted] = [value['expr'][0]['counter']['packets'] for kind, value
+                     in self.listed('chain', 'ip', base.TABLE, 'extra')
+                     if kind == 'rule']
+        self.assertGreater(counted, 0)
+        self.assertEqual({table}, self.read(table))
+
+    def test_the_table_of_the_original_is_replaced(self):
+        self.nft(ORIGINAL)
+        found = resources.NftTable('ip', 'altered')
+        self.assertEqual({found}, self.read())
+        table = base.table(base.TARGET)
+        self.assertEqual({table}, set(self.change(
+            self.backend, update=[(found, table)])))
+        self.assertIn('loaded', self.chains())
+
+    def test_delete(self):
+        table = base.table(base.TARGET)
+        self.load(table, base.element('198.51.100.0/24'))
+        self.assertEqual([], self.change(
+            self.backend, delete=[table, base.element('198.51.100.0/24')]))
+        self.assertEqual([], [v for k, v in self.listed('tables')
+                              if k == 'table'])
+        # What is gone is gone.
+        self.assertEqual([], self.change(self.backend, delete=[table]))
+
+    def test_both_families(self):
+        text = '''\
+table ip6 ovn-network-agent {
+    set provider_networks {
+        type ipv6_addr
+        flags interval
+    }
+    chain prerouting_dnat {
+        type nat hook prerouting priority dstnat; policy accept;
+        dnat to ip6 daddr . meta l4proto . th dport map { \
+2001:db8::53 . tcp . 53 : 2001:db8:1::5 . 5353 }
+    }
+}
+'''
+        six = resources.NftTable(
+            'ip6', 'ab' * 32, text,
+            (('tcp', '2001:db8::53', 53, '2001:db8:1::5', 5353),))
+        network = resources.NftElement('ip6', 'provider_networks',
+                                       '2001:db8:2::/64')
+        four = base.table(base.TARGET)
+        self.load(four, six, network)
+        [read] = [r for r in self.read() if r == six]
+        self.assertEqual(six.targets, read.targets)
+        self.assertEqual({six, network}, set(
+            self.change(self.backend, delete=[four])))
+
+    def test_tables_of_others_stay(self):
+        self.nft('add table ip other\nadd table inet ovn-network-agent')
+        table = base.table(base.TARGET)
+        self.load(table)
+        self.assertEqual([], self.change(self.backend, delete=[table]))
+        self.assertEqual(
+            {('ip', 'other'), ('inet', 'ovn-network-agent')},
+            {(v['family'], v['name']) for k, v in self.listed('tables')
+             if k == 'table'})
+
+
+class FailureTest(base.NftTestCase):
+    """Acceptance row PF-28: the former table stays."""
+
+    def test_a_text_that_nft_refuses(self):
+        before = base.table(base.TARGET)
+        self.load(before, base.element('198.51.100.0/24'))
+        # Words that are ours, and no rule.
+        after = base.table(base.TARGET, OTHER, extra='dnat dnat dnat')
+        failures = self.backend.apply(backends.Delta(
+            update=[(before, after)],
+            create=[base.element('203.0.113.0/24')]))
+        self.assertEqual({after.ref, base.element('203.0.113.0/24').ref},
+                         set(failures))
+        self.assertIn('syntax error', failures[after.ref])
+        self.assertEqual({before, base.element('198.51.100.0/24')},
+                         self.read(after))
+
+    def test_nft_does_not_work(self):
+        before = base.table(base.TARGET)
+        self.load(before)
+        after = base.table(OTHER)
+        with mock.patch.dict(os.environ, PATH='/nowhere'):
+            self.assertRaises(
+                backends.BackendError, self.backend.apply,
+                backends.Delta(update=[(before, after)]))
+            self.assertRaises(backends.BackendError, self.read, after)
+        self.assertEqual({before}, self.read(after))
+        self.assertEqual({after}, set(self.change(
+            self.backend, update=[(before, after)])))
+
+    def test_what_fails_after_the_load_is_done_again(self):
+        before = base.table(base.TARGET)
+        self.load(before)
+        after = base.table(OTHER)
+        with mock.patch.object(nft, 'delete_connections',
+                               side_effect=OSError(5, 'hard luck')):
+            failures = self.backend.apply(
+                backends.Delta(update=[(before, after)]))
+        self.assertIn('hard luck', failures[after.ref])
+        found = resources.NftTable('ip', 'altered')
+        self.assertEqual({found}, self.read(after))
+        with mock.patch.object(nft, 'delete_connections',
+                               return_value=1) as delete:
+            self.assertEqual({}, self.backend.apply(
+                backends.Delta(update=[(found, after)])))
+        # Those of the former table, although it is no longer there.
+        delete.assert_called_once_with('ip', base.ZONE, [list(base.TARGET)])
+        self.assertEqual({after}, self.read(after))
+
+    def test_nothing_but_a_table_of_ours(self):
+        good = base.table(base.TARGET).text
+        for bad in ('', good + 'table ip x { }\n',
+                    good.replace('ovn-network-agent', 'other'),
+                    good.replace('table ip ', 'table inet '),
+                    'flush ruleset\n' + good,
+                    good.replace('meta mark', 'include "/etc/passwd"'),
+                    good + 'include "/etc/passwd"\n',
+                    good.replace('chain ', '}\ntable ip x {\nchain ', 1)):
+            with self.assertRaises(OSError) as caught:
+                nft.replace_table('ip', bad, {}, [], [])
+            self.assertIn('refused', str(caught.exception))
+        self.assertEqual([], [v for k, v in self.listed('tables')
+                              if k == 'table'])

@@ -1,0 +1,262 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Packets: nothing is lost by a load, and removed backends are left.
+
+A client, this node and two backends, each a namespace with a device::
+
+    client 198.51.100.2 --- here --- 10.0.0.5 (a), 10.0.0.6 (b)
+"""
+
+import subprocess
+import sys
+
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.privileged import nft
+from ovn_network_agent.tests.functional.nft import base
+
+A = ('udp', base.VIP, 53, '10.0.0.5', 5353)
+B = ('udp', base.VIP, 53, '10.0.0.6', 5353)
+TCP_A = ('tcp', base.VIP, 80, '10.0.0.5', 8080)
+OTHER = ('tcp', '192.0.2.99', 80, '10.0.0.6', 8080)
+# Seconds; on a machine that is very slow.
+LIMIT = 60
+
+# Answers each datagram, and each connection, with its name and what the
+# client's address is.
+SERVER = '''
+import socket, sys, threading
+name = sys.argv[1].encode()
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(('', 5353))
+tcp = socket.create_server(('', 8080))
+def serve():
+    while True:
+        peer, address = tcp.accept()
+        threading.Thread(target=talk, args=(peer,), daemon=True).start()
+def talk(peer):
+    while peer.recv(100):
+        peer.send(name)
+threading.Thread(target=serve, daemon=True).start()
+print('ready', flush=True)
+while True:
+    data, address = udp.recvfrom(100)
+    udp.sendto(name + b' ' + address[0].encode() + b' ' + data, address)
+'''
+
+# Sends until its input ends, from one port and from new ones in turn; says
+# what was answered by whom, and how many were not.
+STREAM = '''
+import select, socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.connect(('192.0.2.53', 53))
+lost = sent = 0
+def ask(sock):
+    global lost, sent
+    sent += 1
+    sock.send(b'%d' % sent)
+    if select.select([sock], [], [], 2)[0]:
+        sock.recv(100)
+    else:
+        lost += 1
+ask(sock)
+print('ready', flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    ask(sock)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as fresh:
+        fresh.connect(('192.0.2.53', 53))
+        ask(fresh)
+    time.sleep(0.002)
+print(sent, lost)
+'''
+
+# For each line of its input one question, over the same socket.
+ASK = '''
+import select, socket, sys
+kind = getattr(socket, 'SOCK_' + sys.argv[1])
+sock = socket.socket(socket.AF_INET, kind)
+sock.connect((sys.argv[2], int(sys.argv[3])))
+for line in sys.stdin:
+    sock.send(b'x')
+    answered = select.select([sock], [], [], float(line))[0]
+    print(sock.recv(100).decode() if answered else 'nothing', flush=True)
+'''
+
+
+class TrafficTestCase(base.NftTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.client = self.node('client', '198.51.100.1', '198.51.100.2')
+        self.servers = {
+            name: self.node(name, '10.0.%d.1' % i, address)
+            for i, (name, address) in enumerate(
+                [('a', '10.0.0.5'), ('b', '10.0.0.6')], 1)}
+        with open('/proc/sys/net/ipv4/ip_forward', 'w') as forward:
+            forward.write('1')
+        for name, server in self.servers.items():
+            self.start(server, SERVER, name)
+
+    def node(self, name, here, there):
+        """A namespace with a device towards this one.
+
+        :returns: process id to enter it by
+        """
+        process = subprocess.Popen(
+            ['unshare', '-n', 'sh', '-c', 'echo; exec sleep 3600'],
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        dev = f'to-{name}'
+        self.ip(f'link add {dev} type veth peer name eth0 '
+                f'netns {process.pid}')
+        self.ip(f'address add {here}/32 peer {there} dev {dev}')
+        self.ip(f'link set {dev} up')
+        for command in ('link set lo up', 'link set eth0 up',
+                        f'address add {there}/32 dev eth0',
+                        f'route add {here}/32 dev eth0',
+                        f'route add default via {here} src {there}'):
+            subprocess.run(['nsenter', '-t', str(process.pid), '-n', 'ip',
+                            *command.split()], check=True)
+        return process.pid
+
+    def start(self, node, program, *args):
+        """Run Python in a node; returns when it says something.
+
+        :returns: (process, what it said)
+        """
+        process = self.run_in(node, program, *args)
+        self.assertEqual('ready\n', process.stdout.readline())
+        return process
+
+    def run_in(self, node, program, *args):
+        process = subprocess.Popen(
+            ['nsenter', '-t', str(node), '-n', sys.executable, '-c',
+             program, *args], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def client_of(self, kind, address, port):
+        """A client that keeps its socket; a function that asks once."""
+        process = self.run_in(self.client, ASK, kind, address, str(port))
+
+        def ask(patience=LIMIT):
+            print(patience, file=process.stdin, flush=True)
+            return process.stdout.readline().strip()
+
+        return ask
+
+    def tracked(self):
+        """Where the connections of the zone lead to, a sorted list."""
+        with connection.Connection(
+                True, conntrack.NETLINK_NETFILTER) as kernel:
+            return sorted(found[:5] for found in
+                          conntrack.read(kernel, 'ip', base.ZONE))
+
+
+class ReplaceTest(TrafficTestCase):
+
+    def test_no_packet_is_lost_by_a_hundred_loads(self):
+        """Neither of a connection that is there, nor of new ones."""
+        tables = [base.table(A), base.table(A, OTHER)]
+        self.load(tables[0])
+        stream = self.start(self.client, STREAM)
+        for turn in range(100):
+            old, new = tables[turn % 2], tables[1 - turn % 2]
+            self.assertEqual([new], self.change(
+                self.backend, update=[(old, new)]))
+        said, _nothing = stream.communicate('end\n', timeout=LIMIT)
+        sent, lost = map(int, said.split())
+        self.assertEqual(0, lost, said)
+        self.assertGreater(sent, 100)
+
+
+class ConnectionsTest(TrafficTestCase):
+
+    def test_a_client_of_a_removed_backend_gets_another_one(self):
+        before, after = base.table(A), base.table(B)
+        self.load(before)
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        self.assertEqual('a 198.51.100.2 x', ask())
+        self.change(self.backend, update=[(before, after)])
+        self.assertEqual('b 198.51.100.2 x', ask())
+
+    def test_connections_of_others_go_on(self):
+        before = base.table(A, TCP_A, OTHER)
+        after = base.table(B, TCP_A, OTHER)
+        self.load(before)
+        asks = [self.client_of('DGRAM', base.VIP, 53),
+                self.client_of('STREAM', base.VIP, 80),
+                self.client_of('STREAM', '192.0.2.99', 80)]
+        self.assertEqual(['a 198.51.100.2 x', 'a', 'b'],
+                         [ask() for ask in asks])
+        kept = set(self.tracked())
+        self.change(self.backend, update=[(before, after)])
+        self.assertEqual(
+            sorted(kept - {(17, *A[1:])}), self.tracked())
+        self.assertEqual(['b 198.51.100.2 x', 'a', 'b'],
+                         [ask() for ask in asks])
+
+    def test_a_restart_deletes_nothing(self):
+        """The agent begins anew, and the rules were changed meanwhile."""
+        before, after = base.table(A), base.table(A, OTHER)
+        self.load(before)
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        self.assertEqual('a 198.51.100.2 x', ask())
+        self.backend = type(self.backend)(self.conf)
+        self.assertEqual([after], self.change(
+            self.backend, update=[(before, after)]))
+        self.assertEqual([(17, *A[1:])], self.tracked())
+
+    def test_what_was_removed_while_the_agent_was_away(self):
+        before, after = base.table(A), base.table(B)
+        self.load(before)
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        self.assertEqual('a 198.51.100.2 x', ask())
+        self.backend = type(self.backend)(self.conf)
+        [found] = self.read(after)
+        self.change(self.backend, update=[(found, after)])
+        self.assertEqual('b 198.51.100.2 x', ask())
+
+    def test_no_more_port_forwards(self):
+        table = base.table(A)
+        self.load(table)
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        self.assertEqual('a 198.51.100.2 x', ask())
+        self.change(self.backend, delete=[table])
+        self.assertEqual([], self.tracked())
+
+    def test_only_of_our_zone(self):
+        self.load(base.table(A))
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        ask()
+        for zone in (1, base.ZONE - 1):
+            self.assertEqual(0, nft.delete_connections(
+                'ip', zone, [list(A)]))
+        self.assertEqual(0, nft.delete_connections(
+            'ip', base.ZONE, [list(B)]))
+        self.assertEqual([(17, *A[1:])], self.tracked())
+        self.assertEqual(1, nft.delete_connections(
+            'ip', base.ZONE, [list(B), list(A)]))
+        self.assertEqual([], self.tracked())
+
+    def test_no_zone_is_no_zone(self):
+        for zone in (0, 65536, True, '1'):
+            self.assertRaises(OSError, nft.delete_connections, 'ip', zone,
+                              [])

@@ -30,7 +30,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
-from ovn_network_agent.conf import port_forward
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
 from ovn_network_agent.netlink import links
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
@@ -60,7 +61,12 @@ class NftablesBackend(base.Backend):
         self._wake = None
 
     def check(self):
-        if not port_forward.wanted(self.conf):
+        """Acceptance rows PRE-07 and PRE-08."""
+        try:
+            if not rules.load(self.conf):
+                return []
+        except flaws.BadRules:
+            # Who checks the configuration says so.
             return []
         return [*self._check_program(), *self._check_device()]
 

@@ -63,11 +63,3 @@ OPTS = [
                   'here')],
         help='When managed VIPs are announced from this node.'),
 ]
-
-
-def wanted(conf):
-    """Whether there may be port forwards.
-
-    :param conf: the oslo.config ConfigOpts
-    """
-    return bool(conf[GROUP].rules_file)

@@ -13,8 +13,8 @@
 """What the root side lets a table be: its text, checked before nft sees it.
 
 nft's language can read files, and change the tables of others.  So a text is
-taken only when it is one table of our name and all its words are known: then
-nothing in it ends the table early, and nothing in it is a command.
+taken only when it is a series of chains and sets and all its words are known:
+then nothing in it ends the table early, and nothing in it is a command.
 
 By set operations on the whole text and not by a parser: a map with many
 buckets for each of 1,000 VIPs has some MB.
@@ -31,9 +31,10 @@ LIMIT = 64 * 1024 * 1024
 
 # Everything that a rule, chain or set of ours may say.
 VOCABULARY = frozenset('''
-accept addr and bytes chain continue counter ct daddr destination dir
+accept addr destination-unreachable packet-too-big
+parameter-problem time-exceeded and bytes chain continue counter ct daddr destination dir
 direction dnat dport drop dst dstnat elements filter flags fragment goto
-hook iif iifname inet_proto inet_service input interval ip ip6 ipv4_addr
+hook icmp icmpv6 iif iifname inet_proto inet_service input interval ip ip6 ipv4_addr
 ipv6_addr invalid jhash jump l3proto l4proto length map mark masquerade meta
 mod nat new nexthdr nfproto numgen offset oif oifname or original output
 packets persistent policy postrouting prerouting priority proto-dst
@@ -46,7 +47,7 @@ _BETWEEN = str.maketrans(dict.fromkeys('{},;()=!<>&|', ' '))
 _CHARACTERS = re.compile(r'[\n\t A-Za-z0-9_.:@/{},;()=!<>&|"+*-]*')
 _QUOTED = re.compile(r'"([^"\n]*)"')
 _STRING = re.compile(r'[A-Za-z0-9 _.:,/@+-]{0,64}')
-_NUMBER = re.compile(r'-?[0-9]{1,10}|0x[0-9a-f]{1,8}')
+_NUMBER = re.compile(r'-?[0-9]{1,10}(-[0-9]{1,10})?|0x[0-9a-f]{1,8}')
 _NAME = r'[a-z][a-z0-9_]{0,62}'
 _BLOCK = re.compile(rf'\s*(chain|set|map) ({_NAME})\s*')
 _SET = re.compile(rf'^\s*set ({_NAME})\s*\{{', re.MULTILINE)
@@ -61,47 +62,34 @@ class Refused(ValueError):
     """
 
 
-def header(family):
-    """The first line of a table."""
-    return f'table {family} {ownership.NFT_TABLE} {{'
-
-
 def sets(text):
     """Names of the sets that a table declares, a frozenset.
 
-    :param text: the table
+    :param text: what is between its braces
     """
     return frozenset(_SET.findall(text))
 
 
-def body(family, text):
-    """What stands in the table, checked.
+def check(text):
+    """What stands in a table of ours.
 
-    :param family: 'ip' or 'ip6'
-    :param text: the table, from 'table ip ovn-network-agent {' to '}'
-    :returns: (the lines between, frozenset of the names of its sets)
+    :param text: what is between its braces
+    :returns: frozenset of the names of its sets
     :raises Refused: when there is anything else in it
     """
-    if family not in elements.FAMILIES:
-        raise Refused(f'{family!r} is no family of ours')
     if not isinstance(text, str) or len(text) > LIMIT:
         raise Refused(f'no text of at most {LIMIT} characters')
-    first, _newline, rest = text.partition('\n')
-    rest = rest.rstrip()
-    if first != header(family) or not rest.endswith('}'):
-        raise Refused(f'not a table from "{header(family)}" to "}}"')
-    inner = rest[:-1]
-    if not _CHARACTERS.fullmatch(inner):
+    if not _CHARACTERS.fullmatch(text):
         raise Refused('characters that no table of ours has')
-    for string in set(_QUOTED.findall(inner)):
+    for string in set(_QUOTED.findall(text)):
         if not _STRING.fullmatch(string):
             raise Refused(f'a string that no table of ours has: {string!r}')
-    bare = _QUOTED.sub(' ', inner)
+    bare = _QUOTED.sub(' ', text)
     if '"' in bare:
         raise Refused('a string without an end')
     blocks = _blocks(bare)
     _check_words(bare, {name for _kind, name in blocks})
-    return inner, frozenset(name for kind, name in blocks if kind == 'set')
+    return frozenset(name for kind, name in blocks if kind == 'set')
 
 
 def _blocks(bare):

@@ -32,7 +32,7 @@ def replacement(family, table, contents, targets, leaving):
     """Put a table in the place of whatever is there by its name.
 
     :param family: 'ip' or 'ip6'
-    :param table: its text
+    :param table: what is between its braces
     :param contents: dict of the name of a set to a list of elements;
         of networks all, see :mod:`nft.elements`
     :param targets: what connections are translated to, a list of
@@ -41,7 +41,9 @@ def replacement(family, table, contents, targets, leaving):
     :returns: text
     :raises ValueError: when something in it is not taken
     """
-    inner, sets = text.body(family, table)
+    if family not in elements.FAMILIES:
+        raise text.Refused(f'{family!r} is no family of ours')
+    sets = text.check(table)
     for name in contents:
         if name not in sets or name not in _CHANGED:
             raise text.Refused(f'the table has no set {name!r}')
@@ -59,8 +61,8 @@ def replacement(family, table, contents, targets, leaving):
     return ''.join((
         # Adding first, because what is not there cannot be deleted.
         f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
-        f'{text.header(family)}\n',
-        f'chain {ownership.NFT_LOADED} {{ }}\n', own, inner, '\n}\n',
+        f'table {family} {TABLE} {{\n',
+        f'chain {ownership.NFT_LOADED} {{ }}\n', own, table, '\n}\n',
         *_elements('add', family, filled)))
 
 

@@ -81,7 +81,7 @@ def replace_table(family, text, contents, targets, leaving):
     the former one is there.
 
     :param family: 'ip' or 'ip6'
-    :param text: the table, see :func:`nft.text.body`
+    :param text: what is between its braces, see :mod:`nft.text`
     :param contents: dict of the name of a set to a list of elements
     :param targets: list of [proto, VIP, port, backend, port]
     :param leaving: the same, see :func:`nft.transaction.replacement`

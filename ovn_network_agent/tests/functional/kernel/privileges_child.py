@@ -22,16 +22,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from oslo_config import cfg
 from oslo_privsep import capabilities
 
+from ovn_network_agent.nft import watch
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import capability
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import start
 
 # Seconds; a call to a dead daemon has to fail at once.
@@ -176,6 +179,33 @@ def granted():
     start.start(cfg.CONF)
     return {'uid': os.getuid(), 'left': _status()['CapPrm'],
             'call': links.set_links_up(['br-ex'])}
+
+
+def netfilter():
+    """nft and connection tracking with one capability, and the watch."""
+    start.start(cfg.CONF)
+    nft.replace_table('ip', """
+        set provider_networks {
+            type ipv4_addr
+            flags interval
+        }
+        set guarded {
+            type ifname
+        }
+        chain forward_veth_guard {
+            type filter hook forward priority filter; policy accept;
+            ct status dnat ip saddr @provider_networks accept
+        }
+        """, {'provider_networks': ['198.51.100.0/24']}, [], [])
+    nft.stamp_table('ip', f'text:{"a" * 32} list:{"b" * 40}')
+    noticed = threading.Event()
+    watching = watch.TableWatch(noticed.set)
+    watching.start()
+    nft.change_elements('ip', {}, {'guarded': ['veth-default']})
+    return {'tables': list(nft.read_tables()), 'absent': nft.read_table('ip6'),
+            'connections': nft.delete_connections(
+                'ip', 64000, [['tcp', '192.0.2.53', 53, '10.0.0.5', 53]]),
+            'noticed': noticed.wait(60), 'left': _status()['CapPrm']}
 
 
 def no_helper():

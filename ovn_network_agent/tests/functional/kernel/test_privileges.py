@@ -59,12 +59,13 @@ class PrivilegesTest(base.KernelTestCase):
         self.assertEqual(
             {'kernel': [NET_ADMIN, NET_ADMIN, '1', 'ovnagent-kernel'],
              'ovs': [DAC_OVERRIDE, DAC_OVERRIDE, '1', 'ovnagent-ovs'],
-             'frr': [DAC_OVERRIDE, DAC_OVERRIDE, '1', 'ovnagent-frr']},
+             'frr': [DAC_OVERRIDE, DAC_OVERRIDE, '1', 'ovnagent-frr'],
+             'netfilter': [NET_ADMIN, NET_ADMIN, '1', 'ovnagent-netfil']},
             self.run_child('daemons'))
 
     def test_daemons_survive_signals_to_the_group(self):
         got = self.run_child('signals')
-        self.assertEqual([True] * 3, got['alive'])
+        self.assertEqual([True] * 4, got['alive'])
         self.assertEqual([], got['call'])
         self.assertTrue(got['handlers_kept'])
         self.assertEqual(NOTHING, got['blocked'])
@@ -108,6 +109,11 @@ class PrivilegesTest(base.KernelTestCase):
         self.assertEqual(([], []), (got['call'], got['after']))
         self.assertEqual(['1'], got['no_new_privs'])
         self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+
+    def test_nft_needs_no_more_than_its_daemon_has(self):
+        self.assertEqual({'tables': ['ip'], 'absent': '', 'connections': 0,
+                          'noticed': True, 'left': NOTHING},
+                         self.run_child('netfilter'))
 
     def test_a_helper_that_does_not_work(self):
         kind, text = self.run_child('no_helper')

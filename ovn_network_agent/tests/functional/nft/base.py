@@ -30,7 +30,6 @@ TABLE = 'ovn-network-agent'
 
 # As port forwarding writes it, in small.
 PLAIN = '''\
-table ip ovn-network-agent {
     set provider_networks {
         type ipv4_addr
         flags interval
@@ -56,7 +55,6 @@ table ip ovn-network-agent {
         meta mark 0x00000200 accept
         oifname @guarded drop
     }
-}
 '''
 
 
@@ -75,7 +73,7 @@ def table(*targets, extra=''):
         'map': ', '.join(f'{vip} . {proto} . {port} : {backend} . {to}' for
                          proto, vip, port, backend, to in targets)}
     if extra:
-        text = text.rstrip()[:-1] + 'chain extra {\n%s\n}\n}\n' % extra
+        text += 'chain extra {\n%s\n}\n' % extra
     return resources.NftTable(
         'ip', hashlib.sha256(text.encode()).hexdigest(), text,
         tuple(sorted(targets)))

@@ -24,23 +24,23 @@ import ipaddress
 import re
 
 from ovn_network_agent import ownership
-from ovn_network_agent.nft import elements
 
 # 1,000 VIPs with two rules of 256 buckets each come to 15 MB.
 LIMIT = 64 * 1024 * 1024
 
 # Everything that a rule, chain or set of ours may say.
 VOCABULARY = frozenset('''
-accept addr destination-unreachable packet-too-big
-parameter-problem time-exceeded and bytes chain continue counter ct daddr destination dir
-direction dnat dport drop dst dstnat elements filter flags fragment goto
-hook icmp icmpv6 iif iifname inet_proto inet_service input interval ip ip6 ipv4_addr
-ipv6_addr invalid jhash jump l3proto l4proto length map mark masquerade meta
-mod nat new nexthdr nfproto numgen offset oif oifname or original output
-packets persistent policy postrouting prerouting priority proto-dst
-proto-src protocol raw reply return route saddr seed set size snat sport src
-srcnat state status tcp th timeout to type typeof udp verdict vmap xor zone
-constant dynamic established forward ifname mangle random related untracked
+accept addr and bytes chain constant continue counter ct daddr destination
+destination-unreachable dir direction dnat dport drop dst dstnat dynamic
+elements established filter flags forward fragment goto hook icmp icmpv6
+ifname iif iifname inet_proto inet_service input interval invalid ip ip6
+ipv4_addr ipv6_addr jhash jump l3proto l4proto length mangle map mark
+masquerade meta mod nat new nexthdr nfproto numgen offset oif oifname or
+original output packet-too-big packets parameter-problem persistent policy
+postrouting prerouting priority proto-dst proto-src protocol random raw
+related reply return route saddr seed set size snat sport src srcnat state
+status tcp th time-exceeded timeout to type typeof udp untracked verdict vmap
+xor zone
 '''.split()) | {'.', ':', '-', '+', '==', '!=', '<=', '>=', '<', '>'}
 # What stands between two words without being one.
 _BETWEEN = str.maketrans(dict.fromkeys('{},;()=!<>&|', ' '))

@@ -290,6 +290,13 @@ class Neutron:
 
     def priorities(self, router):
         """Gateway priorities: dict of node name to int."""
+        return self._candidates(router, lambda row: row.priority)
+
+    def marks(self, router):
+        """external_ids of its gateways' rows: dict of node name to dict."""
+        return self._candidates(router, lambda row: dict(row.external_ids))
+
+    def _candidates(self, router, read):
         names = {plan.system_id(name): name for name in plan.HOSTS}
         with self.nb.connection.lock:
             lrp = _one(self.nb.idl.tables, 'Logical_Router_Port',
@@ -297,7 +304,7 @@ class Neutron:
             rows = list(lrp.gateway_chassis)
             for group in lrp.ha_chassis_group:
                 rows += group.ha_chassis
-            return {names[row.chassis_name]: row.priority for row in rows}
+            return {names[row.chassis_name]: read(row) for row in rows}
 
     def owner(self, router):
         """Host name of the chassis with the gateway, '' when none."""

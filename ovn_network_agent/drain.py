@@ -60,6 +60,7 @@ class Drain:
         self._began = 0.0
         self._gone = set()
         self._here = set()
+        self._hoped = frozenset()
         self.result = None
         self.waiting = ()
 
@@ -81,6 +82,7 @@ class Drain:
         LOG.info('Drain: waiting up to %g s for %s', self.left(),
                  _some(self.waiting))
         self._here = _here(snapshot)
+        self._hoped = frozenset(_hoped(snapshot))
 
     def left(self):
         """Seconds that it may still take."""
@@ -95,6 +97,7 @@ class Drain:
         """
         self.waiting = tuple(_waiting(snapshot))
         self._watch(_here(snapshot))
+        self._hope(frozenset(_hoped(snapshot)))
         if not self.waiting and not error:
             self._end(Result.COMPLETED)
         elif self._hurry.is_set() or not self.left():
@@ -111,6 +114,12 @@ class Drain:
             self._gone.discard(port)
         self._here |= here
         self._here -= self._gone
+
+    def _hope(self, hoped):
+        """Say once what nobody can take over at present."""
+        for text in sorted(hoped - self._hoped):
+            LOG.info('Drain: waiting for %s', text)
+        self._hoped |= hoped
 
     def _end(self, result, error=''):
         self.result = result
@@ -129,6 +138,7 @@ class Drain:
 def _waiting(snapshot):
     """What is not handed over yet, in words."""
     chassis = snapshot.node.chassis
+    yield from _hoped(snapshot)
     for group in snapshot.groups:
         if not group.takers(chassis):
             continue
@@ -144,6 +154,20 @@ def _waiting(snapshot):
                     port.chassis or 'the next chassis', router.name))
             elif port.handover is model.Handover.FORWARD:
                 yield 'what is under way to router %s' % router.name
+
+
+def _hoped(snapshot):
+    """What stays as long as nobody else can announce it, in words.
+
+    Unless this chassis cannot either: then nothing is lost by letting go.
+    """
+    chassis = snapshot.node.chassis
+    for group in snapshot.groups:
+        hopes = group.unfit_peers(chassis)
+        if hopes and not group.takers(chassis) and not group.unfit and any(
+                port.chassis == chassis for port in group.ports):
+            yield '%s to be able to announce %s' % (
+                ' or '.join(c.chassis for c in hopes), group.name)
 
 
 def _here(snapshot):

@@ -84,12 +84,27 @@ def why(group, node, conf):
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param conf: the oslo.config ConfigOpts
-    :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`, or '' when
-        it is not
+    :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`,
+        :data:`model.UNFIT`, or '' when it is not
     """
     if not node.drains.isdisjoint({model.ALL, *group.routers}):
         return model.MAINTENANCE
     if (node.phase is model.Phase.DRAINING and
             conf.gateway_drain.drain_on_shutdown):
         return model.SHUTDOWN
+    if node.phase is model.Phase.RUNNING and _unfit_standby(group,
+                                                            node.chassis):
+        return model.UNFIT
     return ''
+
+
+def _unfit_standby(group, chassis):
+    """Whether it could not announce the ports, and has none of them.
+
+    Whoever has one keeps it: another candidate need not be better off.  A
+    port that is moving is nowhere for some milliseconds (decision record
+    0009), and that makes no standby of its owner.
+    """
+    owners = {port.chassis for port in group.ports}
+    return group.unfit and chassis not in owners and (
+        '' not in owners or not group.candidate(chassis).priority)

@@ -54,6 +54,7 @@ ALL = 'all'
 # Candidate.drained: why an agent has lowered it.
 SHUTDOWN = 'shutdown'
 MAINTENANCE = 'maintenance'
+UNFIT = 'unfit'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,8 +110,8 @@ class Candidate:
     :ivar known: whether SB has this chassis; False for one that was removed
     :ivar address: IP address of its tunnels (SB Encap), '' when unknown
     :ivar encap: type of those tunnels, 'geneve' or 'vxlan', '' when unknown
-    :ivar drained: why an agent has lowered it to 0: 'shutdown' or
-        'maintenance', '' when none has
+    :ivar drained: why an agent has lowered it to 0: 'shutdown',
+        'maintenance' or 'unfit' (it could not announce), '' when none has
     :ivar earlier: the priority it had before that
     """
 
@@ -160,6 +161,8 @@ class GatewayGroup:
         a moment ago, so that OVN may be about to move the ports
     :ivar held: whether this chassis is to leave it, and a moment is given to
         the relay to the next owner
+    :ivar unfit: whether this chassis could not announce the ports if it had
+        them; False when it could, or nobody knows
     """
 
     table: str
@@ -171,6 +174,7 @@ class GatewayGroup:
     restore: bool = False
     moving: bool = False
     held: bool = False
+    unfit: bool = False
 
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""
@@ -191,6 +195,14 @@ class GatewayGroup:
         Not those that are drained themselves: among zeros OVN goes by name.
         """
         return tuple(c for c in self.peers(chassis) if c.priority > 0)
+
+    def unfit_peers(self, chassis):
+        """Who would take over if it could announce, a tuple of Candidate.
+
+        That may change at any moment, unlike what an operator drains.
+        """
+        return tuple(c for c in self.peers(chassis)
+                     if not c.priority and c.drained == UNFIT)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -25,9 +25,12 @@ class Observer(abc.ABC):
 
     :ivar reasons: tuple of str: what is not as it should be, for the status
         of the agent; replaced as a whole, so that any thread may read it
+    :ivar unfit: whether this node could not announce a gateway, as far as
+        this one knows
     """
 
     reasons = ()
+    unfit = False
 
     @abc.abstractmethod
     def start(self, trigger):

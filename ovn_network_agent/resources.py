@@ -485,7 +485,7 @@ class GatewayPriority(Resource):
     :ivar before: the priorities that it was decided on, tuple of
         (chassis, priority); not part of the value
     :ivar after: likewise those of the whole group that are wanted
-    :ivar drained: 'shutdown' or 'maintenance' when an agent has lowered it,
+    :ivar drained: as in :class:`model.Candidate` when an agent has lowered it,
         else ''
     :ivar earlier: the priority it had before that, 0 when not drained
     """

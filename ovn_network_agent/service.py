@@ -70,7 +70,8 @@ class AgentService(service.Service):
         self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
-            side.OvnSide(conf, drivers, self.trigger, self._stop))
+            side.OvnSide(conf, drivers, self.trigger, self._stop,
+                         lambda: any(o.unfit for o in self._observers)))
         self._forwards = source.Source(conf)
         self._databases = self._side.databases
         self._view = self._side.view

@@ -65,6 +65,18 @@ OPTS = [
              'router on a chassis that does not have its gateway any more; '
              'through the tunnel it reaches the one that has it. Without, '
              'a gateway that has left is let go at once.'),
+    cfg.BoolOpt(
+        'standby_needs_bgp', default=True,
+        help='Whether a standby of which BGP could not announce anything has '
+             'priority 0 in its gateway groups until it could, so that no '
+             'drain goes there. That is so when zebra, bgpd, or staticd with '
+             'announce_method static, of FRR do not run, or when neighbours '
+             'are activated for IPv4 unicast in the BGP instance of [frr] '
+             'vrf_name and none of them is established, for 3 seconds; and '
+             'over when all is well for 5. Without an activated neighbour, '
+             'without vtysh, with [frr] bgp_check off, and as long as FRR '
+             'does not answer, nothing is concluded. A chassis that has the '
+             'gateway keeps it.'),
     cfg.Opt(
         'stale_chassis_grace_period', type=types.Seconds(max=604800),
         default=300, mutable=True,

@@ -44,5 +44,13 @@ def stays(group, chassis, name=str):
     if not others:
         return 'this chassis is its only candidate'
     return 'none of its other candidates is ready (%s)' % ', '.join(
-        '%s %s' % (name(c.chassis), 'has priority 0' if c.known else
-                   'has no chassis in OVN SB') for c in others)
+        '%s %s' % (name(c.chassis), _why(c)) for c in others)
+
+
+def _why(candidate):
+    """Why a candidate is not ready, in words."""
+    if not candidate.known:
+        return 'has no chassis in OVN SB'
+    if candidate.drained == model.UNFIT:
+        return 'has priority 0, as its BGP could not announce anything'
+    return 'has priority 0'

@@ -112,7 +112,7 @@ def _pending(own, ports, wish, stays):
                 yield '%s is here' % port['name']
             elif port['handover'] != model.Handover.NONE.value:
                 yield '%s is being handed over' % port['name']
-    elif not wish and own.drained:
+    elif not wish and own.drained not in ('', model.UNFIT):
         yield 'priority is to be restored'
 
 

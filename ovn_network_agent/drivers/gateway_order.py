@@ -35,7 +35,7 @@ def lowered(own, why):
     """What a candidate is to be that takes nothing any more.
 
     :param own: :class:`model.Candidate`
-    :param why: 'shutdown' or 'maintenance'
+    :param why: 'shutdown', 'maintenance' or 'unfit'
     :returns: tuple of :class:`model.Candidate`
     """
     if own.priority:
@@ -44,7 +44,7 @@ def lowered(own, why):
     if not own.drained:
         # Somebody else has lowered it, and knows why.
         return ()
-    if own.drained == model.MAINTENANCE:
+    if own.drained == model.MAINTENANCE and why == model.SHUTDOWN:
         why = own.drained
     return (dataclasses.replace(own, drained=why),)
 

@@ -12,6 +12,7 @@
 
 """Who looks at FRR beside the passes."""
 
+from ovn_network_agent.frr import fitness
 from ovn_network_agent.frr import verification
 from ovn_network_agent.frr import watch
 from ovn_network_agent.frr import witness
@@ -30,4 +31,6 @@ def make(conf):
     made = [looks]
     if conf.frr.frr_watch:
         made.append(watch.make(looks.everything))
+    if fitness.wanted(conf):
+        made.append(fitness.Fitness(conf))
     return made

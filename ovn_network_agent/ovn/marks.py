@@ -21,7 +21,7 @@ import re
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 
-WHY = (model.SHUTDOWN, model.MAINTENANCE)
+WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
 _PRIORITY = re.compile('[0-9]{1,5}')
 # As the schema has it.
 _HIGHEST = 32767
@@ -45,7 +45,7 @@ def marked(external_ids, why, earlier):
     """What external_ids of a candidate's row have to be.
 
     :param external_ids: dict, as they are
-    :param why: 'shutdown' or 'maintenance', '' for no mark
+    :param why: one of :data:`WHY`, '' for no mark
     :param earlier: priority before it was lowered
     :returns: dict; keys of others are kept
     """

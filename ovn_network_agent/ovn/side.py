@@ -41,11 +41,12 @@ class OvnSide:
     :param drivers: list of :class:`drivers.base.Driver`
     :param trigger: :class:`trigger.Trigger`
     :param stopping: threading.Event
+    :param unfit: see :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
     """
 
-    def __init__(self, conf, drivers, trigger, stopping):
+    def __init__(self, conf, drivers, trigger, stopping, unfit):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
@@ -54,7 +55,8 @@ class OvnSide:
         self._threads = []
         self.databases = self._make()
         self._subscribe()
-        self.view = view.View(conf, self.databases, trigger.fire)
+        self.view = view.View(conf, self.databases, trigger.fire,
+                              unfit=unfit)
 
     def connect(self):
         """Begin to connect, each on a thread of its own; returns at once."""

@@ -48,10 +48,12 @@ class View:
         once the servers have confirmed what a view lacks, and when somebody
         is gone for good
     :param handovers: :class:`handover.Handovers`
+    :param unfit: function without arguments: whether this node could not
+        announce a gateway
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
-                 handovers=None):
+                 handovers=None, unfit=lambda: False):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
@@ -63,6 +65,7 @@ class View:
         self._absence = absence.Absence()
         self._silence = silence.Silence()
         self._wake = wake
+        self._unfit = unfit
         self.last = None
 
     @property
@@ -120,11 +123,22 @@ class View:
                     self._confirmation.consider(
                         nb, sb, self.last, now, self._builder.whole)
                 self._look_for_absent(sb)
-                self.last = self._handovers.update(now)
+                self.last = self._handovers.update(self._judged(now))
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
+
+    def _judged(self, snapshot):
+        """With what is known of this node, in the groups alone.
+
+        What all routers depend on would cost a computation of each.
+        """
+        if not self._unfit():
+            return snapshot
+        return dataclasses.replace(snapshot, groups=tuple(
+            dataclasses.replace(group, unfit=True)
+            for group in snapshot.groups))
 
     def restate(self, phase):
         """The last view in another phase (at the end of the agent).

@@ -16,6 +16,8 @@ One process asks for many addresses, one command each: 0.1 ms an address with
 FRR 8.4, whatever else is in the tables, against 25 ms for a process.
 """
 
+import errno
+
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -56,6 +58,33 @@ def read_effect(vrf, prefixes, bgp):
         except output.Unreadable as error:
             raise vtysh.unreadable(error, result) from error
     return [found.active, found.advertised]
+
+
+@privileged.frr.entrypoint
+def read_sessions(vrf, daemons):
+    """Whether FRR runs, and whom its BGP could tell something.
+
+    :param vrf: name, '' for the default VRF
+    :param daemons: names of daemons that have to run, bgpd among them
+    :returns: [missing, neighbours]: sorted list of those that do not; dict
+        of each neighbour that is activated for IPv4 unicast to its state
+        ('Established'), empty when bgpd does not run
+    :raises OSError: when it cannot be found out
+    """
+    _route, table = _of_vrf(vrf)
+    try:
+        running = vtysh.read_daemons()
+    except ConnectionRefusedError:
+        # None of them does.
+        running = ()
+    missing = sorted(set(daemons).difference(running))
+    if 'bgpd' in missing:
+        return [missing, {}]
+    said = vtysh.ask('bgpd', f'show bgp {table}summary json')
+    try:
+        return [missing, effect.surroundings(said, True)['neighbours']]
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
 
 
 @privileged.frr.entrypoint

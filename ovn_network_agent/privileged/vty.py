@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""Changes through the command sockets of FRR's daemons, without vtysh.
+"""What is sent to the command sockets of FRR's daemons, without vtysh.
 
 vtysh spends 25 ms to build a tree of all commands of all daemons before it
 sends the first of them; the daemons themselves need 2 ms for a route.  So
@@ -106,6 +106,21 @@ def configure(lines):
         said.append(session.ask('end')[1])
         _broken_off = False
     return '\n'.join(filter(None, said))
+
+
+def ask(name, command):
+    """Run a command that shows something.
+
+    :param name: of the daemon
+    :returns: what it said
+    :raises Unavailable: when the daemon is not to be asked this way
+    :raises OSError: when it takes no connections, does not answer in time,
+        or ends meanwhile
+    """
+    if name not in _sockets():
+        raise Unavailable(f'{name} has no socket')
+    with contextlib.closing(_Session(name, _deadline())) as session:
+        return session.ask(command)[1]
 
 
 def _begin(session, command):

@@ -274,6 +274,21 @@ def _said(text):
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
+def ask(daemon, command):
+    """Run a command that shows something of one daemon, the short way.
+
+    Not an entry point.
+
+    :param command: as for :func:`show`
+    :returns: what it said
+    :raises OSError: as :func:`change_static`, or when the daemon has ended
+    """
+    try:
+        return vty.ask(daemon, command)
+    except vty.Unavailable:
+        return show(command).stdout
+
+
 def show(*commands):
     """Run commands that show something.  Not an entry point.
 

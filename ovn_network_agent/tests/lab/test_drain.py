@@ -15,7 +15,9 @@ import signal
 import sys
 import unittest
 
+from lab import frr
 from lab import node as nodes
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 
@@ -118,6 +120,86 @@ class TestDrain(leaving.LeavingTestCase):
         base.note('successor announces nothing for a while: %s' % report)
         self.assert_gap(report)
         self.settled()
+
+    def test_successor_without_frr(self):
+        """A drain goes to whom BGP works for, and waits where there is none.
+
+        Trap T15: what cannot be announced elsewhere is not let go.
+        What machines send goes to the gateway that has the port, and is lost
+        there without BGP, whatever the old one relays.
+        """
+        owner, unfit = self.settled(), self.successor()
+        third, = set(self.cloud.gateways) - {owner, unfit}
+        self._without_frr(unfit)
+        mark = self.mark(owner)
+        stopped = self.stopped(owner)
+        self.assertEqual((third, 'completed'), (
+            stopped.to, self.outcome(owner, mark)))
+        base.note('drained past one without FRR in %.1f s: %s' % (
+            stopped.seconds, stopped.report))
+        self.assert_gap(stopped.report)
+        self.start(owner)
+        self._wait_candidate(owner, 1, '')
+        self._without_frr(owner)
+        self._nobody_can_announce(third)
+        for name in (owner, unfit):
+            self._with_frr(name)
+        self.assertEqual(third, self.settled())
+        self.assertEqual({''}, set(self._marks().values()))
+        mark = self.mark(third)
+        stopped = self.stopped(third)
+        self.start(third)
+        base.note("back: %s" % stopped.report)
+        self.assertEqual('completed', self.outcome(third, mark))
+        self.assert_gap(stopped.report)
+        self.settled()
+
+    def _nobody_can_announce(self, owner):
+        """The drain of the only one that can: nothing is lost by it."""
+        priority = self.priorities()[owner]
+        refused = self.cloud.agents[owner].ctl('drain', check=False)
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn('BGP could not announce', refused.stderr)
+        self._reload(owner, drain_timeout=8)
+        self.addCleanup(self._reload, owner, drain_timeout=60)
+        mark = self.mark(owner)
+        with self.both_ways() as running, self.stopping(owner) as agent_:
+            self.passed(running, 250)
+            self.assertIsNone(agent_.process.poll())
+            self.assertEqual('', self.outcome(owner, mark))
+            report = self.finished(running)
+            base.note('nobody else has BGP: %s' % report)
+            self.assertEqual(0, report.lost, str(report))
+            self.assertEqual(0, agent_.process.wait(60))
+            self.assertEqual('timeout', self.outcome(owner, mark))
+        self.assertIn('to be able to announce', self.said(owner, mark))
+        self.assertEqual((owner, priority), (
+            self.owner(), self.priorities()[owner]))
+
+    def _without_frr(self, name):
+        """End FRR of a standby; wait until that is what all can see."""
+        self.addCleanup(self._with_frr, name)
+        frr.stop(self.cloud[name])
+        self._wait_candidate(name, 0, 'unfit')
+        self.assertIn('drained: unfit',
+                      self.cloud.agents[name].ctl('status').stdout)
+
+    def _with_frr(self, name):
+        if 'bgpd' not in self.cloud[name].services:
+            frr.start(self.cloud[name], frr.gateway_config(name))
+
+    def _wait_candidate(self, name, priority, mark):
+        nodes.wait_until(
+            lambda: '%s has %d %s: %s %s' % (
+                name, priority, mark, self.priorities(), self._marks()),
+            lambda: (self.priorities()[name], self._marks()[name]) == (
+                priority, mark), base.SETTLE)
+
+    def _marks(self):
+        """Why candidates of alpha are at 0: dict of name to text."""
+        return {name: external_ids.get(ownership.EXT_ID_DRAINED, '')
+                for name, external_ids
+                in self.cloud.neutron.marks(self.alpha).items()}
 
     def _route_map(self, node, line):
         node.run(['vtysh', '-c', 'configure terminal', '-c', line])

@@ -105,6 +105,20 @@ class ReportTest(ReportTestCase):
         self.assertIn('only candidate', found['stays'])
         self.assertEqual([], found['pending'])
 
+    def test_one_that_could_not_announce(self):
+        here = group('p1', R1, peer=0)
+        here = dataclasses.replace(here, candidates=tuple(
+            dataclasses.replace(c, drained='unfit')
+            if c.chassis == THERE else c for c in here.candidates))
+        found, = self.report(here)['groups']
+        self.assertIn('gw2 has priority 0, as its BGP could not announce',
+                      found['stays'])
+        self.assertIn('candidate gw2: priority 0, drained: unfit',
+                      text.of_status(self.report(here)))
+        # Nobody can undo that by a command, so none waits for it.
+        self.assertEqual([], self.pending(group(
+            'p1', R1, own=0, drained='unfit', owner=THERE)))
+
     def test_another_router_is_not_meant(self):
         found, = self.report(group('p2', R2), drains=[R1])['groups']
         self.assertEqual(('', []), (found['wish'], found['pending']))

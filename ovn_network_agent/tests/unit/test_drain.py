@@ -28,13 +28,14 @@ DRIVERS = ['fip_route', 'gateway_drain']
 
 
 def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
-         other=1):
+         other=1, drained='', unfit=False):
     port = world.port(1, chassis=owner, local=owner == HERE,
                       handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
-            model.Candidate(HERE, own), model.Candidate(OTHER, other, known)),
-        (model.GroupPort('cr-lrp-1', owner),))
+            model.Candidate(HERE, own),
+            model.Candidate(OTHER, other, known, drained=drained)),
+        (model.GroupPort('cr-lrp-1', owner),), unfit=unfit)
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))
 
@@ -57,6 +58,47 @@ class DrainTest(base.BaseTestCase):
         """Rows DRN-04 and DRN-05, trap T14."""
         for snapshot in (None, world.snapshot(), view(OTHER),
                          view(known=False, own=5), view(other=0, own=5)):
+            self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
+
+    def test_until_somebody_could_announce(self):
+        said = self.useFixture(fixtures.FakeLogger())
+        unfit = {'own': 5, 'other': 0, 'drained': 'unfit'}
+        made = self.begun(view(**unfit))
+        for _time in range(3):
+            made.consider(view(**unfit))
+            self.assertIsNone(made.result)
+        self.assertIn('%s to be able to announce lrp-1' % OTHER, said.output)
+        self.assertEqual(1, said.output.count('to be able'))
+        # It is: then the drain goes its way.
+        made.consider(view(own=5))
+        self.assertIsNone(made.result)
+        made.consider(view(OTHER))
+        self.assertIs(drain.Result.COMPLETED, made.result)
+        # It is not, until time is up.
+        made = self.begun(view(**unfit))
+        self.now += 60
+        made.consider(view(**unfit))
+        self.assertIs(drain.Result.TIMEOUT, made.result)
+
+    def test_one_that_becomes_unfit_meanwhile_is_said(self):
+        said = self.useFixture(fixtures.FakeLogger())
+        made = self.begun(view(own=5))
+        for _time in range(2):
+            made.consider(view(own=5, other=0, drained='unfit'))
+            self.assertIsNone(made.result)
+        self.assertEqual(1, said.output.count('to be able to announce'))
+
+    def test_who_is_not_waited_for(self):
+        for snapshot in (
+                # Its operator knows when that ends, and the agent does not.
+                view(own=5, other=0, drained='maintenance'),
+                view(own=5, other=0, drained='shutdown'),
+                # Its chassis is gone.
+                view(own=5, other=0, drained='unfit', known=False),
+                # There is nothing to hand over.
+                view(OTHER, own=5, other=0, drained='unfit'),
+                # This one cannot announce either.
+                view(own=5, other=0, drained='unfit', unfit=True)):
             self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
 
     def test_not_wanted(self):

@@ -169,6 +169,80 @@ class GatewayDrainTest(base.BaseTestCase):
                     group(0, 2, own_marks=(why, 7)), phase, {model.ALL}))
                 self.assertEqual({HERE: ('maintenance', 7)}, self.marks())
 
+    def test_a_standby_that_could_not_announce(self):
+        self.assertEqual({HERE: 0}, self.wanted(
+            group(1, 2, owner=OTHER, unfit=True)))
+        self.assertEqual({HERE: ('unfit', 1)}, self.marks())
+        self.assertEqual([()], [r.owned for r in self.found])
+        # It stays so, also while a port is nowhere for a moment.
+        for owner in (OTHER, ''):
+            self.assertEqual({HERE: 0}, self.wanted(group(
+                0, 2, owner=owner, own_marks=('unfit', 1), unfit=True)))
+            self.assertEqual({HERE: ('unfit', 1)}, self.marks())
+        # Until it could.
+        for restore, earlier, priority in (
+                ('standby', 7, 1), ('ordered', 3, 3), ('ordered', 9, 4)):
+            self.assertEqual({HERE: priority}, self.wanted(group(
+                0, 5, owner=OTHER, own_marks=('unfit', earlier)),
+                restore=restore))
+            self.assertEqual({HERE: ('', 0)}, self.marks())
+
+    def test_who_could_not_announce_and_has_the_port_keeps_it(self):
+        self.assertEqual({HERE: 3}, self.wanted(group(1, 2, unfit=True)))
+        self.assertEqual({}, self.wanted(group(3, 2, unfit=True)))
+        # It took it as the only one that was left.
+        self.assertEqual({HERE: 2}, self.wanted(group(
+            0, 0, own_marks=('unfit', 1), unfit=True)))
+        self.assertEqual({HERE: ('', 0)}, self.marks())
+
+    def test_a_port_that_is_nowhere_makes_no_standby(self):
+        # Decision record 0009: for some milliseconds, of an owner, too.
+        self.assertEqual({}, self.wanted(
+            group(3, 2, owner='', unfit=True)))
+        ports = tuple(model.GroupPort('cr-lrp-%d' % n, owner)
+                      for n, owner in enumerate((OTHER, '')))
+        self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
+                                               unfit=True)))
+        # Of a shared group it has one.
+        ports = tuple(model.GroupPort('cr-lrp-%d' % n, owner)
+                      for n, owner in enumerate((OTHER, HERE)))
+        self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
+                                               unfit=True)))
+
+    def test_without_another_candidate_it_stays_one(self):
+        for alone in (group(1, unfit=True, owner=OTHER),
+                      group(1, 0, unfit=True, owner=OTHER),
+                      group(1, 2, unfit=True, owner=OTHER, known=False)):
+            self.assertEqual({}, self.wanted(alone))
+
+    def test_what_else_it_is_lowered_for(self):
+        # What an operator wants, and a stop, say more than that.
+        one = group(0, 2, owner=OTHER, own_marks=('unfit', 7), unfit=True)
+        for phase, drains, why in (
+                (model.Phase.RUNNING, {model.ALL}, 'maintenance'),
+                (DRAINING, (), 'shutdown')):
+            self.assertEqual({HERE: 0}, self.wanted(one, phase, drains))
+            self.assertEqual({HERE: (why, 7)}, self.marks())
+        # And when these are over, it is that.
+        for why in ('shutdown', 'maintenance', 'unfit'):
+            self.assertEqual({HERE: 0}, self.wanted(group(
+                0, 2, owner=OTHER, own_marks=(why, 7), unfit=True)))
+            self.assertEqual({HERE: ('unfit', 7)}, self.marks())
+
+    def test_what_somebody_set_to_0_is_not_its_own(self):
+        self.assertEqual({}, self.wanted(
+            group(0, 2, owner=OTHER, unfit=True)))
+
+    def test_nobody_fit_to_take_over(self):
+        unfit = {'peer_marks': ('unfit', 3)}
+        for drains, phase in ((), DRAINING), ({model.ALL},
+                                              model.Phase.RUNNING):
+            self.assertEqual({}, self.wanted(
+                group(5, 0, 0, **unfit), phase, drains))
+            # One is enough.
+            self.assertEqual({HERE: 0}, self.wanted(
+                group(5, 0, 1, **unfit), phase, drains))
+
     def test_nobody_to_take_over(self):
         # A-03, row DRN-04, trap T14: it is the only one, or the only one
         # that is there and not drained.

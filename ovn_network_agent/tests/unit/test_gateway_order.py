@@ -38,6 +38,7 @@ class Group:
         self.neutrons = dict(priorities)
         self.alive = set(self.rows)
         self.serving = set(self.rows)
+        self.unfit = set()
         self.phases = dict.fromkeys(self.rows, model.Phase.RUNNING)
         self.drains = dict.fromkeys(self.rows, frozenset())
         self.moves = []
@@ -69,7 +70,7 @@ class Group:
             (model.GroupPort('cr-lrp', self.owner),), (ROUTER,),
             moving=self.owner == name and any(
                 self.rows[each].priority > self.rows[name].priority
-                for each in self.alive))
+                for each in self.alive), unfit=name in self.unfit)
         before = dict(self.rows)
         for wanted in self.driver.for_group(seen, world.node(
                 chassis=name, phase=self.phases[name],
@@ -123,6 +124,13 @@ class Group:
     def revive(self, name):
         self.alive.add(name)
 
+    def lose(self, name):
+        """Its BGP is gone."""
+        self.unfit.add(name)
+
+    def mend(self, name):
+        self.unfit.discard(name)
+
     def neutron(self, _name):
         """Neutron writes its own numbers, in the rows that are there."""
         for name, priority in self.neutrons.items():
@@ -148,7 +156,8 @@ def groups():
 MODES = strategies.sampled_from(['standby', 'ordered'])
 EVENTS = strategies.lists(strategies.tuples(
     strategies.sampled_from(['stop', 'start', 'drain', 'undrain', 'kill',
-                             'revive', 'neutron', 'replace']),
+                             'revive', 'neutron', 'replace', 'lose',
+                             'mend']),
     strategies.sampled_from('abcde'), strategies.booleans(),
     strategies.permutations('abcde')), min_size=1, max_size=100)
 
@@ -235,6 +244,70 @@ class HistoryTest(base.BaseTestCase):
             for other in names:
                 if before[one] < before[other]:
                     self.assertLess(after[one], after[other])
+
+    def test_nothing_moves_because_bgp_comes_and_goes(self):
+        # Also not when it is gone everywhere: a spine that fails.
+        @settings()
+        @hypothesis.given(groups(), MODES, strategies.lists(
+            strategies.tuples(strategies.sampled_from('abcde'),
+                              strategies.booleans(),
+                              strategies.permutations('abcde')),
+            min_size=1, max_size=30))
+        def play(priorities, mode, rounds):
+            group = Group(priorities, mode)
+            group.settle()
+            before = group.ranks()
+            for name, fails, order in rounds:
+                if name in priorities:
+                    (group.lose if fails else group.mend)(name)
+                    group.settle([n for n in order if n in priorities])
+                for row in group.rows.values():
+                    standby = row.chassis != group.owner
+                    self.assertEqual(
+                        standby and row.chassis in group.unfit,
+                        row.priority == 0, group.rows)
+            for name in priorities:
+                group.lose(name)
+            group.settle()
+            self.assertEqual({group.owner}, {
+                row.chassis for row in group.rows.values() if row.priority})
+            for name in priorities:
+                group.mend(name)
+            group.settle()
+            self.assertEqual([], group.moves)
+            if mode == 'ordered':
+                self.same_order(before, group.ranks())
+
+        play()
+
+    def test_what_is_drained_goes_to_one_that_could_announce(self):
+        @settings()
+        @hypothesis.given(groups(), MODES, strategies.sets(
+            strategies.sampled_from('abcde')), strategies.sampled_from(
+                ['stop', 'drain']), strategies.permutations('abcde'))
+        def play(priorities, mode, unfit, how, order):
+            order = [name for name in order if name in priorities]
+            group = Group(priorities, mode)
+            group.settle()
+            first = group.owner
+            for name in unfit:
+                group.lose(name)
+            group.settle(order)
+            getattr(group, how)(first)
+            group.settle(order)
+            if priorities.keys() - unfit - {first}:
+                self.assertNotIn(group.owner, unfit | {first})
+            else:
+                self.assertEqual(first, group.owner)
+                self.assertGreater(group.rows[first].priority, 0)
+                # Until one can.
+                back = next(n for n in order if n != first)
+                group.mend(back)
+                group.settle(order)
+                self.assertEqual(back, group.owner)
+            self.assertEqual(1, len(group.moves))
+
+        play()
 
     def test_several_are_away_at_once(self):
         # Trap T28: in mode ordered they come back to their places in any

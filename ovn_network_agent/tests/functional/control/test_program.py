@@ -32,6 +32,7 @@ frr_prefix_list =
 [gateway_drain]
 relay = false
 drain_on_shutdown = false
+standby_needs_bgp = false
 '''
 
 

@@ -229,6 +229,46 @@ class StopTest(OrderTestCase):
         self.assertIs(drain.Result.NOOP, agent.drain.result)
         self.become((2,), (1,))
 
+    def mark_other(self, priority, *marks):
+        """The other candidate, as its agent writes it."""
+        self.set(OTHER, priority=priority, external_ids=ovsdb.ovsdb_dict(
+            dict(zip(('ovn-network-agent-drained',
+                      'ovn-network-agent-priority'), marks))))
+
+    def test_nobody_else_could_announce(self):
+        # It goes on, and is drained as soon as somebody could.
+        self.mark_other(0, 'unfit', '1')
+        agent = self.running(gateway_drain__drain_timeout=NEVER)
+        before = self.announced()
+        agent.stop()
+        self.eventually(lambda: agent.drain and agent.drain.waiting,
+                        'waiting')
+        self.assertIn('%s to be able to announce' % OTHER,
+                      agent.drain.waiting[0])
+        # What is seen later would have been seen after that.
+        self.mark_other(0, 'unfit', '7')
+        self.eventually(lambda: self.seen_of_other(agent) == {7}, 'seen')
+        self.assertFalse(agent.wait(0))
+        self.assertEqual(before, self.announced())
+        self.become((2,), (0, 'unfit', '7'))
+        self.mark_other(1)
+        self.become((0, 'shutdown', '2'), (1,))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+
+    def seen_of_other(self, agent):
+        """Earlier priorities of the other one in the agent's last view."""
+        return {group.candidate(OTHER).earlier
+                for group in agent._view.last.groups}
+
+    def test_nobody_else_could_announce_in_time(self):
+        self.mark_other(0, 'unfit', '1')
+        agent = self.running(gateway_drain__drain_timeout=1)
+        self.stop(agent)
+        self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
+        self.become((2,), (0, 'unfit', '1'))
+        self.assertEqual(set(), self.announced())
+
     def test_drain_on_shutdown_is_off(self):
         # Row DRN-06.
         agent = self.running(gateway_drain__drain_on_shutdown=False,

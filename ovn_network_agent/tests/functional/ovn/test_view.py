@@ -64,6 +64,21 @@ class ViewTest(base.OvsdbTestCase):
         router = eyes.router(name)
         return {nat.external_ip for nat in router.nats} if router else set()
 
+    def test_what_this_node_could_not_announce_concerns_its_groups(self):
+        # All routers would be computed anew if the node were another one.
+        for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
+            self.cloud.add_router(group, chassis=HERE, group=group)
+        eyes = self.eyes()
+        before = eyes.look()
+        eyes.view._unfit = lambda: True
+        after = eyes.look()
+        self.assertEqual([False] * 2, [g.unfit for g in before.groups])
+        self.assertEqual([True] * 2, [g.unfit for g in after.groups])
+        self.assertEqual((before.node, before.routers),
+                         (after.node, after.routers))
+        eyes.view._unfit = lambda: False
+        self.assertEqual(before, eyes.look())
+
     def test_a_router_as_neutron_writes_it(self):
         for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
             self.cloud.add_router(group, chassis=HERE, group=group,

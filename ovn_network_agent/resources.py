@@ -282,6 +282,7 @@ class Rule(Resource):
     :ivar fwmark: (mark, mask) or None
     :ivar suppress: ignore routes of the table with a prefix of this length
         or a shorter one (0: the default route), or None
+    :ivar ipv6: whether it is one of IPv6 although no prefix says so
     """
 
     priority: int
@@ -291,13 +292,15 @@ class Rule(Resource):
     iif: str | None = None
     fwmark: tuple[int, int] | None = None
     suppress: int | None = None
+    ipv6: bool = False
 
     kind = 'rule'
     stage = Stage.RULE
 
     @property
     def key(self):
-        return (self.priority, self.src, self.dst, self.iif, self.fwmark)
+        return (self.priority, self.src, self.dst, self.iif, self.fwmark,
+                self.ipv6)
 
     @property
     def subject(self):

@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend frr_prefix_list: the prefix list that lets our networks out.
+"""Backend frr_prefix_list: the prefix lists that let our networks out.
 
 Ours are the entries ``permit <network> ge 32 le 32`` of the one list, with
-any sequence number.  The operator's own entries have another shape; one of
-exactly this shape cannot be told from ours and is taken for ours.
+any sequence number; and, of the list of IPv6 that has the same name, those
+with 128.  The operator's own entries have another shape; one of exactly this
+shape cannot be told from ours and is taken for ours.
 
 Each daemon of FRR has its own copy of a prefix list, and one that was
 restarted may have lost it (bgpd's counts for BGP).  An entry that is not in
@@ -31,7 +32,6 @@ from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 
-_HOST = 32
 # FRR's own step between two sequence numbers.
 _STEP = 5
 
@@ -73,7 +73,7 @@ class PrefixListBackend(base.Backend):
         failures = {r.ref: f'not an entry of the prefix list "{name}" for '
                            'host routes'
                     for r in (*adds, *delta.delete)
-                    if (r.name, r.ge, r.le) != (name, _HOST, _HOST)}
+                    if (r.name, r.ge, r.le) != (name, *_hosts(r.network))}
         adds = [r for r in adds if r.ref not in failures]
         deletes = [r for r in delta.delete if r.ref not in failures]
         if adds or deletes:
@@ -120,29 +120,61 @@ class PrefixListBackend(base.Backend):
                 f'prefix list of FRR: {error}') from error
 
 
+def _hosts(network):
+    """(ge, le) for host routes of the family of a network."""
+    return (128, 128) if ':' in network else (32, 32)
+
+
 def _networks(entries):
     """{network: sequence} of the entries of our shape."""
     return {entry.prefix: entry.sequence for entry in entries
-            if (entry.action, entry.ge, entry.le) == ('permit', _HOST, _HOST)}
+            if entry.action == 'permit' and
+            (entry.ge, entry.le) == _hosts(entry.prefix)}
+
+
+def _by_family(copies):
+    """The copies of the list of each family, a list of dicts of daemon.
+
+    A daemon that has no such list is left out, but for bgpd.
+    """
+    return [{daemon: of_family for daemon, entries in copies.items()
+             if (of_family := [entry for entry in entries
+                               if (':' in entry.prefix) == ipv6])
+             or daemon == 'BGP'} for ipv6 in (False, True)]
 
 
 def _found(name, copies):
     """{ref: resource} of what is in any copy."""
+    found = {}
+    for of_family in _by_family(copies):
+        found.update(_found_of(name, of_family))
+    return found
+
+
+def _found_of(name, copies):
     by_daemon = {daemon: _networks(entries)
                  for daemon, entries in copies.items()}
     found = {}
     for network in sorted(set().union(*by_daemon.values())):
         missing_in = tuple(sorted(d for d, networks in by_daemon.items()
                                   if network not in networks))
-        resource = resources.PrefixListEntry(name, network)
+        resource = resources.PrefixListEntry(name, network,
+                                             *_hosts(network))
         if missing_in:
-            resource = PartialEntry(name, network, missing_in=missing_in)
+            resource = PartialEntry(name, network, *_hosts(network),
+                                    missing_in=missing_in)
         found[resource.ref] = resource
     return found
 
 
 def _numbers(copies):
-    """A function that gives the sequence number for a network.
+    """A function that gives the sequence number for a network."""
+    four, six = map(_numbers_of, _by_family(copies))
+    return lambda network: (six if ':' in network else four)(network)
+
+
+def _numbers_of(copies):
+    """Likewise, for one list.
 
     An entry that some copy has keeps its number, unless another copy uses
     that for something else.

@@ -28,9 +28,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent import resources
 
-# Rules of port forwarding: (priority, table, mark).
-_MARK_RULES = ((150, routes.MAIN_TABLE, 0x100), (151, 201, 0x200))
-
 
 class RuleBackend(base.Backend):
     """See the module."""
@@ -95,7 +92,7 @@ class RuleBackend(base.Backend):
             else the table or device, and the destination, of a route of our
             protocol
         """
-        if rule.suppress is not None or not rule.table:
+        if rule.suppress is not None or not rule.table or rule.ipv6:
             return False
         if (rule.src, rule.iif, rule.fwmark) == (None, None, None):
             table = self.conf.fip_route.route_table_id
@@ -118,8 +115,16 @@ class RuleBackend(base.Backend):
                     leak - 1, routes.MAIN_TABLE)
             case (None, None, None, (mark, mask)):
                 return mark == mask and (
-                    rule.priority, rule.table, mark) in _MARK_RULES
+                    rule.priority, rule.table, mark) in self._mark_rules()
         return False
+
+    def _mark_rules(self):
+        """Those of port forwarding: (priority, table, mark)."""
+        return ((ownership.PRIORITY_FORWARD, routes.MAIN_TABLE,
+                 ownership.MARK_FORWARD),
+                (ownership.PRIORITY_REPLY,
+                 self.conf.port_forward.port_forward_table_id,
+                 ownership.MARK_REPLY))
 
     def apply(self, delta):
         wanted = kernel.wanted(delta)
@@ -140,4 +145,4 @@ class RuleBackend(base.Backend):
 def _item(rule):
     return [rule.priority, rule.table, rule.src, rule.dst, rule.iif,
             None if rule.fwmark is None else list(rule.fwmark),
-            rule.suppress]
+            rule.suppress, rule.ipv6]

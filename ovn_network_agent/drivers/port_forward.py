@@ -18,6 +18,7 @@ where somebody else has that, the line of the prefix list.
 """
 
 import ipaddress
+import itertools
 
 from ovn_network_agent.conf import port_forward as options
 from ovn_network_agent.drivers import base
@@ -30,6 +31,10 @@ MAIN_TABLE = 254
 DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
 HOST = {4: 32, 6: 128}
 WITH_GATEWAY = 'with-gateway'
+
+# Of the ends of the pair, next to which IPv6 needs nothing else: 169.254 in
+# hexadecimal digits.
+LINK_LOCAL = ('fe80::a9fe:1', 'fe80::a9fe:2')
 
 _PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
 
@@ -129,17 +134,29 @@ class PortForwardDriver(base.Driver):
     def _way_back(self, version):
         if not self.conf.frr.vrf_name:
             return
+        provider = self._provider_ip()
+        if version == 6:
+            provider = LINK_LOCAL[1]
+            yield from self._link_local()
         table = self.conf.port_forward.port_forward_table_id
         route = resources.KernelRoute(
-            table, DEFAULT[version], ownership.VETH_DEFAULT,
-            self._provider_ip(), requires=(_PAIR,))
+            table, DEFAULT[version], ownership.VETH_DEFAULT, provider,
+            requires=(_PAIR,))
         yield route
         for priority, to, mark in (
                 (ownership.PRIORITY_FORWARD, MAIN_TABLE,
                  ownership.MARK_FORWARD),
                 (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY)):
             yield resources.Rule(priority, to, fwmark=(mark, mark),
-                                 requires=(route.ref,))
+                                 ipv6=version == 6, requires=(route.ref,))
+
+    def _link_local(self):
+        """Addresses of the pair, and neighbours that need not be asked for.
+        """
+        for (dev, own), (peer, other) in itertools.permutations(
+                zip(ownership.VETH_ENDS, LINK_LOCAL, strict=True)):
+            yield resources.Address(dev, own + '/64', requires=(_PAIR,))
+            yield resources.Neighbour(dev, other, peer, requires=(_PAIR,))
 
     def _provider_ip(self):
         leak = self.conf.veth_leak

@@ -16,6 +16,7 @@ import ipaddress
 import re
 
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
+_NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
 # IFNAMSIZ less the terminating zero, for VRFs and devices.
 _MAX_DEVICE = 15
 # FRR's XFRR_... and keywords that could stand where a device stands.
@@ -46,14 +47,15 @@ def check_device(text):
 
 
 def check_network(text):
-    """An IPv4 network in the usual notation.
+    """A network in the usual notation.
 
-    :returns: the :class:`ipaddress.IPv4Network`
+    :returns: IPv4Network or IPv6Network
     :raises ValueError: when it is not one
     """
-    if not isinstance(text, str) or '/' not in text:
-        raise ValueError(f'{text!r} is not an IPv4 network')
-    network = ipaddress.IPv4Network(text)
+    # ipaddress takes anything for the zone of an IPv6 address, blanks, too.
+    if not isinstance(text, str) or not _NETWORK.fullmatch(text):
+        raise ValueError(f'{text!r} is not a network')
+    network = ipaddress.ip_network(text)
     if str(network) != text:
         raise ValueError(f'{text!r} is not the usual notation of {network}')
     return network
@@ -66,23 +68,24 @@ def static_route(prefix, nexthop):
     :param nexthop: IPv4 address or name of a device
     :raises ValueError: when they are something else
     """
-    if check_network(prefix).prefixlen != 32:
+    network = check_network(prefix)
+    if network.version != 4 or network.prefixlen != 32:
         raise ValueError(f'{prefix} is not the route of one host')
     return f'ip route {prefix} {_nexthop(nexthop)}'
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):
-    """'ip prefix-list ...' of a permitting entry.
+    """'ip prefix-list ...' (or ipv6) of a permitting entry.
 
     :param sequence: its number; None is for removing it: with a number FRR
         would remove whatever has that number by now
     :raises ValueError: when a value is out of range
     """
-    length = check_network(network).prefixlen
+    checked = check_network(network)
     for value in (ge, le):
         if type(value) is not int:
             raise ValueError(f'{value!r} is not a prefix length')
-    if not length <= ge <= le <= 32:
+    if not checked.prefixlen <= ge <= le <= checked.max_prefixlen:
         raise ValueError(f'{network} ge {ge} le {le}: FRR wants length <= '
                          'ge <= le')
     numbered = ''
@@ -90,8 +93,9 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
         if type(sequence) is not int or not 0 < sequence <= _MAX_SEQUENCE:
             raise ValueError(f'sequence number {sequence!r} is out of range')
         numbered = f'seq {sequence} '
-    return (f'ip prefix-list {check_name(name)} {numbered}permit {network} '
-            f'ge {ge} le {le}')
+    family = 'ip' if checked.version == 4 else 'ipv6'
+    return (f'{family} prefix-list {check_name(name)} {numbered}permit '
+            f'{network} ge {ge} le {le}')
 
 
 def _nexthop(text):

@@ -152,7 +152,8 @@ def prefix_lists(text, name):
             for daemon, lists in document.items():
                 if name in lists:
                     printed = daemon.upper().removesuffix('D')
-                    found[printed] = _entries(lists[name])
+                    found.setdefault(printed, []).extend(
+                        _entries(lists[name]))
     except (AttributeError, KeyError, TypeError) as error:
         raise Unreadable(
             f'prefix list in JSON of FRR: {error!r}') from error

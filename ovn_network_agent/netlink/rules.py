@@ -60,6 +60,7 @@ class Rule(typing.NamedTuple):
     :ivar fwmark: (mark, mask) or None
     :ivar protocol: FRA_PROTOCOL, who made it; 0 when nobody said
     :ivar suppress: suppress_prefixlength or None
+    :ivar ipv6: whether it is one of IPv6 although no prefix says so
     """
 
     priority: int
@@ -70,11 +71,12 @@ class Rule(typing.NamedTuple):
     fwmark: tuple[int, int] | None
     protocol: int
     suppress: int | None = None
+    ipv6: bool = False
 
     @property
     def what(self):
         """Everything but who made it."""
-        return (*self[:6], self.suppress)
+        return (*self[:6], self.suppress, self.ipv6)
 
 
 def encode(rule):
@@ -93,9 +95,10 @@ def encode(rule):
             family, packed, lengths[kind] = wire.parse_prefix(prefix)
             families.add(family)
             body += wire.attribute(kind, packed)
+    if rule.ipv6:
+        families.add(socket.AF_INET6)
     if len(families) > 1:
-        raise ValueError(f'{rule.src} and {rule.dst} are of different '
-                         f'families')
+        raise ValueError(f'{rule} is of two families')
     if rule.iif is not None:
         body += wire.string(FRA_IIFNAME, rule.iif)
     if rule.fwmark is not None:
@@ -122,7 +125,7 @@ def decode(data, start, end):
 
 def _decode(data, start, end):
     """(Rule, whether that is all that the rule says)."""
-    (_family, dst_length, src_length, tos, table, _res1, _res2, action,
+    (family, dst_length, src_length, tos, table, _res1, _res2, action,
      flags) = RULE_HEADER.unpack_from(data, start)
     found = wire.attributes(data, start + RULE_HEADER.size, end)
     exact = (action in (FR_ACT_TO_TBL, FR_ACT_BLACKHOLE) and not tos
@@ -131,6 +134,7 @@ def _decode(data, start, end):
     suppress = wire.number(found.get(FRA_SUPPRESS_PREFIXLEN))
     mark = wire.number(found.get(FRA_FWMARK))
     mask = wire.number(found.get(FRA_FWMASK))
+    prefixed = FRA_SRC in found or FRA_DST in found
     return Rule(
         wire.number(found.get(FRA_PRIORITY)) or 0,
         (wire.number(found.get(FRA_TABLE)) or table
@@ -140,7 +144,8 @@ def _decode(data, start, end):
         wire.text(found.get(FRA_IIFNAME)) or None,
         (mark or 0, mask) if mask else None,
         found.get(FRA_PROTOCOL, b'\0')[0],
-        None if suppress == _NO_SUPPRESSION else suppress), exact
+        None if suppress == _NO_SUPPRESSION else suppress,
+        family == socket.AF_INET6 and not prefixed), exact
 
 
 def _prefix(payload, length):
@@ -149,9 +154,6 @@ def _prefix(payload, length):
 
 def read(kernel):
     """All rules that :class:`Rule` can express.
-
-    A rule without a prefix is read for IPv4 only: the same selectors in
-    IPv6 are a rule of its own that is never ours.
 
     :param kernel: :class:`connection.Connection`
     :raises OSError: when they cannot be read
@@ -178,9 +180,7 @@ def listed(kernel):
                 raise
             continue
         for message in dump:
-            rule, exact = _decode(*message)
-            if family == socket.AF_INET or rule.src or rule.dst:
-                rules.append((rule, exact))
+            rules.append(_decode(*message))
     return rules
 
 

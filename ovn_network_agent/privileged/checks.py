@@ -49,6 +49,13 @@ def integer(value, what):
     return value
 
 
+def truth(value):
+    """A bool."""
+    if type(value) is not bool:
+        raise invalid(f'{value!r} is neither true nor false')
+    return value
+
+
 def table(value):
     """A routing table that may hold routes of ours."""
     if not 0 < integer(value, 'table') <= _MAX_TABLE or value == _LOCAL_TABLE:

@@ -47,7 +47,8 @@ def port():
 
 # -- rules ----------------------------------------------------------------
 
-def _rule(priority, table, src, dst, iif, fwmark, suppress=None):
+def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
+          ipv6=False):
     """A checked rule of ours; a rule has to select something."""
     if src is dst is iif is fwmark is None:
         raise checks.invalid('a rule without a selector matches everything')
@@ -60,7 +61,13 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None):
         None if iif is None else checks.device(iif),
         None if fwmark is None else checks.fwmark(*fwmark),
         ownership.RULE_PROTOCOL,
-        None if suppress is None else checks.suppress(suppress))
+        None if suppress is None else checks.suppress(suppress),
+        checks.truth(ipv6))
+
+
+def _version(rule):
+    """Address family of a rule: the kernel has a list for each."""
+    return rule.ipv6 or ':' in (rule.src or rule.dst or '')
 
 
 @privileged.kernel.change
@@ -68,8 +75,9 @@ def set_rules(items):
     """Create rules of our protocol.
 
     :param items: list of [priority, table, src, dst, iif, fwmark,
-        suppress], None for what is not selected by, fwmark as [mark, mask];
-        table 0 is a blackhole for what comes from a device to a prefix
+        suppress, ipv6], None for what is not selected by, fwmark as [mark,
+        mask]; table 0 is a blackhole for what comes from a device to a
+        prefix; ipv6 is True for a rule of IPv6 without a prefix
     """
     def encode(*item):
         return rules.RTM_NEWRULE, _CREATE, rules.encode(_rule(*item))
@@ -113,7 +121,8 @@ def _check_first(rule, listed):
     """
     first = next(found for found in listed if all(
         getattr(rule, name) in (None, getattr(found[0], name))
-        for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark')))
+        for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark'))
+        and _version(found[0]) == _version(rule))
     if first != (rule, True):
         raise OSError(
             errno.EBUSY, f'to the kernel it looks like a rule of somebody '

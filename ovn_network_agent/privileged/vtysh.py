@@ -97,16 +97,19 @@ def read_known(vrf, origin):
 
 @privileged.frr.entrypoint
 def read_prefix_list(name):
-    """Read a prefix list as each daemon has it.
+    """Read the prefix lists of a name as each daemon has them.
+
+    IPv4 and IPv6 have one each, with sequence numbers of their own.
 
     :param name: name of the list
     :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
         :class:`frr.output.Entry`; bgpd is always there, another daemon only
-        when it has the list
+        when it has one of the lists
     :raises OSError: when it cannot be read, or bgpd does not run
     """
     checked(lines.check_name, name)
-    result = show('show daemons', f'show ip prefix-list {name} json')
+    result = show('show daemons', f'show ip prefix-list {name} json',
+                  f'show ipv6 prefix-list {name} json')
     # A daemon that does not know the list prints nothing for it.
     brace = result.stdout.find('{')
     brace = len(result.stdout) if brace < 0 else brace

@@ -114,6 +114,34 @@ class PortForwardTest(base.BaseTestCase):
             self.assertNotIn(word, table.text)
         self.assertIn(ADDRESS, wanted)
 
+    def test_ipv6(self):
+        wanted = self.forwards(golden.vip(address='2001:db8::53'))
+        for resource in (
+                resources.Address('veth-default', 'fe80::a9fe:1/64'),
+                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
+                resources.Neighbour('veth-default', 'fe80::a9fe:2',
+                                    'veth-provider'),
+                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
+                                    'veth-default'),
+                resources.KernelRoute(201, '::/0', 'veth-default',
+                                      'fe80::a9fe:2'),
+                resources.Rule(150, 254, fwmark=(0x100, 0x100), ipv6=True),
+                resources.Rule(151, 201, fwmark=(0x200, 0x200), ipv6=True),
+                resources.PrefixListEntry('ANNOUNCED-NETWORKS',
+                                          '2001:db8::53/128', 128, 128),
+                resources.VipAddress('loopback1', '2001:db8::53/128')):
+            self.assertIn(resource, wanted)
+        self.assertEqual([('ip6',)], [r.key for r in self.of(
+            resources.NftTable, wanted)])
+
+    def test_each_family_has_its_own(self):
+        wanted = self.forwards(golden.vip(),
+                               golden.vip(address='2001:db8::53'))
+        self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.of(
+            resources.NftTable, wanted)])
+        self.assertEqual(4, len(self.of(resources.Rule, wanted)))
+        self.assertEqual(len(wanted), len({r.ref for r in wanted}))
+
     # -- announcing -------------------------------------------------------
 
     def test_with_gateway_is_dormant_without_one(self):

@@ -49,7 +49,8 @@ class OrderTest(base.BaseTestCase):
         return {key[1] for key in self.world.of(resources.Announcement)}
 
     def _rule_of(self, address):
-        return resources.Ref('rule', (1000, None, address, None, None))
+        return resources.Ref(
+            'rule', (1000, None, address, None, None, False))
 
     def test_without_its_rule_an_address_is_not_announced(self):
         """Row FIP-04: the route is in a table that nobody looks at then."""

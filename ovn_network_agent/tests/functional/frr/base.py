@@ -389,3 +389,6 @@ class FrrTestCase(unittest.TestCase):
         if any(LIST in line for line in self.frr.running()
                if line.startswith('ip prefix-list')):
             self.frr.configure(f'no ip prefix-list {LIST}')
+        if any(line.startswith('ipv6 prefix-list')
+               for line in self.frr.running()):
+            self.frr.configure(f'no ipv6 prefix-list {LIST}')

@@ -45,9 +45,9 @@ class TestPrefixList(base.FrrTestCase):
     def delete(self, *entries):
         return self.backend.apply(backends.Delta(delete=entries))
 
-    def shown(self):
+    def shown(self, family='ip'):
         """Lines of the list in the running configuration, a list."""
-        head = f'ip prefix-list {base.LIST} '
+        head = f'{family} prefix-list {base.LIST} '
         return [line.removeprefix(head) for line in self.frr.running()
                 if line.startswith(head)]
 
@@ -92,6 +92,36 @@ class TestPrefixList(base.FrrTestCase):
                            '198.51.100.0/24 ge 32 le 32')
         self.assertEqual({entry()}, self.read())
 
+    def test_ipv6(self):
+        """Rows of the list of the same name, numbered by themselves."""
+        self.frr.configure(
+            f'ipv6 prefix-list {base.LIST} seq 5 permit 2001:db8::/32 le 64',
+            f'ipv6 prefix-list {base.LIST} seq 7 permit any')
+        six = resources.PrefixListEntry(base.LIST, '2001:db8::53/128', 128,
+                                        128)
+        both = {entry('192.0.2.53/32'), six}
+        self.assertEqual({}, self.create(*both))
+        self.assertEqual(both, self.read())
+        self.assertEqual(['seq 5 permit 192.0.2.53/32 ge 32 le 32'],
+                         self.shown())
+        self.assertEqual(
+            ['seq 5 permit 2001:db8::/32 le 64', 'seq 7 permit any',
+             'seq 12 permit 2001:db8::53/128 ge 128 le 128'],
+            self.shown('ipv6'))
+        self.assertEqual({}, self.delete(*both))
+        self.assertEqual(2, len(self.shown('ipv6')))
+        self.assertEqual(set(), self.read())
+
+    def test_bgpd_has_lost_that_of_ipv6(self):
+        six = resources.PrefixListEntry(base.LIST, '2001:db8::53/128', 128,
+                                        128)
+        self.create(six)
+        self.frr.restart_bgpd()
+        lost, = self.read()
+        self.assertEqual((six.ref, ('BGP',)), (lost.ref, lost.missing_in))
+        self.backend.apply(backends.Delta(update=((lost, six),)))
+        self.assertEqual({six}, self.read())
+
     def test_add_before_remove(self):
         self.create(entry())
         other = entry('203.0.113.0/24')
@@ -125,7 +155,8 @@ class TestPrefixList(base.FrrTestCase):
         bad = [resources.PrefixListEntry('OTHER', '198.51.100.0/24'),
                resources.PrefixListEntry(base.LIST, '198.51.100.0/24', 24),
                entry('198.51.100.1/24'), entry('any'),
-               entry('0.0.0.0/0 le 32\nip prefix-list X permit any')]
+               entry('0.0.0.0/0 le 32\nip prefix-list X permit any'),
+               entry('2001:db8::53/128')]
         failed = self.create(*bad, entry())
         self.assertEqual({e.ref for e in bad}, set(failed))
         self.assertEqual({entry()}, self.read())

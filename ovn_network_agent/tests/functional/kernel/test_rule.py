@@ -12,6 +12,7 @@
 
 """Backend rule on the real kernel."""
 
+import dataclasses
 import subprocess
 
 from ovn_network_agent.backends import base as backends
@@ -200,12 +201,35 @@ class RuleTest(base.KernelTestCase):
         self.assertEqual('2001:db8::', shown['src'])
         self.assertEqual([], self.change(self.backend, delete=(wanted,)))
 
+    def test_marks_of_both_families(self):
+        """Equal but for the family: no prefix says which one it is."""
+        six = [dataclasses.replace(r, ipv6=True) for r in MARKS]
+        self.assertCountEqual([*MARKS, *six],
+                              self.create(self.backend, *MARKS, *six))
+        self.assertEqual(
+            ['0x100', '0x200'],
+            [r['fwmark'] for r in self.shown('-6 rule show')
+             if r['priority'] in (150, 151)])
+        self.assertCountEqual(MARKS, self.change(self.backend, delete=six))
+        self.assertEqual(2, len(self.rules()))
+        self.assertNotIn('fwmark', self.ip('-6 rule show'))
+
+    def test_an_equal_one_of_ipv6_is_not_the_originals(self):
+        self.ip('-6 rule add pref 150 fwmark 0x100/0x100 table 254 '
+                'protocol 0')
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.create(self.backend, *MARKS)
+        self.change(self.backend, delete=MARKS)
+        self.assertIn('0x100', self.ip('-6 rule show'))
+
     def test_a_bad_item_costs_only_itself(self):
         bad = (resources.Rule(0, 200, src='198.51.100.0/24'),
                resources.Rule(32766, 200, src='198.51.100.0/24'),
                resources.Rule(2000, 255, src='198.51.101.0/24'),
                resources.Rule(2000, 200),
                resources.Rule(2000, 200, fwmark=(1, 0)),
+               resources.Rule(2000, 200, fwmark=(1, 1), ipv6=1),
+               resources.Rule(2000, 200, dst='198.51.100.0/24', ipv6=True),
                resources.Rule(2000, 200, src='198.51.100.1/24'),
                resources.Rule(2000, 200, iif='a-name-of-16-byt'))
         failed = self.backend.apply(backends.Delta(create=(*bad, LEAK)))

@@ -25,7 +25,9 @@ anything = st.one_of(st.none(), st.booleans(), st.integers(), st.text(),
                      st.from_regex(r'[A-Za-z0-9_.-]{1,20}'))
 _STATIC = re.compile(r'ip route [0-9.]+/32 [A-Za-z0-9_.-]+')
 _ENTRY = re.compile(
-    r'ip prefix-list [A-Za-z0-9_.-]+ (seq [0-9]+ )?permit [0-9.]+/[0-9]+ '
+    r'(ip prefix-list [A-Za-z0-9_.-]+ (seq [0-9]+ )?permit [0-9.]+|'
+    r'ipv6 prefix-list [A-Za-z0-9_.-]+ (seq [0-9]+ )?permit [0-9a-f.:]+)'
+    r'/[0-9]+ '
     r'ge [0-9]+ le [0-9]+')
 
 
@@ -40,7 +42,9 @@ class TestLines(unittest.TestCase):
         self.assertTrue(_STATIC.fullmatch(line), line)
 
     @given(st.one_of(anything, st.just('L')),
-           st.one_of(anything, st.just('198.51.100.0/24')),
+           st.one_of(anything, st.just('198.51.100.0/24'),
+                     st.just('2001:db8::/64'),
+                     st.text().map('fe80::%{}/64'.format)),
            st.one_of(anything, st.just(32)), st.one_of(anything, st.just(32)),
            anything)
     def test_entry_is_one_clean_line(self, name, network, ge, le, sequence):
@@ -58,6 +62,9 @@ class TestLines(unittest.TestCase):
         self.assertEqual(
             'ip prefix-list A.B_c-1 seq 5 permit 198.51.100.0/24 ge 32 le 32',
             lines.prefix_list_entry('A.B_c-1', '198.51.100.0/24', 32, 32, 5))
+        self.assertEqual(
+            'ipv6 prefix-list L permit 2001:db8::1/128 ge 128 le 128',
+            lines.prefix_list_entry('L', '2001:db8::1/128', 128, 128))
 
     def test_bad(self):
         for prefix, nexthop in (
@@ -72,6 +79,9 @@ class TestLines(unittest.TestCase):
                 lines.static_route(prefix, nexthop)
         for values in (('L', '198.51.100.0/24', 20, 32),
                        ('L', '198.51.100.0/24', 32, 33),
+                       ('L', '2001:db8::/64', 32, 128),
+                       ('L', '2001:db8::/64', 128, 129),
+                       ('L', 'fe80::%a b/64', 128, 128),
                        ('L', '198.51.100.0/24', True, 32),
                        ('L', '198.51.100.0/24', 32, 32, 0),
                        ('L', '198.51.100.0/24', 32, 32, 1 << 32),

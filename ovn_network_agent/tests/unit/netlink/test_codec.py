@@ -128,15 +128,24 @@ class ObjectsTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             rules.encode(rules.Rule(1, 2, '10.0.0.0/8', '::/8', None, None,
                                     44))
+        with self.assertRaises(ValueError):
+            rules.encode(rules.Rule(1, 2, '10.0.0.0/8', None, None, None,
+                                    44, ipv6=True))
 
     @given(st.builds(
         rules.Rule, st.integers(1, 32765), tables,
         st.none() | prefixes(v=4), st.none() | prefixes(v=4),
         st.none() | names, st.none() | st.tuples(marks, marks), octets,
-        st.none() | st.integers(0, 32)))
+        st.none() | st.integers(0, 32), st.just(False)))
     def test_rule(self, rule):
         body = rules.encode(rule)
         self.assertEqual(rule, rules.decode(body, 0, len(body)))
+
+    def test_rule_without_a_prefix_has_a_family(self):
+        for ipv6 in (False, True):
+            rule = rules.Rule(1, 2, None, None, None, (1, 1), 44, ipv6=ipv6)
+            body = rules.encode(rule)
+            self.assertEqual(rule, rules.decode(body, 0, len(body)))
 
     def test_rule_that_says_more_is_not_ours(self):
         body = rules.encode(rules.Rule(1, 2, '10.0.0.0/8', None, None, None,

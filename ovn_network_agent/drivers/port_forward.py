@@ -20,6 +20,7 @@ where somebody else has that, the line of the prefix list.
 import ipaddress
 import itertools
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import networks
@@ -173,7 +174,7 @@ class PortForwardDriver(base.Driver):
     def _filter(self, vip):
         """A VIP is in no provider network (trap T37)."""
         name = self.conf.frr.frr_prefix_list
-        if name:
+        if name and not mode.forwards_only(self.conf):
             length = HOST[vip.version]
             yield resources.PrefixListEntry(
                 name, networks.host_prefix(vip.address), length, length)
@@ -189,7 +190,8 @@ class PortForwardDriver(base.Driver):
             yield resources.VipAddress(
                 self.conf.port_forward.port_forward_dev, prefix,
                 requires=requires)
-        elif vip.present:
+        elif vip.present or mode.forwards_only(self.conf):
+            # In the second case it is not for us to say how it gets here.
             return
         elif vip.version == 4:
             yield from self._static(prefix, node, requires)

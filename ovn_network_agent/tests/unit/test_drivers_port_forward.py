@@ -48,6 +48,17 @@ class PortForwardTest(base.BaseTestCase):
     def unmanaged(self, address='192.0.2.53', **values):
         return forwarding.Vip(address, rules=(golden.rule(),), **values)
 
+    def test_port_forwarding_alone_needs_no_frr(self):
+        """Row D2: only the address of a managed VIP."""
+        alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
+        wanted = self.forwards(golden.vip(), gateway=None, **alone)
+        self.assertIn(ADDRESS.ref, [r.ref for r in wanted])
+        for unmanaged in (self.unmanaged(), self.unmanaged('2001:db8::53')):
+            wanted += self.forwards(unmanaged, gateway=None, **alone)
+        self.assertEqual(
+            {'nft_table', 'kernel_route', 'rule', 'vip_address'},
+            {r.kind for r in wanted})
+
     def test_nothing_without_vips(self):
         # Row PF-01.
         self.assertEqual([], self.forwards())

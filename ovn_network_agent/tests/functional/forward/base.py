@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A node that forwards ports, with a client and backends behind it.
+
+Three kinds of network namespaces: the client, the node that the agent runs
+on, and one for each backend. There is no OVN, no Open vSwitch and no FRR;
+programs of those names say that they were called.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.plugin import test_node
+
+VIP = '203.0.113.53'
+CLIENT = '198.51.100.2'
+BACKENDS = ('10.0.0.5', '10.0.0.6')
+PORT = 8053
+# Where the node has no dummy devices, any other will do.
+TOPOLOGY = '''
+sysctl -qw net.ipv6.conf.default.addr_gen_mode=1
+sysctl -qw net.ipv4.ip_forward=1
+ip link add loopback1 type veth peer name loopback1-peer
+ip link set loopback1 up
+ip link set loopback1-peer up
+ip link add client type veth peer name eth0 netns {client}
+ip address add 198.51.100.1/24 dev client
+ip link set client up
+ip link add lan type bridge
+ip address add 10.0.0.1/24 dev lan
+ip link set lan up
+'''
+# Answers each connection with the address that it comes from.
+SERVER = '''
+import http.server, socketserver, sys
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(('%s %s' % (
+            sys.argv[1], self.client_address[0])).encode())
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+server = Server((sys.argv[1], int(sys.argv[2])), Handler)
+print('listening', flush=True)
+server.serve_forever()
+'''
+ASK = '''
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as s:
+    print(s.makefile().read())
+'''
+FORBIDDEN = ('vtysh', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl')
+
+
+class ForwardTestCase(test_node.NodeTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.called = os.path.join(self.directory, 'called')
+        for name in FORBIDDEN:
+            self.program(name, '#!/bin/sh\necho "%s $*" >>%s\nexit 1\n' % (
+                name, self.called))
+        self.client = self.space()
+        self.sh(TOPOLOGY.format(client=self.client.pid))
+        self.at(self.client, '''
+            ip link set lo up
+            ip address add %s/24 dev eth0
+            ip link set eth0 up
+            ip route add 203.0.113.0/24 via 198.51.100.1
+            ''' % CLIENT)
+        self.socket = os.path.join(self.directory, 'control.ctl')
+        self.rules = os.path.join(self.directory, 'rules.yaml')
+
+    def space(self):
+        """A process that holds a network namespace."""
+        holder = subprocess.Popen(
+            ['unshare', '-n', 'sh', '-c', 'echo; exec cat'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.stdin.close)
+        holder.stdout.readline()
+        return holder
+
+    def at(self, holder, script):
+        """Run a script in a namespace; gives its output."""
+        return subprocess.run(
+            ['nsenter', '-t', str(holder.pid), '-n', 'sh', '-ec', script],
+            check=True, text=True, capture_output=True).stdout
+
+    def backend(self, address):
+        """A namespace with an address behind the node."""
+        holder = self.space()
+        name = 'lan%s' % address.rpartition('.')[2]
+        self.sh('ip link add %s type veth peer name eth0 netns %d\n'
+                'ip link set %s master lan up' % (name, holder.pid, name))
+        self.at(holder, 'ip link set lo up\nip address add %s/24 dev eth0\n'
+                'ip link set eth0 up\nip route add default via 10.0.0.1'
+                % address)
+        return holder
+
+    def serve(self, holder, address, program=SERVER, port=PORT):
+        """A server in a namespace; it is ended with the test."""
+        server = subprocess.Popen(
+            ['nsenter', '-t', str(holder.pid), '-n', sys.executable, '-c',
+             program, address, str(port)], stdout=subprocess.PIPE)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.assertEqual(b'listening\n', server.stdout.readline())
+        return server
+
+    def write_rules(self, text):
+        with open(self.rules + '.new', 'w') as opened:
+            opened.write(text)
+        os.rename(self.rules + '.new', self.rules)
+
+    def alone(self, more='', **default):
+        """Path of a configuration without OVN, in the default VRF."""
+        return self.config(
+            '[frr]\nvrf_name =\n[port_forward]\nrules_file = %s\n%s' % (
+                self.rules, more), remotes=False,
+            control_socket=self.socket, **default)
+
+    def ask(self, vip=VIP, port=53, holder=None):
+        """What a server behind a VIP answers; '' when nobody does."""
+        ended = subprocess.run(
+            ['nsenter', '-t', str((holder or self.client).pid), '-n',
+             sys.executable, '-c', ASK, vip, str(port)],
+            capture_output=True, text=True)
+        return ended.stdout.strip()
+
+    def eventually(self, condition):
+        """Wait until it is so."""
+        ovsdb.eventually(condition, self.log)
+
+    def vips(self):
+        """Addresses of loopback1."""
+        return [address['local'] for link in json.loads(
+            self.sh('ip -j address show dev loopback1'))
+            for address in link['addr_info']
+            if address['scope'] != 'link']
+
+    def tables(self):
+        return self.sh('nft list tables').split('\n')[:-1]
+
+    def status(self):
+        """``status --json`` of the agent."""
+        return json.loads(self.ctl('status', '--json').stdout)
+
+    def ctl(self, *args):
+        """Run ovn-network-agent-ctl; gives a CompletedProcess."""
+        return subprocess.run(
+            [sys.executable, '-m', 'ovn_network_agent.cmd.ctl', '--socket',
+             self.socket, *args], env=self.env, cwd=self.directory,
+            capture_output=True, text=True)

@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port-forward-only mode: the real program where there is nothing else."""
+
+import os
+import signal
+import subprocess
+
+from ovn_network_agent.tests.functional.forward import base
+
+RULES = '''\
+port_forwards:
+- vip: %s
+  manage_vip: true
+  rules:
+  - proto: tcp
+    port: 53
+    dest_port: %d
+    dest_addrs: [%s]
+''' % (base.VIP, base.PORT, ', '.join(base.BACKENDS))
+
+
+class AloneTest(base.ForwardTestCase):
+    """Rows D1, D2."""
+
+    def setUp(self):
+        super().setUp()
+        for address in base.BACKENDS:
+            self.serve(self.backend(address), address)
+        self.write_rules(RULES)
+        self.before = self.everything()
+
+    def everything(self):
+        return self.sh('ip -o address; ip rule; ip route show table all; '
+                       'nft list ruleset').splitlines()
+
+    def touched(self):
+        """What of OVN, Open vSwitch and FRR was called."""
+        if not os.path.exists(self.called):
+            return ''
+        with open(self.called) as opened:
+            return opened.read()
+
+    def test_traffic_from_start_to_stop(self):
+        agent = self.start(self.alone())
+        self.eventually(lambda: self.ask())
+        backend, client = self.ask().split()
+        self.assertIn(backend, base.BACKENDS)
+        self.assertEqual(base.CLIENT, client)
+        self.assertEqual([base.VIP], self.vips())
+        self.logged('First complete pass done')
+        self.logged('port-forward-only mode', 'this uses port_forward, and '
+                    'not fip_route, veth_leak, gateway_drain')
+        self.logged('privileged daemons running: kernel, netfilter')
+        self.nothing_but(agent)
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(0, agent.wait(60), self.log())
+        self.assertEqual(self.before, self.everything())
+        self.assertEqual('', self.ask())
+        self.assertEqual('', self.touched())
+
+    def nothing_but(self, agent):
+        """It has a status, refuses drains, and is not degraded."""
+        found = self.status()
+        self.assertEqual(
+            ('port-forward-only', 'running', [], {}),
+            (found['mode'], found['phase'], found['degraded'],
+             found['databases']), self.log())
+        self.assertIn('(port-forward-only): running',
+                      self.ctl('status').stdout)
+        for command in ('drain', 'undrain'):
+            ended = self.ctl(command)
+            self.assertEqual(1, ended.returncode)
+            self.assertIn('only forwards ports', ended.stderr)
+
+    def test_what_is_taken_away_comes_back(self):
+        """An address and a table are restored by their watches."""
+        self.start(self.alone(reconcile_interval=3600))
+        self.eventually(lambda: self.ask())
+        self.sh('ip address del %s/32 dev loopback1' % base.VIP)
+        self.eventually(lambda: self.vips() == [base.VIP])
+        self.sh('nft flush ruleset')
+        self.eventually(lambda: self.ask())
+
+    def test_a_reload_of_rules(self):
+        agent = self.start(self.alone(reconcile_interval=3600))
+        self.eventually(lambda: self.ask())
+        other = '203.0.113.54'
+        self.write_rules(RULES + RULES.replace(base.VIP, other).partition(
+            '\n')[2])
+        agent.send_signal(signal.SIGHUP)
+        self.eventually(lambda: self.ask(other))
+        self.assertTrue(self.ask())
+        # What needs OVN is refused, and all stays.
+        self.write_rules(RULES.replace('  manage_vip',
+                                       '  router_masquerade: true\n'
+                                       '  manage_vip'))
+        self.eventually(lambda: any(
+            'router_masquerade' in reason
+            for reason in self.status()['degraded']))
+        self.assertTrue(self.ask(other))
+        self.assertEqual({base.VIP, other}, set(self.vips()))
+
+    def test_a_dry_run_writes_nothing(self):
+        ended = subprocess.run(
+            self.inside(*self.command('--dry-run', '--config-file',
+                                      self.alone())),
+            env=self.env, cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        for word in ('vip_address', base.VIP, 'nft_table'):
+            self.assertIn(word, ended.stdout)
+        self.assertEqual(self.before, self.everything())
+        self.assertEqual('', self.touched())
+
+    def test_a_check_of_the_configuration(self):
+        def checked(path):
+            return subprocess.run(
+                self.command('--check-config', '--config-file', path),
+                env=self.env, cwd=self.directory, capture_output=True,
+                text=True)
+        self.assertEqual(0, checked(self.alone()).returncode)
+        self.write_rules(RULES.replace('  manage_vip',
+                                       '  hairpin_masquerade: true\n'
+                                       '  manage_vip'))
+        ended = checked(self.alone())
+        self.assertEqual(2, ended.returncode)
+        self.assertIn('%s, line 3: port_forwards[0].hairpin_masquerade' %
+                      self.rules, ended.stderr)
+        self.assertEqual(0, checked(self.alone(
+            network_cidr='198.51.100.0/24')).returncode)

@@ -22,6 +22,7 @@ import re
 
 from oslo_log import log as logging
 
+from ovn_network_agent.conf import mode
 from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
@@ -140,6 +141,10 @@ def _silent(vip, gateway, conf):
     """Why it is not to be announced, (state, reason), or None."""
     if vip.dead:
         return State.DOWN, 'none of its backends is alive'
+    if mode.forwards_only(conf) and not (vip.managed or vip.present):
+        return State.DORMANT, ('without OVN only managed VIPs are announced; '
+                               'set manage_vip: true, or lead its packets '
+                               'here by other means')
     if conf.port_forward.vip_announce == 'with-gateway' and not gateway:
         return State.DORMANT, ('no router has its gateway here'
                                if gateway is False

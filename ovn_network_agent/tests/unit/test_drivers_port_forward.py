@@ -56,8 +56,8 @@ class PortForwardTest(base.BaseTestCase):
         for unmanaged in (self.unmanaged(), self.unmanaged('2001:db8::53')):
             wanted += self.forwards(unmanaged, gateway=None, **alone)
         self.assertEqual(
-            {'nft_table', 'kernel_route', 'rule', 'vip_address'},
-            {r.kind for r in wanted})
+            {'nft_table', 'kernel_route', 'rule', 'vip_address', 'address',
+             'neighbour'}, {r.kind for r in wanted})
 
     def test_nothing_without_vips(self):
         # Row PF-01.

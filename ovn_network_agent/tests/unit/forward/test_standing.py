@@ -127,6 +127,15 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual(('down', 'none of its backends is alive'),
                          self.after(dying(VIP, '10.0.0.5', '10.0.0.6')))
 
+    def test_without_ovn_only_managed_ones_are_announced(self):
+        for name in ('ovn_nb_remote', 'ovn_sb_remote'):
+            self.conf.set_override(name, [], 'ovn')
+        state, reason = self.after(OTHER, gateway=None)
+        self.assertEqual('dormant', state)
+        self.assertIn('manage_vip: true', reason)
+        self.want(ADDRESS)
+        self.assertEqual(('announced', ''), self.after(VIP, gateway=None))
+
     def test_dormant(self):
         """A-08, D50."""
         self.conf.set_override('vip_announce', 'with-gateway',

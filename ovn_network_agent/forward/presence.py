@@ -30,7 +30,16 @@ def read(vrf):
     """
     with connection.Connection() as kernel:
         found = addresses.read(kernel)
-    devices = {link.index: link for link in links.read_all().values()}
+    return of(found, links.read_all().values(), vrf)
+
+
+def of(found, devices, vrf):
+    """:func:`read` of what the kernel has shown.
+
+    :param found: iterable of :class:`netlink.addresses.Address`
+    :param devices: iterable of :class:`netlink.links.Link`
+    """
+    devices = {link.index: link for link in devices}
     masters = {link.index for link in devices.values()
                if link.kind == 'vrf' and (link.name == vrf or not vrf)}
     return frozenset(

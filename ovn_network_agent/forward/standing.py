@@ -27,6 +27,7 @@ from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
 
+_ADDRESS = re.compile(r'[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]+')
 # So many addresses are named in one log line.
 _NAMED = 10
 
@@ -72,6 +73,7 @@ class Standings:
         self._conf = conf
         self._key = None
         self._said = {}
+        self._waiting = False
         self.now = ()
 
     def after_pass(self, forwards, outcome, tracker):
@@ -85,20 +87,29 @@ class Standings:
             return
         key = (forwards, self._conf.port_forward.vip_announce,
                outcome.failures, outcome.pending, outcome.problems)
-        if key == self._key and not outcome.applied:
+        if (key == self._key and not self._waiting and
+                not any(self._is_about(resource)
+                        for _verb, resource in outcome.applied)):
             return
         self._key = key
         self.now = tuple(_standings(forwards, self._conf, outcome, tracker))
+        self._waiting = any(standing.state is State.WAITING
+                            for standing in self.now)
         self._say()
+
+    def _is_about(self, resource):
+        """Whether a resource has to do with one of them."""
+        prefix = resource.subject or getattr(resource, 'network', None) or ''
+        return prefix.partition('/')[0] in self._said
 
     def _say(self):
         """Log what is new, one line for all that it is true of."""
         news = {}
         for standing in self.now:
             about = (standing.state, standing.reason)
+            before = self._said.setdefault(standing.vip.address)
             # What is under way is said when it has come to something.
-            if (standing.state is not State.WAITING and
-                    self._said.get(standing.vip.address) != about):
+            if standing.state is not State.WAITING and before != about:
                 self._said[standing.vip.address] = about
                 news.setdefault(about, []).append(standing.vip.address)
         for gone in self._said.keys() - {s.vip.address for s in self.now}:
@@ -118,23 +129,12 @@ def _standings(forwards, conf, outcome, tracker):
         (resources.AnnouncedRoute.kind,))} if any(
             not vip.managed and not vip.present
             for vip in forwards.vips) else {}
+    problems = {word.rstrip('.:'): text for text in outcome.problems
+                for word in _ADDRESS.findall(text)}
     for vip in forwards.vips:
-        prefix = '%s/%d' % (vip.address, 32 if vip.version == 4 else 128)
-        ref = next((ref for ref in (
-            resources.VipAddress(conf.port_forward.port_forward_dev,
-                                 prefix).ref,
-            resources.Announcement(conf.frr.vrf_name, prefix, '').ref,
-            routes.get(prefix)) if ref and tracker.desired(ref)), None)
         silent = _silent(vip, forwards.gateway, conf)
         yield Standing(vip, *(silent or _announced(
-            vip, ref, _line(conf.frr.frr_prefix_list, prefix), outcome,
-            tracker)))
-
-
-def _line(prefix_list, prefix):
-    """The :class:`resources.Ref` of the line that permits it."""
-    length = int(prefix.rpartition('/')[2])
-    return resources.PrefixListEntry(prefix_list, prefix, length, length).ref
+            vip, routes, conf, outcome.failures, problems, tracker)))
 
 
 def _silent(vip, gateway, conf):
@@ -152,20 +152,25 @@ def _silent(vip, gateway, conf):
     return None
 
 
-def _announced(vip, found, line, outcome, tracker):
+def _announced(vip, routes, conf, failures, problems, tracker):
     """What has become of it, (state, reason)."""
+    length = 128 if ':' in vip.address else 32
+    prefix = '%s/%d' % (vip.address, length)
+    found = next((ref for ref in (
+        resources.Ref(resources.VipAddress.kind,
+                      (conf.port_forward.port_forward_dev, prefix)),
+        resources.Ref(resources.Announcement.kind,
+                      (conf.frr.vrf_name, prefix)),
+        routes.get(prefix)) if ref and tracker.desired(ref)), None)
+    line = resources.Ref(resources.PrefixListEntry.kind, (
+        conf.frr.frr_prefix_list, prefix, length, length))
     refs = [ref for ref in (found, line) if ref and tracker.desired(ref)]
     for ref in refs:
-        if ref in outcome.failures:
-            return State.REFUSED, '%s: %s' % (ref.kind,
-                                              outcome.failures[ref])
+        if ref in failures:
+            return State.REFUSED, '%s: %s' % (ref.kind, failures[ref])
     if not all(tracker.in_sync(ref) for ref in refs):
         return State.WAITING, ''
-    if found:
-        return State.ANNOUNCED, ''
-    if vip.present and not vip.managed:
-        return State.ANNOUNCED, 'its address was there'
-    return State.REFUSED, next(
-        (text for text in outcome.problems if re.search(
-            r'(?<![\w:.])%s(?!\w|[.:]\w|::)' % re.escape(vip.address), text)),
-        'nothing announces it')
+    problem = problems.get(vip.address)
+    if found or (vip.present and not vip.managed and not problem):
+        return State.ANNOUNCED, '' if found else 'its address was there'
+    return State.REFUSED, problem or 'nothing announces it'

@@ -17,6 +17,7 @@ import threading
 from oslotest import base
 
 from ovn_network_agent import drain
+from ovn_network_agent.forward import source
 from ovn_network_agent import handover
 from ovn_network_agent import loop
 from ovn_network_agent import reconciler
@@ -70,6 +71,15 @@ class Failing(view.View):
         raise ValueError('a bug')
 
 
+class Rules(source.Source):
+    """Counts how often they are read again."""
+
+    reread_times = 0
+
+    def reread(self):
+        self.reread_times += 1
+
+
 class LoopTest(base.BaseTestCase):
 
     def setUp(self):
@@ -94,6 +104,18 @@ class LoopTest(base.BaseTestCase):
         self.assertEqual(0.0, made._timeout())
         made._guarded_pass(trigger.Wake(('test',)))
         self.assertGreater(made._timeout(), 0.5)
+
+    def test_a_reload_reads_the_rules_again(self):
+        """Whether or not the rest of the configuration can be used."""
+        forwards = Rules(self.conf)
+        made = loop.Loop(
+            self.conf, None, None, self.trigger, status.Status({}),
+            threading.Event(), forwards=forwards)
+        made._take_in_configuration()
+        self.assertEqual(0, forwards.reread_times)
+        made.reload()
+        made._take_in_configuration()
+        self.assertEqual(1, forwards.reread_times)
 
     def test_a_drain_ends_only_by_what_the_servers_confirm(self):
         """Trap T27: a replica that lacks rows looks as if all had left."""

@@ -65,7 +65,9 @@ class StandingTest(base.BaseTestCase):
         """(state, reason) of the only, or of all, VIPs after a pass."""
         self.standings.after_pass(
             forwarding.Forwards(vips, gateway),
-            outcomes.Outcome(applied=((),), **outcome), self.tracker)
+            outcomes.Outcome(applied=tuple(
+                ('created', resource) for resource in self.tracker.actual()),
+                **outcome), self.tracker)
         found = [(s.state.value, s.reason) for s in self.standings.now]
         return found[0] if len(found) == 1 else found
 
@@ -118,6 +120,9 @@ class StandingTest(base.BaseTestCase):
         why = 'VIP 192.0.2.5: set manage_vip'
         self.assertEqual(('refused', why), self.after(
             OTHER, problems=('VIP 192.0.2.53: no', why)))
+        # The address is not all that there has to be.
+        self.assertEqual(('refused', why), self.after(
+            dataclasses.replace(OTHER, present=True), problems=(why,)))
 
     def test_no_backend_is_alive(self):
         """A VIP is withdrawn when all are dead, not before."""
@@ -188,11 +193,18 @@ class StandingTest(base.BaseTestCase):
         self.want(ADDRESS, LINE)
         self.after(VIP)
         before = self.standings.now
-        self.standings.after_pass(forwarding.Forwards((VIP,), True),
-                                  outcomes.Outcome(), self.tracker)
-        self.standings.after_pass(forwarding.Forwards((VIP,), True),
-                                  outcomes.Outcome(), self.tracker)
-        self.assertEqual(before, self.standings.now)
+        other = resources.Announcement('vrf-x', '198.51.100.10/32',
+                                       '169.254.0.1')
+        for applied in ((), (('created', other),)):
+            self.standings.after_pass(
+                forwarding.Forwards((VIP,), True),
+                outcomes.Outcome(applied=applied), self.tracker)
+            self.assertIs(before, self.standings.now)
+        self.tracker.gone(ADDRESS.ref)
+        self.standings.after_pass(
+            forwarding.Forwards((VIP,), True),
+            outcomes.Outcome(applied=(('deleted', ADDRESS),)), self.tracker)
+        self.assertIs(standing.State.WAITING, self.standings.now[0].state)
         self.standings.after_pass(None, outcomes.Outcome(), self.tracker)
 
     def test_the_status(self):

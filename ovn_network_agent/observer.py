@@ -39,6 +39,12 @@ class Observer(abc.ABC):
         :param trigger: :class:`trigger.Trigger` to fire
         """
 
+    def look_once(self):  # noqa: B027
+        """Find out what a pass would need to know, for a dry run.
+
+        On the thread that calls it, which waits for the answer.
+        """
+
     def after_pass(self, outcome, tracker, full):  # noqa: B027
         """Take note of a pass; on the loop thread, so do it quickly.
 

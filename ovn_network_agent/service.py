@@ -147,6 +147,8 @@ class AgentService(service.Service):
         :raises ovn.view.NotReady: when OVN could not be loaded in time
         """
         self._side.connect()
+        for observer in self._observers:
+            observer.look_once()
         deadline = time.monotonic() + timeout
         while True:
             try:

@@ -145,12 +145,16 @@ class Fitness(observer.Observer):
         interval = (_WITH_WRAPPER if self._conf.frr.vtysh_wrapper
                     else _INTERVAL)
         while True:
-            self.look()
+            if self.look_once():
+                self._trigger.fire('fitness')
             if self._stop.wait(interval):
                 return
 
-    def look(self):
-        """Look once."""
+    def look_once(self):
+        """Look.
+
+        :returns: whether there is something new to say
+        """
         found, trouble = self._ask()
         self._silent = self._silent + 1 if trouble else 0
         before = self.reasons
@@ -158,8 +162,7 @@ class Fitness(observer.Observer):
             LOG.info('Whether this node could announce a gateway: %s',
                      self._judgement.lack or 'yes')
         self.reasons = tuple(self._reasons(trouble))
-        if self.reasons != before:
-            self._trigger.fire('fitness')
+        return self.reasons != before
 
     def _ask(self):
         """(what is lacking, '' when nothing, None; why that is not known).

@@ -88,6 +88,14 @@ class DrainTest(base.BaseTestCase):
             self.assertIsNone(made.result)
         self.assertEqual(1, said.output.count('to be able to announce'))
 
+    def test_with_one_that_could_nobody_waits_for_the_other(self):
+        seen = view(own=5)
+        group, = seen.groups
+        third = model.Candidate('third', 0, drained='unfit')
+        seen = dataclasses.replace(seen, groups=(dataclasses.replace(
+            group, candidates=(*group.candidates, third)),))
+        self.assertNotIn('to be able', ''.join(self.begun(seen).waiting))
+
     def test_who_is_not_waited_for(self):
         for snapshot in (
                 # Its operator knows when that ends, and the agent does not.

@@ -203,7 +203,7 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=9))
 
-    def agent(self):
+    def agent(self, start=True):
         remotes = self.remotes()
         conf = self.conf_of_agent(
             ovn__ovn_nb_remote=[remotes['nb']],
@@ -215,8 +215,9 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
             [gateway_priority.GatewayPriorityBackend(conf)],
             observers.make(conf))
         self.addCleanup(made.close)
-        made.start()
-        self.addCleanup(self.end, made)
+        if start:
+            made.start()
+            self.addCleanup(self.end, made)
         return made
 
     def end(self, agent):
@@ -248,6 +249,14 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         self.becomes(1, None, None)
         self.eventually(lambda: agent.status.reasons == (),
                         lambda: agent.status.reasons)
+
+    def test_a_dry_run_knows(self):
+        self.without('bgpd')
+        before = self.nb.content()
+        (verb, planned), = self.agent(start=False).plan(30)[0]
+        self.assertEqual(('update', 0, 'unfit', 2), (
+            verb, planned.priority, planned.drained, planned.earlier))
+        self.assertEqual(before, self.nb.content())
 
     def test_it_takes_what_nobody_else_has(self):
         self.without('bgpd')

@@ -18,6 +18,7 @@ back; so is the removal of what an announcement still rests on.
 """
 
 import collections
+import time
 
 from oslo_log import log as logging
 
@@ -42,9 +43,10 @@ class Application:
     :param tracker: :class:`delta.Tracker`
     :param retries: :class:`backoff.Retries`, by name of backend
     :param beside: :class:`executor.Beside`
+    :param hurry: :class:`precedence.Precedence`
     """
 
-    def __init__(self, state, tracker, retries, beside):
+    def __init__(self, state, tracker, retries, beside, hurry):
         self._planes = state
         self._tracker = tracker
         self._retries = retries
@@ -52,12 +54,16 @@ class Application:
         self._refused = {}
         self._successors = succession.Successors(state, tracker)
         self._left = {}
+        self._precedence = hurry
+        self._hurried = False
+        self._untold = []
         self.begin()
 
     def begin(self):
         """Start the count of a new pass."""
         self.failures = {}
         self.applied = []
+        self.seconds = []
         self._failed_about = collections.defaultdict(set)
 
     def forgive(self, names=None):
@@ -73,15 +79,39 @@ class Application:
 
     # -- the order --------------------------------------------------------
 
-    def create(self):
-        """Create and update, stage by stage."""
+    def create(self, urgent=False):
+        """Create and update, stage by stage.
+
+        :param urgent: announce as soon as possible, see :mod:`precedence`
+        """
+        self._hurried = urgent or self._precedence.held
+        if not self._hurried:
+            self._go_on(lambda resource: True)
+            return
+        self._create(lambda resource: not resource.follows)
+        announced = sum(1 for _verb, resource in self.applied
+                        if resource.stage is resources.Stage.ANNOUNCE)
+        if announced:
+            LOG.info('Announced %d addresses first', announced)
+            self._precedence.hold()
+        if not self._precedence.held:
+            self._go_on(lambda resource: resource.follows)
+
+    def _go_on(self, chosen):
+        self._precedence.release()
+        self._hurried = False
+        self.tell()
+        self._create(chosen)
+
+    def _create(self, chosen):
         for stage in sorted(resources.Stage):
             for backend in self._planes.at(stage):
                 delta = self._planes.delta(backend, stage)
                 self._apply(backend, base.Delta(
-                    tuple(r for r in delta.create if self._may_create(r)),
+                    tuple(r for r in delta.create
+                          if chosen(r) and self._may_create(r)),
                     tuple((old, new) for old, new in delta.update
-                          if self._may_create(new))))
+                          if chosen(new) and self._may_create(new))))
 
     def delete(self, down_to):
         """Delete, from the last stage down to ``down_to``."""
@@ -100,7 +130,7 @@ class Application:
                    if not self._tracker.in_sync(ref)]
         if missing and self._under_way(missing):
             return False
-        waits_for = missing or self._failed_beside(resource)
+        waits_for = missing or self._failed_before(resource)
         if waits_for:
             self._fail(resource.ref, 'waits for %s %s' % (
                 waits_for[0].kind, outcome.brief(waits_for[0].key)))
@@ -145,6 +175,11 @@ class Application:
         return [ref for ref in self._failed_about[resource.subject]
                 if ref != resource.ref]
 
+    def _failed_before(self, resource):
+        """Those of them that come first, in whatever order is made."""
+        return [ref for ref in self._failed_beside(resource)
+                if self._planes.stage(ref.kind) <= resource.stage]
+
     # -- one difference ---------------------------------------------------
 
     def _apply(self, backend, delta):
@@ -160,11 +195,14 @@ class Application:
         if backend.concurrent:
             self._beside.submit(backend, delta)
             return
+        began = time.monotonic()
         try:
             failures = backend.apply(delta)
         except Exception as e:
             self._failed_whole(name, delta, planes.expected(name, e))
             return
+        finally:
+            self.seconds.append((name, time.monotonic() - began))
         self._take(backend, delta, failures)
 
     def collect(self):
@@ -193,14 +231,15 @@ class Application:
         for verb, resource in _steps(delta):
             if resource.ref in failures:
                 continue
-            LOG.info('%s %s %s', verb, resource.kind,
-                     outcome.describe(resource))
+            self._untold.append((verb, resource))
             self.applied.append((verb, resource))
             self._refused.pop(resource.ref, None)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
+        if not self._hurried:
+            self.tell()
         if failures:
             self._planes.doubt([backend.name])
         if self._planes.invalidated_by(backend):
@@ -215,6 +254,13 @@ class Application:
                         reason)
         self._left[ref] = reason
         self._tracker.gone(ref)
+
+    def tell(self):
+        """Log what was done and not told yet: a line takes its time."""
+        untold, self._untold = self._untold, []
+        for verb, resource in untold:
+            LOG.info('%s %s %s', verb, resource.kind,
+                     outcome.describe(resource))
 
     # -- failures ---------------------------------------------------------
 

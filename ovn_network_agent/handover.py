@@ -76,6 +76,7 @@ class Handovers:
         self._local = {}
         self._leaving = {}
         self._outranked = {}
+        self._elsewhere = set()
         self._holding = holding.Holding(conf)
         self._due = None
 
@@ -102,6 +103,7 @@ class Handovers:
             self._local.clear()
             self._leaving.clear()
             self._outranked.clear()
+            self._elsewhere.clear()
             return snapshot
         now = self._clock()
         groups, until = self._holding.mark(self._moving(snapshot, now),
@@ -131,14 +133,25 @@ class Handovers:
 
     def _moving(self, snapshot, now):
         chassis = snapshot.node.chassis
-        outranked = {(group.table, group.key) for group in snapshot.groups
-                     if _outranked(group, chassis)}
-        self._outranked = {key: self._outranked.get(key, now)
-                           for key in outranked}
+        elsewhere, self._elsewhere = self._elsewhere, set()
+        before, self._outranked = self._outranked, {}
+        for group in snapshot.groups:
+            key = (group.table, group.key)
+            above = _above(group, chassis)
+            if above is None:
+                self._elsewhere.add(key)
+            elif above:
+                # OVN has just brought it here although others are before
+                # us: they cannot have it.
+                known, since = before.get(key, (
+                    above, now - MOVE if key in elsewhere else now))
+                self._outranked[key] = (
+                    above, since if above <= known else now)
         return tuple(self._marked(group, now) for group in snapshot.groups)
 
     def _marked(self, group, now):
-        since = self._outranked.get((group.table, group.key))
+        _above, since = self._outranked.get((group.table, group.key),
+                                            (None, None))
         if since is None or now >= since + MOVE:
             return group
         self._wake_at(since + MOVE)
@@ -231,11 +244,17 @@ def _proofs(router, lrp, node):
         if route.advertised == route.chassis not in ('', node.hostname))
 
 
-def _outranked(group, chassis):
-    """Whether it has ports, and a live candidate is before it."""
+def _above(group, chassis):
+    """Who is before a chassis that has ports of a group.
+
+    :returns: frozenset of (chassis, priority) of those that are in SB, or
+        None when it has no port
+    """
+    if all(port.chassis != chassis for port in group.ports):
+        return None
     own = group.candidate(chassis)
-    return any(port.chassis == chassis for port in group.ports) and any(
-        c.known and c.priority > own.priority for c in group.candidates)
+    return frozenset((c.chassis, c.priority) for c in group.candidates
+                     if c.known and c.priority > own.priority)
 
 
 def _about_to_leave(group, router, node, conf):

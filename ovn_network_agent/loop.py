@@ -214,17 +214,21 @@ class Loop:
             self._view.snapshot(self._serving, full))
         self._viewed = True
         self._phase = self._serving
+        viewed = time.monotonic() - started
         outcome = self._reconciler.run(snapshot, full=full,
-                                       prune=self._view.confirmed)
+                                       prune=self._view.confirmed,
+                                       urgent=wake.urgent)
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
         self._forwards.after_pass(outcome, self._reconciler.tracker)
         if full:
             self._next_full = started + self._conf.reconcile_interval
-        LOG.debug('Pass for %s: %d changes in %.1f ms%s',
+        LOG.debug('Pass for %s: %d changes in %.1f ms%s: %s',
                   ', '.join(wake.reasons), outcome.changes,
                   (time.monotonic() - started) * 1000,
-                  ' (full)' if full else '')
+                  ' (full)' if full else '', ', '.join(
+                      '%s %.1f' % (part, seconds * 1000) for part, seconds
+                      in (('view', viewed), *outcome.seconds)))
         self._status.report((*outcome.degraded, *self._troubles(snapshot),
                              *self._observed(outcome, full),
                              *self._forwards.reasons))

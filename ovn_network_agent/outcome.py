@@ -24,10 +24,12 @@ class Outcome:
     :ivar unreadable: dict of backend name to str: planes that could not be
         read or reached
     :ivar broken: dict of contributor to str: drivers that raised
-    :ivar pending: names of backends that still work beside the loop
+    :ivar pending: names of backends that still work beside the loop, and
+        'announcing' while what follows the announcements waits
     :ivar problems: tuple of str: what drivers left out, and why
     :ivar applied: tuple of (verb, resource): what was really 'created',
         'updated' or 'deleted'
+    :ivar seconds: tuple of (part of the pass, seconds), in order
     """
 
     changes: int = 0
@@ -37,6 +39,7 @@ class Outcome:
     pending: tuple = ()
     problems: tuple = ()
     applied: tuple = ()
+    seconds: tuple = ()
 
     @property
     def degraded(self):

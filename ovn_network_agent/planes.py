@@ -36,6 +36,7 @@ class Planes:
         self._backends = {b.name: b for b in backends}
         self._kinds = {b.name: tuple(k.kind for k in b.kinds)
                        for b in backends}
+        self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
         self._tracker = tracker
         self._retries = retries
         self._stale = set(self._backends)
@@ -70,6 +71,10 @@ class Planes:
         """
         return self._tracker.delta(
             [k.kind for k in backend.kinds if k.stage is stage])
+
+    def stage(self, kind):
+        """:class:`resources.Stage` of a kind."""
+        return self._stages[kind]
 
     def owner(self, kind):
         """Name of the backend of a kind, or None."""

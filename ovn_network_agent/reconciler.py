@@ -16,6 +16,8 @@ Add, remove, failover, restart, drift repair, shutdown and dry run all go
 through :meth:`Reconciler.run`.  Nothing here knows what a floating IP is.
 """
 
+import time
+
 from ovn_network_agent import application
 from ovn_network_agent import backoff
 from ovn_network_agent import contributions
@@ -24,6 +26,7 @@ from ovn_network_agent import executor
 from ovn_network_agent import model
 from ovn_network_agent import outcome
 from ovn_network_agent import planes
+from ovn_network_agent import precedence
 from ovn_network_agent import resources
 
 
@@ -45,11 +48,13 @@ class Reconciler:
         self._planes = planes.Planes(backends, self.tracker, self._retries)
         self._wanted = contributions.Contributions(
             drivers, self.tracker, self._planes.kinds)
+        self._precedence = precedence.Precedence()
         self._work = application.Application(
-            self._planes, self.tracker, self._retries, self._beside)
+            self._planes, self.tracker, self._retries, self._beside,
+            self._precedence)
 
     def run(self, snapshot, stale=(), full=False, prune=True,
-            down_to=resources.Stage.LINK):
+            down_to=resources.Stage.LINK, urgent=False):
         """One pass.
 
         :param snapshot: :class:`model.Snapshot`
@@ -59,14 +64,17 @@ class Reconciler:
             the snapshot is not the whole truth
         :param down_to: :class:`resources.Stage` where deletion ends; what
             belongs to earlier stages stays for another pass
+        :param urgent: a gateway has moved: announce as soon as possible
         :returns: :class:`outcome.Outcome`
         """
+        began = time.monotonic()
         self._work.begin()
         # Before anything is read: a backend that still counts as working
         # beside the loop is not read, and nobody would wake us for it.
         self._work.collect()
         self._prepare(snapshot, stale, full)
-        self._work.create()
+        prepared = time.monotonic() - began
+        self._work.create(urgent)
         if prune:
             self._work.delete(down_to)
         self._retries.note(self._work.troubled(), self._planes.names)
@@ -74,8 +82,14 @@ class Reconciler:
             len(self._work.applied),
             {**self._work.failures, **self._wanted.conflicts},
             self._planes.unreadable, dict(self._wanted.broken),
-            self._beside.running(), self._wanted.problems,
-            tuple(self._work.applied))
+            self._pending(), self._wanted.problems,
+            tuple(self._work.applied),
+            (('drivers and reading', prepared), *self._work.seconds))
+
+    def _pending(self):
+        """Names of what is under way."""
+        return self._beside.running() + (
+            ('announcing',) if self._precedence.held else ())
 
     def plan(self, snapshot):
         """What a pass would do, without doing it.
@@ -135,8 +149,13 @@ class Reconciler:
                      if self._retries.waiting(name)])
 
     def next_retry(self):
-        """Seconds until something that failed is due again, or None."""
-        return self._retries.due_in()
+        """Seconds until another pass has something to do, or None.
+
+        That is until what failed is due again, or what had to wait.
+        """
+        return min((due for due in (self._retries.due_in(),
+                                    self._precedence.due_in())
+                    if due is not None), default=None)
 
     def wait_beside(self, timeout):
         """Wait for work beside the loop.
@@ -148,6 +167,7 @@ class Reconciler:
 
     def close(self):
         """Give back what backends hold."""
+        self._work.tell()
         self._planes.close()
 
     def _prepare(self, snapshot, stale, full):
@@ -159,5 +179,6 @@ class Reconciler:
         if snapshot.node.phase is model.Phase.STOPPED:
             # There is no later.
             self._work.forgive()
+            self._precedence.release()
         self._wanted.update(snapshot)
         self._planes.refresh(self._beside.running())

@@ -83,6 +83,14 @@ class Resource:
         return Ref(self.kind, self.key)
 
     @property
+    def follows(self):
+        """Whether no packet from outside needs it.
+
+        When a gateway has moved here it comes after what is announced.
+        """
+        return self.stage > Stage.ANNOUNCE
+
+    @property
     def subject(self):
         """The address this is about ('198.51.100.10/32'), or None.
 
@@ -404,6 +412,12 @@ class Flow(Resource):
                 self.dst)
 
     @property
+    def follows(self):
+        # What goes from router to router on this chassis has the way over
+        # the announced route meanwhile, as it has on every other chassis.
+        return self.output == 'in_port'
+
+    @property
     def subject(self):
         return self.dst
 
@@ -428,6 +442,11 @@ class DefaultRoute(Resource):
 
     kind = 'default_route'
     stage = Stage.NORTHBOUND
+
+    @property
+    def follows(self):
+        # The former owner's is there, or the router is new.
+        return True
 
     @property
     def key(self):
@@ -469,6 +488,11 @@ class MacBinding(Resource):
 
     kind = 'mac_binding'
     stage = Stage.NORTHBOUND
+
+    @property
+    def follows(self):
+        # The MAC-tweak flow takes what is sent to the MAC of a former owner.
+        return True
 
     @property
     def key(self):

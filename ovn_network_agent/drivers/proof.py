@@ -33,10 +33,12 @@ def of(router, node, wanted):
     :param wanted: list of all resources that are wanted for the router
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
-    routes, announced, addresses = [], {}, set()
+    routes, announced, addresses, following = [], {}, set(), []
     for resource in wanted:
         if resource.kind == resources.Keep.kind:
             return
+        if resource.follows and resource.subject:
+            following.append(resource.ref)
         if resource.kind == resources.DefaultRoute.kind:
             routes.append(resource.ref)
         elif resource.stage is resources.Stage.ANNOUNCE:
@@ -47,4 +49,5 @@ def of(router, node, wanted):
         prefixes = tuple(sorted(announced))
         yield resources.Advertised(
             router.uuid, node.hostname, prefixes,
-            requires=(*routes, *(announced[p] for p in prefixes)))
+            requires=(*routes, *(announced[p] for p in prefixes),
+                      *following))

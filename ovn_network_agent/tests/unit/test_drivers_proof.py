@@ -40,9 +40,10 @@ class ProofTest(fip_route.FipRouteTestCase):
                 (found.router, found.chassis, found.prefixes))
             self.assertEqual(
                 {r.ref for r in wanted if r.kind == 'default_route' or
-                 r.stage is resources.Stage.ANNOUNCE},
+                 r.stage is resources.Stage.ANNOUNCE or
+                 r.kind == 'flow' and r.output == 'in_port'},
                 set(found.requires))
-            self.assertEqual(3, len(found.requires))
+            self.assertEqual(5, len(found.requires))
 
     def test_what_is_malformed_or_of_another_family_is_not_waited_for(self):
         """Trap T19: the view has left out the malformed row already."""

@@ -248,6 +248,18 @@ class HandoverTest(base.BaseTestCase):
         self.view(HERE, own=3, other=4)
         self.assertTrue(self.seen.groups[0].moving)
 
+    def test_what_comes_although_it_is_outranked_is_not_moving(self):
+        """Whoever is before us has died: OVN would not have moved it."""
+        self.view(OTHER, own=1, other=2)
+        self.view(HERE, own=1, other=2)
+        self.assertFalse(self.seen.groups[0].moving)
+        self.assertEqual(0, self.port.relay)
+        # Until somebody says so.
+        self.now += 1
+        self.view(HERE, own=1, other=3)
+        self.assertTrue(self.seen.groups[0].moving)
+        self.assertEqual(9, self.port.relay)
+
     def test_a_tie_is_not_a_wish(self):
         """Trap T8: the lead is taken at once."""
         self.view(HERE, own=2, other=2)

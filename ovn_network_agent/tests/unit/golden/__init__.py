@@ -19,6 +19,7 @@ After a change of the rendering that is meant::
 writes them anew; read the difference before it is committed.
 """
 
+import dataclasses
 import pathlib
 
 from ovn_network_agent.drivers import nft_table
@@ -43,6 +44,13 @@ def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.%d',
     """A rule; without weights it has one backend."""
     return forwarding.Rule(proto, port, dest_port,
                            backends(*(weights or (1,)), net=net), **values)
+
+
+def without(of, *dead):
+    """A rule whose backends at these places are dead."""
+    return dataclasses.replace(of, backends=tuple(
+        dataclasses.replace(backend, alive=index not in dead)
+        for index, backend in enumerate(of.backends)))
 
 
 def vip(*rules, address='192.0.2.53', **values):

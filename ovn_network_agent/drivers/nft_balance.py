@@ -18,6 +18,7 @@ neighbours), and ranges of that are mapped to backends.  The seed is fixed:
 without one nft invents another at each load, on each node.
 """
 
+import functools
 import hashlib
 import itertools
 import math
@@ -30,13 +31,15 @@ CONSISTENT = 'consistent'
 SEED = 0x6f6e61
 
 
+# As many rules as there may be: at each death of a backend all are asked for.
+@functools.lru_cache(maxsize=16384)
 def chain(family, rule, balance):
     """The chain for a rule with more than one usable backend.
 
     :param family: 'ip' or 'ip6'
     :param rule: :class:`forwarding.Rule`
     :param balance: 'jhash' or 'consistent'
-    :returns: (name, lines)
+    :returns: (name, tuple of lines)
     """
     ranges = (_consistent(rule) if balance == CONSISTENT else
               _weighted(rule.usable))
@@ -47,7 +50,7 @@ def chain(family, rule, balance):
          for first, last, address in ranges])
     digest = hashlib.sha256('\n'.join(body).encode()).hexdigest()
     name = 'balance_' + digest[:16]
-    return name, nft_lines.block('chain', name, body)
+    return name, tuple(nft_lines.block('chain', name, body))
 
 
 def _range(first, last):

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cost of the table of port forwarding: python tools/bench/forward.py [VIPS]
+
+Needs root; works in a network namespace of its own.  Rendering is done anew
+at each change of the rules, so also when a backend dies: "again" is that.
+"""
+
+import argparse
+import ctypes
+import dataclasses
+import os
+import subprocess
+import time
+
+from ovn_network_agent.drivers import buckets
+from ovn_network_agent.drivers import nft_balance
+from ovn_network_agent.drivers import nft_table
+from ovn_network_agent import forwarding
+from ovn_network_agent.nft import text
+from ovn_network_agent.nft import transaction
+from ovn_network_agent import ownership
+
+CLONE_NEWNET = 0x40000000
+RULES = (('udp', 53), ('tcp', 53))
+
+
+def vips(count, backends):
+    """VIPs with two rules, each with backends of its own."""
+    return tuple(forwarding.Vip(
+        '198.18.%d.%d' % divmod(number, 256), managed=True,
+        rules=tuple(forwarding.Rule(proto, port, 1053, tuple(
+            forwarding.Backend('10.%d.%d.%d' % (index, *divmod(number, 256)))
+            for index in range(backends))) for proto, port in RULES))
+        for number in range(count))
+
+
+def without_one(of):
+    """The same, with one backend dead."""
+    first, *others = of
+    rule, *rules = first.rules
+    backend, *backends = rule.backends
+    dead = dataclasses.replace(rule, backends=(
+        dataclasses.replace(backend, alive=False), *backends))
+    return (dataclasses.replace(first, rules=(dead, *rules)), *others)
+
+
+def timed(function, *args):
+    """(result, milliseconds)."""
+    started = time.perf_counter()
+    result = function(*args)
+    return result, (time.perf_counter() - started) * 1e3
+
+
+def nft(script):
+    subprocess.run(['nft', '-f', '-'], input=script, text=True, check=True)
+
+
+def measure(of, manner):
+    """Milliseconds of each step, and the size of the text, a dict."""
+    buckets.owners.cache_clear()
+    nft_balance.chain.cache_clear()
+    table, first = timed(nft_table.render, 4, of, manner)
+    after, again = timed(nft_table.render, 4, without_one(of), manner)
+    _names, check = timed(text.check, table.text)
+    scripts = [transaction.replacement(t.family, t.text, {}, t.targets, ())
+               for t in (table, after)]
+    _none, load = timed(nft, scripts[0])
+    _none, replace = timed(nft, scripts[1])
+    subprocess.run(['nft', 'delete', 'table', 'ip', ownership.NFT_TABLE],
+                   check=True)
+    return {'render': first, 'again': again, 'check': check, 'load': load,
+            'replace': replace, 'KB': len(table.text) / 1024}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('vips', nargs='?', type=int, default=1000)
+    count = parser.parse_args().vips
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+        raise SystemExit(f'unshare: {os.strerror(ctypes.get_errno())}')
+    for balance in ('jhash', 'consistent'):
+        for backends in (1, 2, 6):
+            found = measure(vips(count, backends),
+                            nft_table.Manner(64000, balance, True))
+            print(f'{count} VIPs, {len(RULES)} rules of {backends} backends,'
+                  f' {balance:10} ' + '  '.join(
+                      f'{name} {value:.0f}' for name, value
+                      in found.items()))
+
+
+main()

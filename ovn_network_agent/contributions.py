@@ -73,7 +73,6 @@ class Contributions:
         """
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
-            forwards = forwarding.mark_taken(forwards, snapshot.routers)
             node = dataclasses.replace(
                 node, extent=forwarding.extent(forwards))
         present = set()

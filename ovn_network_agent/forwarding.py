@@ -167,24 +167,20 @@ def extent(forwards):
         tuple(sorted({vip.version for vip in vips if vip.router_masquerade})))
 
 
-def mark_taken(forwards, routers):
-    """Mark the VIPs that are addresses of routers that are served here.
+def taken(vips, routers):
+    """VIPs that are addresses of routers that are served here.
 
     Both cannot have it; an address of a tenant is not the operator's to use.
 
-    :param forwards: :class:`Forwards`
+    :param vips: iterable of :class:`Vip`
     :param routers: iterable of :class:`model.Router`
-    :returns: :class:`Forwards`, the same one when there is none
+    :returns: frozenset of (address, name of the router)
     """
-    addresses = {vip.address for vip in forwards.vips}
-    taken = {address: router.name for router in routers
-             if addresses and router.served_ports
-             for address in _addresses(router) if address in addresses}
-    if not taken:
-        return forwards
-    return dataclasses.replace(forwards, vips=tuple(
-        dataclasses.replace(vip, taken=taken.get(vip.address, ''))
-        for vip in forwards.vips))
+    addresses = {vip.address for vip in vips}
+    return frozenset(
+        (address, router.name) for router in routers
+        if addresses and router.served_ports
+        for address in _addresses(router) if address in addresses)
 
 
 def _addresses(router):

@@ -160,11 +160,12 @@ class Source:
             for target in _targets(rule) if not self._health.alive(target))
         gateway = (any(router.local_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
-        key = (vips, self._present(vips), dead, gateway)
+        key = (vips, self._present(vips), dead,
+               forwarding.taken(vips, snapshot.routers), gateway)
         if key != self._key:
             self._key = key
             self._made = forwarding.Forwards(
-                tuple(_known(vip, *key[1:3]) for vip in vips), gateway)
+                tuple(_known(vip, *key[1:4]) for vip in vips), gateway)
         return self._made
 
     def after_pass(self, outcome, tracker):
@@ -205,10 +206,13 @@ def _target(rule, backend):
                           rule.check)
 
 
-def _known(vip, present, dead):
+def _known(vip, present, dead, taken):
     """A VIP with what is known of it."""
     if vip.address in present:
         vip = dataclasses.replace(vip, present=True)
+    for address, router in taken:
+        if vip.address == address:
+            vip = dataclasses.replace(vip, taken=router)
     if not dead:
         return vip
     return dataclasses.replace(vip, rules=tuple(

@@ -154,6 +154,9 @@ def _silent(vip, gateway, conf):
 
 def _announced(vip, routes, conf, failures, problems, tracker):
     """What has become of it, (state, reason)."""
+    # Whose announcement there is would be no other than this one's.
+    if vip.taken:
+        return State.REFUSED, 'router %s has this address' % vip.taken
     length = 128 if ':' in vip.address else 32
     prefix = '%s/%d' % (vip.address, length)
     found = next((ref for ref in (

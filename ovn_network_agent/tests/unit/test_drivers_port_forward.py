@@ -12,6 +12,8 @@
 
 """Driver port_forward: what it wants for which rules."""
 
+import dataclasses
+
 from oslotest import base
 
 from ovn_network_agent import contributions
@@ -64,7 +66,7 @@ class PortForwardTest(base.BaseTestCase):
         self.assertEqual([], self.forwards())
 
     def test_a_managed_vip(self):
-        # Rows PF-10, PF-19, PF-25, PF-26.
+        # Rows PF-10, PF-19, PF-25, PF-26; traps T36, T37.
         wanted = self.forwards(golden.vip())
         for resource in (
                 resources.Rule(150, 254, fwmark=(0x100, 0x100)),
@@ -187,7 +189,7 @@ class PortForwardTest(base.BaseTestCase):
                             (forwarding.Backend('10.0.0.1'),)))))
 
     def test_an_address_of_the_operator_is_only_let_out(self):
-        # Rows PF-19, A-09: its connected route is announced.
+        # Rows PF-19, A-09, trap T36: its connected route is announced.
         wanted = self.forwards(self.unmanaged(present=True))
         self.assertIn(LINE, wanted)
         for kind in (resources.VipAddress, resources.Announcement,
@@ -311,11 +313,14 @@ class PortForwardTest(base.BaseTestCase):
                 [self.driver()], tracker,
                 {k.kind for kinds in world.BACKENDS.values() for k in kinds}
                 | {'nft_table', 'nft_element', 'vip_address'})
-            view = world.snapshot(router)
-            wanted.update(model.Snapshot(
-                view.node, view.routers, forwards=forwarding.Forwards(
-                    (golden.vip(), golden.vip(address='192.0.2.54')),
+            vips = (golden.vip(), golden.vip(address='192.0.2.54'))
+            (address, name), = forwarding.taken(vips, (router,))
+            self.assertEqual(router.name, name)
+            wanted.update(dataclasses.replace(
+                world.snapshot(router), forwards=forwarding.Forwards((
+                    dataclasses.replace(vips[0], taken=name), vips[1]),
                     True)))
+            self.assertEqual(vips[0].address, address)
             problem, = wanted.problems
             self.assertIn('192.0.2.53', problem)
             self.assertIn(router.name, problem)
@@ -329,5 +334,5 @@ class PortForwardTest(base.BaseTestCase):
     def test_a_router_that_is_elsewhere_takes_nothing(self):
         router = world.router(fips=('192.0.2.53',),
                               ports=(world.port(local=False),))
-        forwards = forwarding.Forwards((golden.vip(),))
-        self.assertIs(forwards, forwarding.mark_taken(forwards, (router,)))
+        self.assertEqual(frozenset(),
+                         forwarding.taken((golden.vip(),), (router,)))

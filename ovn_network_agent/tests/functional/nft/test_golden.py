@@ -46,6 +46,7 @@ class GoldenTest(base.NftTestCase):
             self.assertNotEqual(0, result.returncode, wrong)
 
     def test_every_table_is_loaded_and_known_again(self):
+        """Trap T59, and what nft makes of it."""
         for name, case in golden.cases().items():
             with self.subTest(name):
                 table = nft_table.render(*case)

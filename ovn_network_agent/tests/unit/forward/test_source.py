@@ -128,6 +128,14 @@ class SourceTest(SourceTestCase):
         made.take()
         self.assertEqual(first, made.current(world.snapshot()))
 
+    def test_an_address_of_a_router(self):
+        made = self.source(text('192.0.2.53'))
+        self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
+        found = made.current(world.snapshot(
+            world.router(fips=('192.0.2.53',))))
+        self.assertEqual('neutron-1', found.vips[0].taken)
+        self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
+
     def test_addresses_are_only_looked_for_when_they_matter(self):
         made = self.source(text('192.0.2.53'))
         self.assertFalse(made.current(world.snapshot()).vips[0].present)

@@ -124,6 +124,14 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual(('refused', why), self.after(
             dataclasses.replace(OTHER, present=True), problems=(why,)))
 
+    def test_a_router_has_the_address(self):
+        """What announces that is not about the VIP."""
+        self.want(resources.Announcement('vrf-x', '192.0.2.5/32',
+                                         '169.254.0.1'))
+        self.assertEqual(
+            ('refused', 'router r1 has this address'),
+            self.after(dataclasses.replace(OTHER, taken='r1')))
+
     def test_no_backend_is_alive(self):
         """A VIP is withdrawn when all are dead, not before."""
         self.want(ADDRESS, LINE)

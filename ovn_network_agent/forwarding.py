@@ -58,11 +58,14 @@ class Backend:
         others of the rule; 0 gets no new ones, and keeps those it has
     :ivar alive: False when its health check has failed; True as long as
         nobody knows
+    :ivar why: the result that it is dead for, '' when it is not; for people,
+        two that differ in it alone are equal
     """
 
     address: str
     weight: int = 1
     alive: bool = True
+    why: str = dataclasses.field(default='', compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control import endpoint
 from ovn_network_agent.forward import alone
+from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
 from ovn_network_agent.netlink import watch
 from ovn_network_agent.ovn import connection
@@ -72,7 +73,7 @@ class AgentService(service.Service):
             alone.Alone(conf) if mode.forwards_only(conf) else
             side.OvnSide(conf, drivers, self.trigger, self._stop,
                          lambda: any(o.unfit for o in self._observers)))
-        self._forwards = source.Source(conf)
+        self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
         self._view = self._side.view
         for backend in backends:

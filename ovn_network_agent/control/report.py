@@ -63,7 +63,8 @@ def _vip(standing):
             'dest_port': rule.dest_port, 'masquerade': rule.masquerade,
             'checked': rule.check is not None,
             'backends': [{'address': backend.address,
-                          'weight': backend.weight, 'alive': backend.alive}
+                          'weight': backend.weight, 'alive': backend.alive,
+                          'why': backend.why}
                          for backend in rule.backends]}
             for rule in vip.rules]}
 

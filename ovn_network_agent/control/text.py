@@ -69,7 +69,8 @@ def _vip(vip):
         vip['address'], vip['state'],
         ' (%s)' % vip['reason'] if vip['reason'] else '')
     for rule in vip['rules']:
-        dead = [b['address'] for b in rule['backends'] if not b['alive']]
+        dead = ['%s (%s)' % (b['address'], b['why']) if b['why'] else
+                b['address'] for b in rule['backends'] if not b['alive']]
         yield '  %s %d: %d backends, port %d%s' % (
             rule['proto'], rule['port'], len(rule['backends']),
             rule['dest_port'],

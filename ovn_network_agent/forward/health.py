@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is to be known of backends: whether they are alive."""
+"""What is to be known of backends: whether they are alive.
+
+:mod:`ovn_network_agent.forward.health_checks` finds it out.
+"""
 
 import typing
 
@@ -59,6 +62,10 @@ class Health:
         :returns: False when it is dead; True also as long as nobody knows
         """
         return True
+
+    def why(self, target):
+        """Why one is dead, '' when it is not; as :meth:`alive`."""
+        return ''
 
     def stop(self):
         """End; without waiting for threads, may come twice."""

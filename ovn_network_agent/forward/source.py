@@ -155,9 +155,10 @@ class Source:
         if self._watcher is None:
             return None
         vips = self._vips
-        dead = frozenset(
-            target for vip in vips for rule in vip.rules
-            for target in _targets(rule) if not self._health.alive(target))
+        dead = {
+            target: self._health.why(target)
+            for vip in vips for rule in vip.rules
+            for target in _targets(rule) if not self._health.alive(target)}
         gateway = (any(router.local_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
@@ -216,7 +217,13 @@ def _known(vip, present, dead, taken):
     if not dead:
         return vip
     return dataclasses.replace(vip, rules=tuple(
-        dataclasses.replace(rule, backends=tuple(
-            dataclasses.replace(backend, alive=_target(rule, backend)
-                                not in dead) for backend in rule.backends))
+        dataclasses.replace(rule, backends=tuple(_judged(rule, dead)))
         if rule.check else rule for rule in vip.rules))
+
+
+def _judged(rule, dead):
+    """The backends of a rule, with what their checks found."""
+    for backend in rule.backends:
+        target = _target(rule, backend)
+        yield dataclasses.replace(backend, alive=target not in dead,
+                                  why=dead.get(target, ''))

@@ -45,7 +45,7 @@ ip link set lan up
 '''
 # Answers each connection with the address that it comes from.
 SERVER = '''
-import http.server, socketserver, sys
+import socketserver, sys
 class Handler(socketserver.BaseRequestHandler):
     def handle(self):
         self.request.sendall(('%s %s' % (
@@ -115,7 +115,8 @@ class ForwardTestCase(test_node.NodeTestCase):
         """A server in a namespace; it is ended with the test."""
         server = subprocess.Popen(
             ['nsenter', '-t', str(holder.pid), '-n', sys.executable, '-c',
-             program, address, str(port)], stdout=subprocess.PIPE)
+             program, address, str(port)], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)

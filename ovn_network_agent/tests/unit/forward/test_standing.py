@@ -41,8 +41,9 @@ def dying(vip, *dead):
     """A VIP some of whose backends are dead."""
     return dataclasses.replace(vip, rules=tuple(
         dataclasses.replace(rule, backends=tuple(
-            dataclasses.replace(b, alive=b.address not in dead)
-            for b in rule.backends)) for rule in vip.rules))
+            dataclasses.replace(b, alive=False, why='timed out')
+            if b.address in dead else b for b in rule.backends))
+        for rule in vip.rules))
 
 
 class StandingTest(base.BaseTestCase):
@@ -226,11 +227,14 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual([{
             'proto': 'tcp', 'port': 53, 'dest_port': 1053,
             'masquerade': False, 'checked': True, 'backends': [
-                {'address': '10.0.0.5', 'weight': 1, 'alive': True},
-                {'address': '10.0.0.6', 'weight': 1, 'alive': False}]}],
+                {'address': '10.0.0.5', 'weight': 1, 'alive': True,
+                 'why': ''},
+                {'address': '10.0.0.6', 'weight': 1, 'alive': False,
+                 'why': 'timed out'}]}],
             vip['rules'])
         said = text.of_status(found)
         self.assertIn('vip 192.0.2.53: announced\n'
-                      '  tcp 53: 2 backends, port 1053, dead: 10.0.0.6\n'
+                      '  tcp 53: 2 backends, port 1053, dead: 10.0.0.6 '
+                      '(timed out)\n'
                       'vip 192.0.2.5: refused (nothing announces it)\n'
                       '  tcp 53: 2 backends, port 1053, all alive\n', said)

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One check of one backend: a TCP connection, and a request where wanted.
+
+It comes from the node itself, from the default VRF, and goes to the backend
+and not to the VIP: what is found out is whether the backend works.
+"""
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import os
+
+import h11
+
+# What says something about this node and nothing about the backend.
+_OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
+            errno.EADDRNOTAVAIL, errno.EPERM, errno.EACCES}
+_CHUNK = 16 * 1024
+_AGENT = 'ovn-network-agent'
+
+
+class NoResult(Exception):
+    """The check could not be made; the text says why."""
+
+
+async def look(target):
+    """Check a backend once.
+
+    :param target: :class:`health.Target`
+    :returns: why it is not good, '' when it is
+    :raises NoResult: when this node could not find out
+    """
+    check = target.check
+    try:
+        async with asyncio.timeout(check.timeout):
+            return await _look(target)
+    except TimeoutError as error:
+        # The kernel's own limit is ETIMEDOUT, which has a number.
+        return ('timed out' if error.errno else
+                'no answer within %g s' % check.timeout)
+    except h11.RemoteProtocolError as error:
+        return 'the answer is no HTTP: %s' % error
+    except OSError as error:
+        reason = _words(error)
+        if error.errno in _OUR_OWN:
+            raise NoResult(reason) from error
+        return reason
+
+
+async def _look(target):
+    reader, writer = await asyncio.open_connection(
+        target.address, target.port, limit=_CHUNK)
+    try:
+        if target.check.kind == 'http':
+            return await _ask(reader, writer, target)
+        return ''
+    finally:
+        with contextlib.suppress(OSError):
+            writer.close()
+
+
+async def _ask(reader, writer, target):
+    """Ask for the path and look at the status; the rest is not read."""
+    check = target.check
+    connection = h11.Connection(h11.CLIENT)
+    writer.write(connection.send(h11.Request(
+        method='GET', target=check.path, headers=[
+            ('Host', check.host or _host(target)), ('User-Agent', _AGENT),
+            ('Accept', '*/*'), ('Connection', 'close')])))
+    await writer.drain()
+    while True:
+        event = connection.next_event()
+        if event is h11.NEED_DATA:
+            connection.receive_data(await reader.read(_CHUNK))
+        elif isinstance(event, h11.Response):
+            good = any(first <= event.status_code <= last
+                       for first, last in check.statuses)
+            return '' if good else 'status %d' % event.status_code
+        elif isinstance(event, h11.ConnectionClosed):
+            return 'the connection was closed without an answer'
+
+
+def _host(target):
+    address = (target.address
+               if ipaddress.ip_address(target.address).version == 4
+               else '[%s]' % target.address)
+    return address if target.port == 80 else '%s:%d' % (address, target.port)
+
+
+def _words(error):
+    """An OSError in words; asyncio puts addresses into its texts."""
+    if error.errno:
+        text = os.strerror(error.errno)
+        return text[0].lower() + text[1:]
+    return str(error) or type(error).__name__

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A backend that dies, with traffic: the real program and real sockets."""
+
+import re
+import signal
+
+from ovn_network_agent.tests.functional.forward import base
+
+RULES = '''\
+port_forwards:
+- vip: %s
+  manage_vip: true
+  health_check: {type: tcp, interval: 0.2, timeout: 0.2, rise: 2, fall: 2}
+  rules:
+  - proto: tcp
+    port: 53
+    dest_port: %d
+    dest_addrs: [%s]
+''' % (base.VIP, base.PORT, ', '.join(base.BACKENDS))
+
+
+class DyingTest(base.ForwardTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.holders = [self.backend(each) for each in base.BACKENDS]
+        self.servers = [self.serve(*pair) for pair in zip(
+            self.holders, base.BACKENDS, strict=True)]
+        self.write_rules(RULES)
+        self.agent = self.start(self.alone(reconcile_interval=3600))
+        self.eventually(lambda: self.ask())
+
+    def kill(self, number):
+        self.servers[number].kill()
+        self.servers[number].wait()
+
+    def revive(self, number):
+        self.servers[number] = self.serve(self.holders[number],
+                                          base.BACKENDS[number])
+
+    def targets(self):
+        """Backends that the table sends clients to, a set."""
+        table = self.sh('nft list table ip ovn-network-agent')
+        translations = re.findall('dnat ip to .*', table)
+        return {address for address in base.BACKENDS
+                if any(address in line for line in translations)}
+
+    def vip(self):
+        found, = self.status()['vips']
+        return found
+
+    def dead(self):
+        return {backend['address']: backend['why']
+                for backend in self.vip()['rules'][0]['backends']
+                if not backend['alive']}
+
+    def test_one_dies_then_the_last_and_both_come_back(self):
+        first, second = base.BACKENDS
+        self.eventually(lambda: self.targets() == {first, second})
+        self.kill(0)
+        self.eventually(lambda: self.targets() == {second})
+        self.assertEqual(second, self.ask().split()[0])
+        self.assertEqual({first: 'connection refused'}, self.dead())
+        self.assertEqual([base.VIP], self.vips())
+        self.kill(1)
+        self.eventually(lambda: self.vips() == [])
+        self.eventually(lambda: self.vip()['state'] == 'down')
+        self.assertIn('none of its backends is alive', self.vip()['reason'])
+        self.assertIn('dead: %s (connection refused), %s (connection '
+                      'refused)' % (first, second),
+                      self.ctl('status').stdout)
+        self.revive(1)
+        self.eventually(lambda: self.vips() == [base.VIP])
+        self.eventually(lambda: self.ask())
+        self.assertEqual(second, self.ask().split()[0])
+        self.revive(0)
+        self.eventually(lambda: self.targets() == {first, second})
+        self.assertEqual({}, self.dead())
+        self.logged('VIP down: %s' % base.VIP)
+        self.agent.send_signal(signal.SIGTERM)
+        self.assertEqual(0, self.agent.wait(60), self.log())
+
+    def test_a_node_without_a_way_to_them(self):
+        """It says why; what it cannot reach its clients cannot, either."""
+        self.sh('ip link set lan down')
+        self.eventually(lambda: self.vips() == [])
+        self.assertEqual(set(base.BACKENDS), set(self.dead()))
+        self.assertTrue(all(self.dead().values()), self.dead())
+        self.sh('ip link set lan up')
+        self.eventually(lambda: self.vips() == [base.VIP])

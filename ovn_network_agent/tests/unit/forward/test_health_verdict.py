@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What results of checks come to."""
+
+from oslotest import base
+
+from ovn_network_agent.forward import health_verdict
+
+
+class VerdictTest(base.BaseTestCase):
+
+    def after(self, results, rise=2, fall=3):
+        """What is known after each result: '+', '-' and '?'."""
+        verdict = health_verdict.Verdict(rise, fall)
+        said = ''
+        for result in results:
+            before = verdict.alive
+            changed = verdict.take(result == '+')
+            self.assertEqual(changed, before is not verdict.alive)
+            said += '+' if verdict.alive else '-'
+        return said
+
+    def test_nothing_is_known_at_first(self):
+        self.assertIsNone(health_verdict.Verdict(1, 1).alive)
+
+    def test_the_first_result_decides(self):
+        self.assertEqual('-', self.after('-'))
+        self.assertEqual('+', self.after('+'))
+
+    def test_fall_in_a_row(self):
+        self.assertEqual('++++--', self.after('++----'[:6]))
+        self.assertEqual('+++-', self.after('+---'))
+
+    def test_rise_in_a_row(self):
+        self.assertEqual('---++', self.after('--+++'[:5]))
+
+    def test_one_of_the_other_kind_begins_anew(self):
+        self.assertEqual('++++++-', self.after('+--+---'))
+        self.assertEqual('----+', self.after('-+-++'))
+
+    def test_one_each_is_enough(self):
+        self.assertEqual('+-+-', self.after('+-+-', rise=1, fall=1))
+
+    def test_how_many_it_took(self):
+        verdict = health_verdict.Verdict(2, 3)
+        verdict.take(True)
+        self.assertEqual(1, verdict.row)
+        for _each in range(3):
+            verdict.take(False)
+        self.assertEqual((False, 3), (verdict.alive, verdict.row))
+        # Further ones do not count as more.
+        verdict.take(False)
+        self.assertEqual(3, verdict.row)

@@ -32,6 +32,8 @@ PORT = 7007
 NAME = 'echo'
 # A peer that connects and says nothing is forgotten after that many seconds.
 IDLE = 30.0
+# A line that begins so is not the last one of its connection.
+STAY = b'+'
 LONGEST = 4096
 _IP_PKTINFO = 8  # linux/in.h; in Python's socket from 3.14
 
@@ -184,11 +186,12 @@ class Responder:
             return
         try:
             data = connection.recv(LONGEST)
-            state[0] += data
-            if b'\n' in state[0]:
-                line = state[0].partition(b'\n')[0]
+            *lines, state[0] = (state[0] + data).split(b'\n')
+            for line in lines:
                 connection.send(b'%s %s\n' % (line, state[1].encode()))
-            elif data and len(state[0]) < LONGEST:
+            state[2] = time.monotonic()
+            if data and len(state[0]) < LONGEST and (
+                    not lines or lines[-1].startswith(STAY)):
                 return
         except BlockingIOError:
             return
@@ -205,9 +208,8 @@ class Responder:
     def _forget_idle(self):
         oldest = time.monotonic() - IDLE
         for connection, state in list(self._connections.items()):
-            if state[2] > oldest:
-                return
-            self._drop(connection)
+            if state[2] <= oldest:
+                self._drop(connection)
 
 
 def _socket(family, kind, address, port, device):

@@ -11,8 +11,10 @@
 # under the License.
 """Probes that account for every loss: ICMP, UDP and TCP.
 
-UDP and TCP probes are answered by :mod:`lab.echo`.  One process in the node
-sends them all (:mod:`lab.prober`), so that probing costs next to nothing.
+UDP and TCP probes are answered by :mod:`lab.echo`.  'tcp' is a connection
+for each probe, 'stream' one connection for all of them.  One process in the
+node sends them all (:mod:`lab.prober`), so that probing costs next to
+nothing.
 """
 
 import dataclasses
@@ -30,6 +32,7 @@ from lab import node as nodes
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                        'prober.py')
 KINDS = ('icmp', 'tcp', 'udp')
+_ALL = (*KINDS, 'stream')
 # A probe is lost when its answer takes longer; seconds.
 LIMIT = 2.0
 # Seconds for the sending process to start and to answer commands.
@@ -50,7 +53,7 @@ class ProbeError(nodes.NodeError):
 class Report:
     """What became of the probes.
 
-    :ivar kind: 'icmp', 'tcp' or 'udp'
+    :ivar kind: 'icmp', 'tcp', 'stream' or 'udp'
     :ivar target: address that was probed
     :ivar started: when the probing started, of ``time.monotonic()``
     :ivar sent: number of probes; ``received + lost + pending``
@@ -173,7 +176,7 @@ class Probe:
     """Probes from a node to an address, one every ``interval``.
 
     :param node: the Node that sends
-    :param kind: 'icmp', 'tcp' or 'udp'
+    :param kind: 'icmp', 'tcp', 'stream' or 'udp'
     :param target: IP address, text; IPv6 for TCP and UDP only
     :param interval: seconds between two probes
     :param port: of the responder, for TCP and UDP
@@ -185,9 +188,9 @@ class Probe:
 
     def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
                  source=None, device=None, limit=LIMIT, count=0):
-        if kind not in KINDS:
+        if kind not in _ALL:
             raise ValueError('kind: %r is none of %s' % (
-                kind, ', '.join(KINDS)))
+                kind, ', '.join(_ALL)))
         self.node = node
         self.kind = kind
         self.target = target

@@ -329,7 +329,76 @@ class _Tcp(_Transport):
             one.close()
 
 
-_TRANSPORTS = {'icmp': _Icmp, 'udp': _Udp, 'tcp': _Tcp}
+class _Stream(_Transport):
+    """One TCP connection for all probes, a line each way for each.
+
+    The connection is made at the first probe, and never again: when it
+    breaks, everything after it is lost.
+    """
+
+    def __init__(self, prober):
+        super().__init__(prober)
+        self._one = None
+        self._buffer = b''
+        self._waiting = []
+        self._dead = ''
+
+    def send(self, number):
+        if self._dead:
+            raise OSError(errno.EPIPE, self._dead)
+        self._waiting.append(b'+ %s %d\n' % (
+            self.prober.token.hex().encode(), number))
+        if self._one is None:
+            self._one = self.socket(socket.SOCK_STREAM)
+            result = self._one.connect_ex((self.target,
+                                           self.options['port']))
+            if result not in (0, errno.EINPROGRESS):
+                raise OSError(result, os.strerror(result))
+            self.prober.selector.register(
+                self._one, selectors.EVENT_WRITE, self._connected)
+        elif self.prober.selector.get_key(
+                self._one).events == selectors.EVENT_READ:
+            self._flush()
+
+    def _connected(self, _events):
+        result = self._one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if result:
+            self._broken(OSError(result, os.strerror(result)))
+            return
+        self._one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.prober.selector.modify(self._one, selectors.EVENT_READ,
+                                    self._receive)
+        self._flush()
+
+    def _flush(self):
+        lines, self._waiting = self._waiting, []
+        # Lines are few and short; what does not fit into the buffer of the
+        # socket was not acknowledged for long.
+        self._one.send(b''.join(lines))
+
+    def _receive(self, _events):
+        try:
+            data = self._one.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError as e:
+            self._broken(e)
+            return
+        if not data:
+            self._broken(OSError(errno.EPIPE, 'closed by the other side'))
+            return
+        *lines, self._buffer = (self._buffer + data).split(b'\n')
+        for line in lines:
+            words = line.decode('ascii', 'replace').split()
+            self.prober.answered(int(words[2]), *words[3:5])
+
+    def _broken(self, error):
+        self.prober.error = self._dead = error.strerror or str(error)
+        self.prober.selector.unregister(self._one)
+        self._one.close()
+
+
+_TRANSPORTS = {'icmp': _Icmp, 'udp': _Udp, 'tcp': _Tcp, 'stream': _Stream}
 
 
 if __name__ == '__main__':

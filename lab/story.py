@@ -31,6 +31,16 @@ from lab import probe
 from lab import up
 
 ROUNDS = 5
+_RULES_FILE = '/etc/ovn-network-agent/port-forwards.yaml'
+_RULES = '''\
+port_forwards:
+  - vip: {vip}
+    manage_vip: true
+    rules:
+      - {{proto: tcp, port: 80, dest_addr: {node}, dest_port: {port}}}
+      - {{proto: tcp, port: 81, dest_addr: {backend}, dest_port: {port},
+         masquerade: true}}
+'''
 
 
 class Story:
@@ -45,6 +55,7 @@ class Story:
         self._method = method
         self._scheduler = scheduler
         self.results = []
+        self.vip = str(plan.VIPS[10])
         self.cloud = None
 
     def say(self, text=''):
@@ -76,7 +87,7 @@ class Story:
         """All scenes, in order."""
         self._cloud_up()
         self._agents()
-        for scene in (self._reach, self._explain, self._latency,
+        for scene in (self._reach, self._forward, self._explain, self._latency,
                       self._between, self._move, self._restart,
                       self._drain, self._stop):
             scene()
@@ -95,7 +106,9 @@ class Story:
         self.snat_vm = cloud.add_vm(self.alpha)
         self.fips = [cloud.neutron.add_fip(vm.port.router, vm.port)
                      for vm in self.vms]
-        for one in (*(vm.node for vm in self.vms), cloud['client']):
+        for one in (*(vm.node for vm in self.vms), cloud['client'],
+                    cloud['backend'],
+                    *(cloud[name] for name in cloud.gateways)):
             echo.start(one)
         for vm, fip in zip(self.vms, self.fips):
             self.say('%s behind router %s has floating IP %s, gateway %s' % (
@@ -114,8 +127,14 @@ class Story:
         self.head('The agent starts on both gateways (announce_method = %s)'
                   % self._method)
         started = time.monotonic()
-        self.cloud.start_agents(
-            {'fip_route': {'announce_method': self._method}})
+        for name in self.cloud.gateways:
+            self.cloud[name].write(_RULES_FILE, _RULES.format(
+                vip=self.vip, node=plan.HOSTS[name],
+                backend=plan.HOSTS['backend'], port=echo.PORT))
+        self.cloud.start_agents({
+            'fip_route': {'announce_method': self._method},
+            'port_forward': {'rules_file': _RULES_FILE,
+                             'port_forward_l3mdev_accept': 'true'}})
         self.result('agents ready after', '%.1f s' % (
             time.monotonic() - started), True)
         for fip in self.fips:
@@ -147,6 +166,25 @@ class Story:
                             interval=0.1)
         self.result('machine to client, %s' % what, report,
                     report.lost == 0 and report.seen_sources == {source})
+
+    def _forward(self):
+        with self.scene('Ports of the anycast VIP %s, which both gateways '
+                        'announce, are forwarded' % self.vip):
+            client = self.cloud['client']
+            probe.wait_reachable(client, 'tcp', self.vip, 20, port=80)
+            near = probe.ping(client, self.vip, kind='tcp', count=5,
+                              interval=0.1, port=80)
+            self.result('client to VIP, a backend on the gateway', near,
+                        near.lost == 0 and near.seen_sources ==
+                        {plan.CLIENT} and near.responders < {
+                            plan.HOSTS[name]
+                            for name in self.cloud.gateways})
+            far = probe.ping(client, self.vip, kind='tcp', count=5,
+                             interval=0.1, port=81)
+            self.result('client to VIP, one elsewhere, masqueraded', far,
+                        far.lost == 0 and far.responders ==
+                        {plan.HOSTS['backend']} and
+                        far.seen_sources == near.responders)
 
     def _explain(self):
         with self.scene('One floating IP, %s, through every layer' %

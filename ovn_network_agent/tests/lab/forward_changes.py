@@ -1,0 +1,311 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What changes while VIPs are in use: rules, tables, agents, backends."""
+
+import signal
+import time
+
+from lab import crowd
+from lab import dump
+from lab import echo
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import forwarding as pf
+
+_DATABASES = ('nb', 'sb')
+_CHECK = {'type': 'tcp', 'port': echo.PORT, 'interval': 0.2, 'rise': 1,
+          'fall': 2}
+
+
+class Changes:
+    """Tests; see :mod:`ovn_network_agent.tests.lab.forwarding`."""
+
+    def busy(self):
+        """Connections through VIPs and to a floating IP, a list.
+
+        One of each is a connection that lasts, so that its packets are
+        counted as such.
+        """
+        found = [self.running_probe(pf.PLAIN, 80, 'udp'),
+                 self.running_probe(pf.PLAIN, 81, 'udp'),
+                 self.running_probe(pf.PLAIN, 81, 'stream'),
+                 self.running_probe(pf.PLAIN6, 81, 'stream'),
+                 probe.Probe(self.client, 'icmp', self.fip.address)]
+        for one in found:
+            self.addCleanup(one.__exit__)
+            one.start()
+        return found
+
+    def undisturbed(self, running):
+        """End them; nothing may have been lost."""
+        for one in running:
+            self.lossless(one)
+
+    # -- rules ------------------------------------------------------------
+
+    def test_reload_disturbs_nobody(self):
+        """A VIP comes and goes; the connections of others go on.
+
+        Row PF-25 and trap T36: it is announced by the address alone, without
+        a static route, which could never be used.
+        """
+        running = self.busy()
+        self.other_rules('gw1', [*pf.VIPS, pf.vip(
+            pf.OTHER, pf.both(80, pf.LOCAL))])
+        self.cloud.wait_announced(pf.OTHER, 'gw1', base.SETTLE)
+        self.asked(pf.OTHER, 80)
+        self.assertEqual(set(), {
+            line for line in self.statics('gw1') if '198.18.0.' in line})
+        self.usual_rules('gw1')
+        self.cloud.wait_withdrawn(pf.OTHER, base.SETTLE)
+        self.undisturbed(running)
+
+    def test_broken_rules_change_nothing(self):
+        """They are said, with file and line, and the old ones stay."""
+        before = self.state('gw1'), self.table(), self.generation()
+        running = self.busy()
+        text = 'port_forwards:\n- vip: 192.0.2.300\n  rules: []\n'
+        self.addCleanup(self.usual_rules, 'gw1')
+        mark = self.mark('gw1')
+        self.reload('gw1', text, said='stay as they were')
+        self.assertIn('%s, line 2' % pf.RULES, self.said('gw1', mark))
+        self.assertIn('192.0.2.300', self.said('gw1', mark))
+        nodes.wait_until('the status has it', lambda: '192.0.2.300' in (
+            self.cloud.agents['gw1'].ctl('status', check=False).stdout),
+            base.SETTLE)
+        after = self.state('gw1'), self.table(), self.generation()
+        self.assertEqual([], dump.difference(before[0], after[0]))
+        self.assertEqual(before[1:], after[1:])
+        self.undisturbed(running)
+
+    def test_another_backend_takes_connections_over(self):
+        """A backend that is taken out takes its connections along."""
+        with self.running_probe(pf.PLAIN, 81, 'udp') as running:
+            self.other_rules('gw1', [pf.vip(
+                pf.PLAIN, pf.both(81, pf.SEVERAL[0])), *pf.VIPS[1:]])
+            nodes.wait_until('the new one answers', lambda: (
+                pf.SEVERAL[0] in running.report().responders), base.SETTLE)
+            report = running.stop()
+        self.assertEqual({pf.REMOTE, pf.SEVERAL[0]}, report.responders)
+        self.assertEqual({plan.CLIENT}, report.seen_sources)
+        base.note('one backend replaced by another: %s' % report)
+
+    # -- the table --------------------------------------------------------
+
+    def test_flushed_table_is_repaired(self):
+        """Row PF-29: after "nft flush ruleset", and "nft delete chain"."""
+        before = pf.words(self.table())
+        with self.running_probe(pf.PLAIN, 81, 'tcp') as running:
+            for argv in (('flush', 'ruleset'),
+                         ('flush', 'chain', 'ip', ownership.NFT_TABLE,
+                          'prerouting_dnat')):
+                self.cloud['gw1'].run(['nft', *argv])
+                started = time.monotonic()
+                nodes.wait_until(
+                    'the table is back',
+                    lambda: pf.words(self.table()) == before, base.SETTLE)
+                took = time.monotonic() - started
+                base.note('nft %s: repaired after %.2f s' % (
+                    ' '.join(argv), took))
+                self.assertLess(took, 10)
+            running.wait_answered(base.SETTLE, after=time.monotonic())
+            base.note('meanwhile: %s' % running.stop())
+        self.assertEqual((pf.REMOTE6, plan.CLIENT6),
+                         self.asked(pf.PLAIN6, 81))
+
+    def test_restart_without_ovn_loses_nothing(self):
+        """Trap T63: the guard does not drop what nobody has asked about.
+
+        The agent is killed, OVN does not answer, the rules have changed
+        meanwhile: so the new agent loads a table before it knows a router.
+        """
+        running = self.busy()
+        agent = self.cloud.agents['gw1']
+        agent.kill()
+        for name in _DATABASES:
+            self.cloud['central'].pause(name)
+        try:
+            generation = self.generation()
+            self.addCleanup(self.usual_rules, 'gw1')
+            self.write_rules('gw1', [*pf.VIPS, pf.vip(
+                pf.OTHER, pf.both(80, pf.REMOTE))])
+            agent.start()
+            self.asked(pf.OTHER, 80)
+            self.assertNotEqual(generation, self.generation())
+            self.assertIn(str(plan.PROVIDER), self.table())
+            for one in running:
+                one.wait_answered(base.SETTLE, after=time.monotonic())
+        finally:
+            for name in _DATABASES:
+                self.cloud['central'].resume(name)
+        agent.wait_ready()
+        self.undisturbed(running)
+        base.note('restart without OVN: nothing lost')
+
+    # -- health -----------------------------------------------------------
+
+    def test_dead_backends(self):
+        """One leaves the map; with the last one the VIP is withdrawn."""
+        self.other_rules('gw1', [*pf.VIPS, pf.vip(
+            pf.CHECKED, pf.both(80, *pf.SEVERAL[:2], health_check=_CHECK))])
+        self.cloud.wait_announced(pf.CHECKED, 'gw1', base.SETTLE)
+        backend = self.cloud['backend']
+        first, second = pf.SEVERAL[:2]
+        self.assertEqual({first, second}, self._responders())
+        started = time.monotonic()
+        backend.stop('echo-' + first)
+        self.addCleanup(self._again, first)
+        nodes.wait_until('only the other one answers', lambda: (
+            self._responders() == {second}), base.SETTLE)
+        base.note('a dead backend left after %.2f s' % (
+            time.monotonic() - started))
+        started = time.monotonic()
+        backend.stop('echo-' + second)
+        self.addCleanup(self._again, second)
+        self.cloud.wait_withdrawn(pf.CHECKED, base.SETTLE)
+        base.note('the last one died: withdrawn after %.2f s' % (
+            time.monotonic() - started))
+        self.assertNotIn(pf.CHECKED, self.vips_of('gw1'))
+        self._again(second)
+        self.cloud.wait_announced(pf.CHECKED, 'gw1', base.SETTLE)
+        self._again(first)
+        nodes.wait_until('both answer again', lambda: (
+            self._responders() == {first, second}), base.SETTLE)
+
+    def _responders(self):
+        return {backend for _seen, backend in crowd.ask(
+            self.client, pf.CHECKED, pf.clients(40), 80).values()}
+
+    def _again(self, address):
+        backend = self.cloud['backend']
+        if 'echo-' + address not in backend.services:
+            echo.start(backend, name='echo-' + address, address=address)
+
+    # -- who announces ----------------------------------------------------
+
+    def test_only_the_node_with_the_gateway(self):
+        """vip_announce = with-gateway: dormant on the standby.
+
+        The way of its packets is prepared there.
+        """
+        self.assertEqual(set(), self.vips_of('gw2'))
+        self.assertIn(pf.PLAIN, self.table('gw2'))
+        self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(pf.PLAIN))
+        self.cloud.move(self.alpha, 'gw2')
+        self.addCleanup(self.cloud.wait_announced, self.fip.address, 'gw1',
+                        base.SETTLE)
+        self.addCleanup(self.cloud.move, self.alpha, 'gw1')
+        nodes.wait_until('both announce it', lambda: len(
+            self.hops(pf.PLAIN)) == 2, base.SETTLE)
+        self.cloud.move(self.alpha, 'gw1')
+        nodes.wait_until('gw1 announces it alone', lambda: self.hops(
+            pf.PLAIN) == [plan.UPLINKS['gw1'][1]], base.SETTLE)
+        self.assertEqual(set(), self.vips_of('gw2'))
+
+    def test_vip_that_no_device_has(self):
+        """Resolution A-09: announced by a route, as the method has it.
+
+        What nobody forwards goes nowhere, in particular not to the
+        management network.
+        """
+        self.other_rules('gw1', [*pf.VIPS, pf.vip(
+            pf.FOREIGN, pf.both(80, pf.LOCAL), pf.both(81, pf.REMOTE),
+            manage_vip=False)])
+        for method in ('static', 'kernel', 'static'):
+            self._announce_by(method)
+            nodes.wait_until('announced by one method alone', lambda m=method:
+                             self._announced(pf.FOREIGN) == {m}, base.SETTLE)
+            self.cloud.wait_announced(pf.FOREIGN, 'gw1', base.SETTLE)
+            self.assertEqual((pf.LOCAL, plan.CLIENT),
+                             self.asked(pf.FOREIGN, 80))
+            self.assertEqual((pf.REMOTE, plan.CLIENT),
+                             self.asked(pf.FOREIGN, 81, 'udp'))
+            for kind, port in (('icmp', 0), ('udp', 99)):
+                self.silent(pf.FOREIGN, port, kind, self.client)
+
+    def test_vip_that_the_operator_has(self):
+        """Row PF-26, trap T37: its line of the prefix list announces it.
+
+        The address alone, the negative control, does not: it is in no
+        provider network.  It stays when the rule goes.
+        """
+        node = self.cloud['gw1']
+        node.batch('addr add %s/32 dev loopback1\n' % pf.FOREIGN)
+        self.addCleanup(node.batch, 'addr del %s/32 dev loopback1\n' %
+                        pf.FOREIGN)
+        own = pf.vip(pf.OTHER, pf.both(80, pf.LOCAL))
+        self.other_rules('gw1', [*pf.VIPS, own])
+        self.cloud.wait_announced(pf.OTHER, 'gw1', base.SETTLE)
+        self.assertEqual([], self.hops(pf.FOREIGN))
+        self.reload('gw1', [*pf.VIPS, own, pf.vip(
+            pf.FOREIGN, pf.both(80, pf.LOCAL), manage_vip=False)])
+        self.cloud.wait_announced(pf.FOREIGN, 'gw1', base.SETTLE)
+        self.assertEqual((pf.LOCAL, plan.CLIENT), self.asked(pf.FOREIGN, 80))
+        self.assertEqual(set(), self._announced(pf.FOREIGN))
+        self.reload('gw1', [*pf.VIPS, own])
+        self.cloud.wait_withdrawn(pf.FOREIGN, base.SETTLE)
+        self.assertIn(pf.FOREIGN, self.vips_of('gw1'))
+
+    def _announce_by(self, method):
+        agent = self.cloud.agents['gw1']
+        agent.config['fip_route']['announce_method'] = method
+        agent.write_config()
+        agent.process.send_signal(signal.SIGHUP)
+
+    def _announced(self, address):
+        statics = self.statics('gw1')
+        kernel = self.kernel_routes('gw1', base.VRF_TABLE)
+        return {method for method, there in (
+            ('static', any(address in line for line in statics)),
+            ('kernel', address in kernel)) if there}
+
+    # -- many, and the end ------------------------------------------------
+
+    def test_thousand_vips_in_one_transaction(self):
+        """As many transactions as for one VIP, and no device's address.
+
+        On the standby: there none of them is announced.
+        """
+        many = [pf.vip('198.19.%d.%d' % divmod(n, 250), pf.rule(
+            'tcp', 80, pf.REMOTE)) for n in range(1000)]
+        counts = []
+        for vips in ([*pf.VIPS, many[0]], [*pf.VIPS, *many]):
+            before = self.generation('gw2')
+            started = time.monotonic()
+            mark = self.mark('gw2')
+            self.other_rules('gw2', vips)
+            self.wait_said('gw2', 'updated nft_table', mark, 60)
+            base.note('%d VIPs more: loaded after %.2f s' % (
+                len(vips) - len(pf.VIPS), time.monotonic() - started))
+            self.assertIn(vips[-1]['vip'], self.table('gw2'))
+            counts.append(self.generation('gw2') - before)
+        self.assertEqual(counts[0], counts[1])
+
+    def test_stop_leaves_nothing(self):
+        """Row CLN-01 for VIPs: SIGTERM takes all of it away."""
+        for name in self.cloud.gateways:
+            self.assertEqual(0, self.cloud.agents[name].stop())
+        try:
+            for address in (pf.PLAIN, pf.MANY):
+                self.cloud.wait_withdrawn(address, base.SETTLE)
+            for name, before in self.before.items():
+                self.assertEqual([], dump.difference(
+                    before, self.state(name)), name)
+        finally:
+            for name in self.cloud.gateways:
+                self.cloud.agents[name].start()
+                self.cloud.agents[name].wait_ready()
+            self.cloud.wait_announced(pf.PLAIN, 'gw1', base.SETTLE)
+            self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)

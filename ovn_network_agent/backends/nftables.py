@@ -59,6 +59,8 @@ class NftablesBackend(base.Backend):
         super().__init__(conf)
         self._watch = None
         self._wake = None
+        # Whether there was nothing when there had been nothing to do, yet.
+        self._idle = False
 
     def check(self):
         """Acceptance rows PRE-07 and PRE-08."""
@@ -97,8 +99,9 @@ class NftablesBackend(base.Backend):
     def read(self, known):
         if known:
             self._start_watch()
-        elif shutil.which('nft') is None:
-            # Nothing is wanted, and nothing of ours can be there.
+        elif self._idle or shutil.which('nft') is None:
+            # Nothing is wanted, and nothing of ours can be there: who
+            # forwards no ports is spared the processes.
             return []
         try:
             found = {family: _parsed(printed) for family, printed
@@ -109,6 +112,7 @@ class NftablesBackend(base.Backend):
             LOG.debug('Whether a table of a former run is left cannot be '
                       'told: %s', error)
             return []
+        self._idle = not known and not found
         return [resource for family, listed in found.items()
                 for resource in _resources(family, listed)]
 
@@ -177,17 +181,44 @@ class NftablesBackend(base.Backend):
     def _load(self, family, table, contents, before):
         leaving = (before.targets | before.leaving) - set(table.targets)
         declared = text.sets(table.text)
-        sets = collections.defaultdict(list)
-        for name, element in sorted(contents):
-            if name in declared:
-                sets[name].append(element)
-        self._changed(nft.replace_table, family, table.text, dict(sets),
-                      [list(t) for t in sorted(table.targets)],
-                      [list(t) for t in sorted(leaving)])
+        sets = _by_set(entry for entry in contents if entry[0] in declared)
+        told = ([list(t) for t in sorted(table.targets)],
+                [list(t) for t in sorted(leaving)])
+        if (before.digest == listing.ALTERED or
+                not self._exchange(family, table, sets, told, before)):
+            self._changed(nft.replace_table, family, table.text, sets, *told)
         self._forget(family, leaving)
         listed = self._table(family) or _NOTHING
         self._changed(nft.stamp_table, family,
                       listing.comment(table.digest, listed.listing))
+
+    def _exchange(self, family, table, sets, told, before):
+        """Exchange the rules of a table that is as we know it.
+
+        In two steps, see :func:`nft.transaction.extension`: a load of the
+        whole table in the place of the other is one step for what begins
+        after it, but a packet that is under way can miss both.  When a new
+        connection does, all its packets will.
+
+        :returns: whether that was possible; it is not when a chain or set
+            of the same name is something else now
+        """
+        of_rules = ownership.NFT_NETWORKS
+        present = _by_set(
+            {entry for entry in before.elements if entry[0] != of_rules} |
+            {(of_rules, prefix) for prefix in before.networks})
+        try:
+            self._changed(nft.extend_table, family, table.text, sets,
+                          present, *told)
+            self._changed(
+                nft.prune_table, family, [list(r) for r in before.rules],
+                sorted(before.chains - text.chains(table.text)),
+                sorted(before.sets - text.sets(table.text)))
+        except base.BackendError as error:
+            LOG.info('The table is loaded in place of the former one: %s',
+                     error)
+            return False
+        return True
 
     def _change(self, family, work, listed):
         """Change elements; when nft refuses, one by one."""
@@ -221,7 +252,8 @@ class NftablesBackend(base.Backend):
     def _change_at_once(self, family, adds, deletes, listed):
         after = listed.elements | {(r.set, r.element) for r in adds}
         after -= {(r.set, r.element) for r in deletes}
-        gone, new = _difference(listed.elements, after)
+        gone = _by_set(listed.elements - after)
+        new = _by_set(after - listed.elements)
         of_rules = ownership.NFT_NETWORKS
         prefixes = gone.pop(of_rules, []), new.pop(of_rules, [])
         if any(prefixes):
@@ -254,8 +286,7 @@ class NftablesBackend(base.Backend):
                 with self._watch.own_change() as ours:
                     ours(function(*args))
         except context.FAILURES as error:
-            raise base.BackendError(
-                f'{function.__name__}: {error}') from error
+            raise base.BackendError(str(error)) from error
 
     def _forget(self, family, targets):
         """Delete the connections that were translated to these."""
@@ -365,12 +396,9 @@ def _possible(family, adds, sets):
     return failures, [r for r in adds if r.ref not in failures]
 
 
-def _difference(before, after):
-    """(what went, what came), dicts of set to sorted list of elements."""
-    changes = []
-    for found in (before - after, after - before):
-        sets = collections.defaultdict(list)
-        for name, element in sorted(found):
-            sets[name].append(element)
-        changes.append(dict(sets))
-    return changes
+def _by_set(entries):
+    """{set: sorted list of elements} of (set, element)."""
+    sets = collections.defaultdict(list)
+    for name, element in sorted(entries):
+        sets[name].append(element)
+    return dict(sets)

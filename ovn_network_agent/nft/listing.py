@@ -53,6 +53,8 @@ class Listed:
     :ivar digest: of the text it was loaded from, or :data:`ALTERED`
     :ivar listing: digest of the listing, hex
     :ivar sets: frozenset of the names of its sets
+    :ivar chains: frozenset of the names of its chains
+    :ivar rules: tuple of (chain, handle)
     :ivar elements: frozenset of (set, element) of the sets that change,
         networks as they were given
     :ivar networks: frozenset of the prefixes that rules look at
@@ -68,6 +70,8 @@ class Listed:
     networks: frozenset = frozenset()
     targets: frozenset = frozenset()
     leaving: frozenset = frozenset()
+    chains: frozenset = frozenset()
+    rules: tuple = ()
 
 
 def comment(digest, listing):
@@ -114,7 +118,10 @@ def _listed(items):
                    for name in (ownership.NFT_SNAT, ownership.NFT_GUARDED)
                    for element in contents.get(name, [])]),
         networks, _targets(contents.get(ownership.NFT_TARGETS, [])),
-        _targets(contents.get(ownership.NFT_LEAVING, [])))
+        _targets(contents.get(ownership.NFT_LEAVING, [])),
+        frozenset(value['name'] for kind, value in items if kind == 'chain'),
+        tuple((value['chain'], value['handle']) for kind, value in items
+              if kind == 'rule'))
 
 
 def digest(items):

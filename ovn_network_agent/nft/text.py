@@ -14,7 +14,8 @@
 
 nft's language can read files, and change the tables of others.  So a text is
 taken only when it is a series of chains and sets and all its words are known:
-then nothing in it ends the table early, and nothing in it is a command.
+then nothing in it ends the table early, and nothing in it is a command.  Sets
+are declared in it, and hold nothing.
 
 By set operations on the whole text and not by a parser: a map with many
 buckets for each of 1,000 VIPs has some MB.
@@ -32,27 +33,34 @@ LIMIT = 64 * 1024 * 1024
 VOCABULARY = frozenset('''
 accept addr and bytes chain constant continue counter ct daddr destination
 destination-unreachable dir direction dnat dport drop dst dstnat dynamic
-elements established filter flags forward fragment goto hook icmp icmpv6
-ifname iif iifname inet_proto inet_service input interval invalid ip ip6
-ipv4_addr ipv6_addr jhash jump l3proto l4proto length mangle map mark
-masquerade meta mod nat new nexthdr nfproto numgen offset oif oifname or
-original output packet-too-big packets parameter-problem persistent policy
-postrouting prerouting priority proto-dst proto-src protocol random raw
-related reply return route saddr seed set size snat sport src srcnat state
-status tcp th time-exceeded timeout to type typeof udp untracked verdict vmap
-xor zone
+established filter flags forward fragment goto hook icmp icmpv6 ifname iif
+iifname inet_proto inet_service input interval invalid ip ip6 ipv4_addr
+ipv6_addr jhash jump l3proto l4proto length mangle map mark masquerade meta
+mod nat new nexthdr nfproto numgen offset oif oifname or original output
+packet-too-big packets parameter-problem persistent policy postrouting
+prerouting priority proto-dst proto-src protocol random raw related reply
+return route saddr seed set size snat sport src srcnat state status tcp th
+time-exceeded timeout to type typeof udp untracked verdict vmap xor zone
 '''.split()) | {'.', ':', '-', '+', '==', '!=', '<=', '>=', '<', '>'}
 # What stands between two words without being one.
 _BETWEEN = str.maketrans(dict.fromkeys('{},;()=!<>&|', ' '))
 _CHARACTERS = re.compile(r'[\n\t A-Za-z0-9_.:@/{},;()=!<>&|"+*-]*')
 _QUOTED = re.compile(r'"([^"\n]*)"')
+# Takes the place of a string that was looked at.
+_ANY_STRING = '_'
 _STRING = re.compile(r'[A-Za-z0-9 _.:,/@+-]{0,64}')
 _NUMBER = re.compile(r'-?[0-9]{1,10}(-[0-9]{1,10})?|0x[0-9a-f]{1,8}')
 _NAME = r'[a-z][a-z0-9_]{0,62}'
-_BLOCK = re.compile(rf'\s*(chain|set|map) ({_NAME})\s*')
+_BLOCK = re.compile(rf'\s*(chain|set) ({_NAME})\s*')
 _SET = re.compile(rf'^\s*set ({_NAME})\s*\{{', re.MULTILINE)
+_CHAIN = re.compile(rf'^\s*chain ({_NAME})\s*\{{', re.MULTILINE)
 _REFERENCE = re.compile(rf'@({_NAME})')
 _BRACE = re.compile(r'[{}]')
+
+
+def is_name(name):
+    """Whether this can be the name of a chain or set of ours."""
+    return isinstance(name, str) and bool(re.fullmatch(_NAME, name))
 
 
 class Refused(ValueError):
@@ -63,11 +71,17 @@ class Refused(ValueError):
 
 
 def sets(text):
-    """Names of the sets that a table declares, a frozenset.
+    """Names of the sets that a table has, a frozenset.
 
     :param text: what is between its braces
     """
-    return frozenset(_SET.findall(text))
+    return frozenset((ownership.NFT_PREFIXES, ownership.NFT_TARGETS,
+                      ownership.NFT_LEAVING, *_SET.findall(text)))
+
+
+def chains(text):
+    """Likewise of the chains, those included that every table has."""
+    return frozenset((ownership.NFT_LOADED, *_CHAIN.findall(text)))
 
 
 def check(text):
@@ -84,7 +98,7 @@ def check(text):
     for string in set(_QUOTED.findall(text)):
         if not _STRING.fullmatch(string):
             raise Refused(f'a string that no table of ours has: {string!r}')
-    bare = _QUOTED.sub(' ', text)
+    bare = _QUOTED.sub(f' {_ANY_STRING} ', text)
     if '"' in bare:
         raise Refused('a string without an end')
     blocks = _blocks(bare)
@@ -106,7 +120,7 @@ def _blocks(bare):
             if not depth:
                 match = _BLOCK.fullmatch(bare, end, at)
                 if match is None:
-                    raise Refused(f'neither chain, set nor map: '
+                    raise Refused(f'neither chain nor set: '
                                   f'{bare[end:at].strip()[:60]!r}')
                 blocks.append(match.groups())
             depth += 1
@@ -131,7 +145,7 @@ def _check_words(bare, names):
     :raises Refused: when it does not
     """
     words = set(bare.translate(_BETWEEN).split())
-    for word in words - VOCABULARY - names:
+    for word in words - VOCABULARY - names - {_ANY_STRING}:
         match = _REFERENCE.fullmatch(word)
         if not (match and match[1] in names or _NUMBER.fullmatch(word)
                 or _is_address(word)):

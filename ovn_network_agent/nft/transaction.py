@@ -24,6 +24,8 @@ from ovn_network_agent.nft import text
 TABLE = ownership.NFT_TABLE
 # A comment has at most 127 bytes (NFTNL_UDATA_COMMENT_MAXLEN).
 _COMMENT = re.compile(r'text:[0-9a-f]{8,64} list:[0-9a-f]{40}')
+# Nobody but us looks at these.
+_OWN = (ownership.NFT_PREFIXES, ownership.NFT_TARGETS, ownership.NFT_LEAVING)
 _CHANGED = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
             ownership.NFT_SNAT, ownership.NFT_GUARDED)
 
@@ -41,29 +43,54 @@ def replacement(family, table, contents, targets, leaving):
     :returns: text
     :raises ValueError: when something in it is not taken
     """
-    if family not in elements.FAMILIES:
-        raise text.Refused(f'{family!r} is no family of ours')
-    sets = text.check(table)
-    for name in contents:
-        if name not in sets or name not in _CHANGED:
-            raise text.Refused(f'the table has no set {name!r}')
-    filled = dict(contents)
-    networks = filled.pop(ownership.NFT_NETWORKS, [])
-    if networks:
-        filled[ownership.NFT_PREFIXES] = networks
-        filled[ownership.NFT_NETWORKS] = elements.outer(networks)
-    filled[ownership.NFT_TARGETS] = targets
-    filled[ownership.NFT_LEAVING] = leaving
-    own = ''.join(
-        f'set {name} {{ {elements.declaration(family, name)} }}\n'
-        for name in (ownership.NFT_PREFIXES, ownership.NFT_TARGETS,
-                     ownership.NFT_LEAVING))
+    filled = _filled(family, table, contents, targets, leaving)
     return ''.join((
         # Adding first, because what is not there cannot be deleted.
         f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
-        f'table {family} {TABLE} {{\n',
-        f'chain {ownership.NFT_LOADED} {{ }}\n', own, table, '\n}\n',
-        *_elements('add', family, filled)))
+        _declared(family, table), *_elements('add', family, filled)))
+
+
+def extension(family, table, contents, present, targets, leaving):
+    """Put the rules of a table behind those that are there.
+
+    The first of two steps.  The kernel takes the elements of a set away at
+    once, also for a packet that is already in the rule that looks into it:
+    it would find nothing.  Now it finds the same in the next rule.
+
+    :param present: dict of the name of a set to a list of the elements that
+        are in it, of networks those that rules look at
+    :param others: as :func:`replacement`
+    """
+    filled = _filled(family, table, contents, targets, leaving)
+    gone = {name: sorted(set(found) - set(filled.get(name, [])))
+            for name, found in present.items()
+            if name in text.sets(table) and name in _CHANGED}
+    new = {name: sorted(set(found) - set(present.get(name, [])))
+           if name in gone else found for name, found in filled.items()}
+    return ''.join((
+        _declared(family, table),
+        *(f'flush set {family} {TABLE} {name}\n' for name in _OWN),
+        *_elements('delete', family, gone),
+        *_elements('add', family, new)))
+
+
+def pruning(family, rules, chains, sets):
+    """Take away what is no more of the table; the second step.
+
+    :param family: 'ip' or 'ip6'
+    :param rules: list of [chain, handle]
+    :param chains: list of names
+    :param sets: likewise
+    """
+    _check_family(family)
+    for name in (*(chain for chain, _handle in rules), *chains, *sets):
+        if not text.is_name(name):
+            raise text.Refused(f'{name!r} is no name of a chain or set')
+    return ''.join((
+        *(f'delete rule {family} {TABLE} {chain} handle {int(handle)}\n'
+          for chain, handle in rules),
+        *(f'delete chain {family} {TABLE} {name}\n' for name in chains),
+        *(f'delete set {family} {TABLE} {name}\n' for name in sets)))
 
 
 def change(family, deletes, adds):
@@ -77,8 +104,7 @@ def change(family, deletes, adds):
         in it
     :param adds: the same, of those that may be in it
     """
-    if family not in elements.FAMILIES:
-        raise text.Refused(f'{family!r} is no family of ours')
+    _check_family(family)
     for name in {*deletes, *adds}:
         if name not in _CHANGED:
             raise text.Refused(f'{name!r} is no set that is changed')
@@ -92,7 +118,8 @@ def stamp(family, comment):
     :param family: 'ip' or 'ip6'
     :param comment: see :func:`nft.listing.comment`
     """
-    if family not in elements.FAMILIES or not _COMMENT.fullmatch(comment):
+    _check_family(family)
+    if not _COMMENT.fullmatch(comment):
         raise text.Refused(f'{comment!r} is no comment of ours')
     return (f'flush chain {family} {TABLE} {ownership.NFT_LOADED}\n'
             f'add rule {family} {TABLE} {ownership.NFT_LOADED} return '
@@ -102,10 +129,40 @@ def stamp(family, comment):
 
 def removal(family):
     """Take a table away."""
-    if family not in elements.FAMILIES:
-        raise text.Refused(f'{family!r} is no family of ours')
+    _check_family(family)
     return (f'add table {family} {TABLE}\n'
             f'delete table {family} {TABLE}\n')
+
+
+def _check_family(family):
+    if family not in elements.FAMILIES:
+        raise text.Refused(f'{family!r} is no family of ours')
+
+
+def _declared(family, table):
+    """A table with what is ours in it, and without elements."""
+    own = ''.join(
+        f'set {name} {{ {elements.declaration(family, name)} }}\n'
+        for name in _OWN)
+    return (f'table {family} {TABLE} {{\nchain {ownership.NFT_LOADED} {{ }}\n'
+            f'{own}{table}\n}}\n')
+
+
+def _filled(family, table, contents, targets, leaving):
+    """What is to be in the sets of a table, by set, all of it checked."""
+    _check_family(family)
+    sets = text.check(table)
+    for name in contents:
+        if name not in sets or name not in _CHANGED:
+            raise text.Refused(f'the table has no set {name!r}')
+    filled = dict(contents)
+    networks = filled.pop(ownership.NFT_NETWORKS, [])
+    if networks:
+        filled[ownership.NFT_PREFIXES] = networks
+        filled[ownership.NFT_NETWORKS] = elements.outer(networks)
+    filled[ownership.NFT_TARGETS] = targets
+    filled[ownership.NFT_LEAVING] = leaving
+    return filled
 
 
 def _elements(verb, family, contents):

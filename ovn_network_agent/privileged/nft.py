@@ -93,6 +93,32 @@ def replace_table(family, text, contents, targets, leaving):
 
 
 @privileged.netfilter.change
+def extend_table(family, text, contents, present, targets, leaving):
+    """Put the rules of a table behind those that are there.
+
+    :param family: 'ip' or 'ip6'
+    :param present: dict of the name of a set to a list of elements, see
+        :func:`nft.transaction.extension`
+    :returns: as :func:`replace_table`, the other parameters too
+    """
+    return _load(transaction.extension, family, text, contents, present,
+                 targets, leaving)
+
+
+@privileged.netfilter.change
+def prune_table(family, rules, chains, sets):
+    """Take rules, chains and sets out of our table.
+
+    :param family: 'ip' or 'ip6'
+    :param rules: list of [chain, handle]
+    :param chains: list of names
+    :param sets: likewise
+    :returns: as :func:`replace_table`
+    """
+    return _load(transaction.pruning, family, rules, chains, sets)
+
+
+@privileged.netfilter.change
 def stamp_table(family, comment):
     """Write into a table what it was loaded from.
 

@@ -212,6 +212,57 @@ class AddressTest(base.KernelTestCase):
         self.assertEqual([], self.change(self.backend, delete=(wanted,)))
 
 
+class VipAddressTest(base.KernelTestCase):
+    """Addresses of VIPs: to have one is to announce it."""
+
+    def setUp(self):
+        super().setUp()
+        self.ip('link add loopback1 type veth peer name loopback1-peer')
+        self.ip('link set loopback1 up')
+        self.backend = address.AddressBackend(self.conf)
+
+    def addresses(self):
+        return {f'{found["local"]}/{found["prefixlen"]}': found
+                for device in self.shown('address show dev loopback1')
+                for found in device.get('addr_info', [])
+                if found['scope'] == 'global'}
+
+    def test_both_families(self):
+        wanted = [resources.VipAddress('loopback1', address) for address in
+                  ('192.0.2.53/32', '198.18.0.1/32', '2001:db8::53/128')]
+        for _repeat in range(2):
+            self.assertEqual(set(wanted),
+                             set(self.create(self.backend, *wanted)))
+        self.assertEqual({r.address for r in wanted},
+                         set(self.addresses()))
+        self.assertEqual([], self.change(self.backend, delete=wanted))
+        self.assertEqual({}, self.addresses())
+
+    def test_an_ipv6_address_is_of_use_at_once(self):
+        self.create(self.backend, resources.VipAddress(
+            'loopback1', '2001:db8::53/128'))
+        [found] = self.addresses().values()
+        self.assertTrue(found.get('nodad'))
+        self.assertFalse(found.get('tentative'))
+
+    def test_what_a_former_run_left_is_withdrawn_first(self):
+        """Nobody wants it any more, and nothing else says that it is one."""
+        left = resources.VipAddress('loopback1', '192.0.2.53/32')
+        other = resources.Address('br-ex', '169.254.169.254/32')
+        self.create(self.backend, left, other)
+        found = address.AddressBackend(self.conf).read(frozenset())
+        self.assertEqual({left, other}, set(found))
+        self.assertIs(resources.Stage.ANNOUNCE, left.stage)
+        self.assertEqual([other], self.change(self.backend, delete=[left]))
+
+    def test_an_address_of_the_operator_is_not_ours(self):
+        self.ip('address add 192.0.2.1/32 dev loopback1')
+        self.assertEqual([], self.backend.read(frozenset()))
+        # One that is wanted is there already.
+        wanted = resources.VipAddress('loopback1', '192.0.2.1/32')
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+
+
 class NeighbourTest(base.KernelTestCase):
 
     def setUp(self):

@@ -71,6 +71,45 @@ class TableTest(base.NftTestCase):
         self.assertEqual({after}, set(self.change(
             self.backend, update=[(before, after)])))
 
+    def test_an_update_goes_through_both(self):
+        """No packet finds neither: its chains are never unhooked.
+
+        Elements of a set are gone at once even for a packet that is in the
+        rule which looks into it, so rules are added before others go.
+        """
+        before = base.table(base.TARGET, extra='counter')
+        self.load(before, base.element('198.51.100.0/24'))
+        old = self.handles('chain')
+        old_rules = set(self.handles('rule'))
+        after = base.table(base.TARGET, OTHER)
+        with mock.patch.object(nft, 'replace_table') as whole, \
+                mock.patch.object(nft, 'prune_table',
+                                  side_effect=OSError(5, 'not now')):
+            whole.side_effect = OSError(5, 'not that either')
+            self.assertEqual([after.ref], list(self.backend.apply(
+                backends.Delta(update=[(before, after)]))))
+        # After the first step all of the former ones are still there.
+        self.assertLess(old_rules, set(self.handles('rule')))
+        found = resources.NftTable('ip', 'altered')
+        self.change(self.backend, update=[(found, before)])
+        old = self.handles('chain')
+        rules = len(self.handles('rule'))
+        with mock.patch.object(nft, 'replace_table') as whole:
+            self.change(self.backend, update=[(before, after)])
+        whole.assert_not_called()
+        self.assertEqual(
+            {name: handle for name, handle in old.items()
+             if name != 'extra'}, self.handles('chain'))
+        self.assertEqual(rules - 1, len(self.handles('rule')))
+        self.assertEqual({after, base.element('198.51.100.0/24')},
+                         self.read(after))
+
+    def handles(self, kind):
+        """Handle by name of the chains, or by itself of the rules."""
+        return {value.get('name', value['handle']): value['handle']
+                for of, value in self.listed('table', 'ip', base.TABLE)
+                if of == kind}
+
     def test_an_added_rule_is_noticed(self):
         table = base.table(base.TARGET)
         self.load(table)

@@ -44,6 +44,18 @@ class TableTest(base.NftTestCase):
     def test_nothing_is_there(self):
         self.assertEqual(set(), self.read())
 
+    def test_nothing_needs_nft_without_port_forwards(self):
+        with mock.patch.dict(os.environ, PATH='/nowhere'):
+            self.assertEqual([], self.backend.check())
+            self.assertEqual(set(), self.read())
+
+    def test_who_forwards_nothing_is_spared_the_processes(self):
+        with mock.patch.object(nft, 'read_tables',
+                               wraps=nft.read_tables) as reading:
+            for _repeat in range(3):
+                self.assertEqual(set(), self.read())
+        reading.assert_called_once_with()
+
     def test_load(self):
         table = base.table(base.TARGET)
         self.load(table)

@@ -132,6 +132,31 @@ class LackTest(NodeTestCase):
         self.lacks(self.config(PLAIN), 'vtysh is not found', 'install FRR',
                    prefix=('env', 'PATH=' + self.bin))
 
+    def forwarding(self):
+        """A configuration with a port forward."""
+        rules = os.path.join(self.directory, 'rules.yaml')
+        with open(rules, 'w') as opened:
+            opened.write('port_forwards: [{vip: 192.0.2.53, rules: '
+                         '[{proto: udp, port: 53, dest_addr: 10.0.0.5}]}]\n')
+        return self.config(PLAIN + '[port_forward]\nrules_file = %s\n' %
+                           rules)
+
+    def test_no_nft(self):
+        self.sh(BRIDGE + '; ip link add loopback1 type veth peer name other')
+        for name in ('ip', 'sh', 'env'):
+            os.symlink(shutil.which(name), os.path.join(self.bin, name))
+        self.lacks(self.forwarding(), '[port_forward] rules_file = ',
+                   'nft is not in PATH', 'install the package nftables',
+                   prefix=('env', 'PATH=' + self.bin))
+
+    def test_no_device_for_vips(self):
+        """Also when no VIP has manage_vip."""
+        self.sh(BRIDGE)
+        self.lacks(self.forwarding(), '[port_forward] port_forward_dev = '
+                   'loopback1: there is no such device',
+                   'ip link add loopback1 type dummy; '
+                   'ip link set loopback1 up')
+
     def test_no_privileges(self):
         # uid 0 alone is worth nothing.
         self.sh(BRIDGE)

@@ -162,7 +162,9 @@ class _Reader:
             if kind == 'int':
                 return int(node.value)
             if kind == 'float':
-                return float(node.value)
+                number = float(node.value)
+                # A schema takes 53.0 for an integer, and so must all others.
+                return int(number) if number.is_integer() else number
         except ValueError:
             # Of what has its tag written out, or is a mere ".".
             return node.value

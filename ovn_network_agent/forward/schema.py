@@ -176,7 +176,7 @@ def _wrong(error):
     if error.validator == 'minItems':
         return 'is empty; it must be %s' % wanted
     if value is None:
-        return 'is empty; it must be %s, or the key removed' % wanted
+        return 'is empty; it must be %s' % wanted
     if isinstance(value, str) and _would_fit(error):
         return 'is text; it must be %s: remove the quotes' % wanted
     if isinstance(value, str) and _is_number(error) and value:

@@ -98,6 +98,12 @@ class Source:
             vips = rules.load(self._conf)
         except flaws.BadRules as error:
             self._refuse(error.messages)
+        except Exception as error:
+            # A bug that some file brings to light; what works stays.
+            LOG.exception('The rules file could not be taken in')
+            self._refuse(('%s: %s: %s' % (
+                self._conf.port_forward.rules_file, type(error).__name__,
+                error),))
         else:
             if self._messages:
                 LOG.info('The rules file %s can be used again',

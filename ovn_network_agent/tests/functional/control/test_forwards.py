@@ -20,6 +20,7 @@ import os
 from ovn_network_agent.drivers import port_forward
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovn import ovsdb
 
 VIP = '''\
 - vip: %s
@@ -140,6 +141,24 @@ class ForwardsTest(base.ControlTestCase):
         self.agent()
         self.all_are('refused', FIRST)
         self.assertIn('no device loopback1', self.states()[FIRST][1])
+
+    def test_a_drain(self):
+        """VIPs have no part in it; they go in the clean-up."""
+        self.write(FIRST)
+        self.cloud.add_router('r1', chassis=base.HERE)
+        agent = self.agent(gateway_drain__drain_on_shutdown=True,
+                           gateway_drain__drain_timeout=600)
+        self.all_are('announced', FIRST)
+        self.eventually(lambda: self.seen(), 'the router has been seen')
+        agent.stop()
+        self.eventually(lambda: self.status()['phase'] == 'draining',
+                        self.status)
+        self.assertEqual({FIRST}, self.vips())
+        self.assertEqual(['create'], self.changes(FIRST))
+        # The second one ends the wait.
+        agent.stop()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+        self.assertEqual(['create', 'delete'], self.changes(FIRST))
 
     def test_the_end(self):
         """PF-27: what attracts goes first, the pair last."""

@@ -20,6 +20,7 @@ from oslotest import base
 
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import health
+from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import source
 from ovn_network_agent import model
 from ovn_network_agent.tests.unit import world
@@ -204,6 +205,16 @@ class SourceTest(SourceTestCase):
         self.assertEqual((), made.reasons)
         self.assertIn('can be used again', log.output)
         self.assertEqual(['192.0.2.55'], self.addresses_of(made))
+
+    def test_a_bug_changes_nothing(self):
+        self.useFixture(fixtures.FakeLogger())
+        made = self.source(text('192.0.2.53'))
+        before = made.current(world.snapshot())
+        self.useFixture(fixtures.MockPatchObject(
+            rules, 'load', side_effect=KeyError('x')))
+        made.take()
+        self.assertIs(before, made.current(world.snapshot()))
+        self.assertIn("KeyError: 'x'", made.reasons[0])
 
     def test_several_errors_are_all_logged(self):
         log = self.useFixture(fixtures.FakeLogger())

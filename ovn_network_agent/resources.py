@@ -290,7 +290,7 @@ class Rule(Resource):
     :ivar fwmark: (mark, mask) or None
     :ivar suppress: ignore routes of the table with a prefix of this length
         or a shorter one (0: the default route), or None
-    :ivar ipv6: whether it is one of IPv6 although no prefix says so
+    :ivar ipv6: True for one of IPv6 although no prefix says so, else None
     """
 
     priority: int
@@ -300,7 +300,7 @@ class Rule(Resource):
     iif: str | None = None
     fwmark: tuple[int, int] | None = None
     suppress: int | None = None
-    ipv6: bool = False
+    ipv6: bool | None = None
 
     kind = 'rule'
     stage = Stage.RULE
@@ -308,7 +308,7 @@ class Rule(Resource):
     @property
     def key(self):
         return (self.priority, self.src, self.dst, self.iif, self.fwmark,
-                self.ipv6)
+                'ipv6' if self.ipv6 else None)
 
     @property
     def subject(self):

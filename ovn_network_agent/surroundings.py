@@ -21,6 +21,8 @@ import threading
 
 from oslo_log import log as logging
 
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
@@ -32,6 +34,7 @@ from ovn_network_agent.privileged import frr_setup
 LOG = logging.getLogger(__name__)
 
 _MAIN_TABLE = 254
+_IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
 # Devices of Open vSwitch itself: kernel and user-space data path.
 _OWN_KINDS = ('openvswitch', 'tun')
 
@@ -52,7 +55,8 @@ def look_beside(conf):
 
 def _look(conf):
     for look, what in ((bridge_address, 'who else has bridge_ip'),
-                       (frr, 'how FRR is set up')):
+                       (frr, 'how FRR is set up'),
+                       (ipv6_forwarding, 'forwarding of IPv6')):
         try:
             for text in look(conf):
                 LOG.warning('%s', text)
@@ -97,6 +101,31 @@ def bridge_address(conf):
               if dev != conf.bridge_dev),
             *('there is a route to this address through %s' % dev
               for dev in ways if dev != conf.bridge_dev))]
+
+
+def ipv6_forwarding(conf):
+    """That nothing is forwarded to IPv6 VIPs' backends, if that is so.
+
+    IPv6 has one switch for all devices, and a node that forwards no longer
+    takes routes from router advertisements, so it is not the agent's to turn.
+
+    :returns: list of str
+    :raises OSError: when the kernel cannot be asked
+    """
+    try:
+        vips = rules.load(conf)
+    except flaws.BadRules:
+        # Who uses the rules says so.
+        return []
+    if all(vip.version == 4 for vip in vips):
+        return []
+    with open(_IPV6_FORWARDING, encoding='ascii') as opened:
+        if opened.read().strip() != '0':
+            return []
+    return ['there are IPv6 VIPs, and this node does not forward IPv6, so '
+            'only backends on the node itself can be reached; set '
+            'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
+            'for devices that take routes from router advertisements']
 
 
 def _routes():

@@ -149,7 +149,8 @@ class PortForwardDriver(base.Driver):
                  ownership.MARK_FORWARD),
                 (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY)):
             yield resources.Rule(priority, to, fwmark=(mark, mark),
-                                 ipv6=version == 6, requires=(route.ref,))
+                                 ipv6=version == 6 or None,
+                                 requires=(route.ref,))
 
     def _link_local(self):
         """Addresses of the pair, and neighbours that need not be asked for.

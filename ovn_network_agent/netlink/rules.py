@@ -60,7 +60,7 @@ class Rule(typing.NamedTuple):
     :ivar fwmark: (mark, mask) or None
     :ivar protocol: FRA_PROTOCOL, who made it; 0 when nobody said
     :ivar suppress: suppress_prefixlength or None
-    :ivar ipv6: whether it is one of IPv6 although no prefix says so
+    :ivar ipv6: True for one of IPv6 although no prefix says so, else None
     """
 
     priority: int
@@ -71,7 +71,7 @@ class Rule(typing.NamedTuple):
     fwmark: tuple[int, int] | None
     protocol: int
     suppress: int | None = None
-    ipv6: bool = False
+    ipv6: bool | None = None
 
     @property
     def what(self):
@@ -145,7 +145,7 @@ def _decode(data, start, end):
         (mark or 0, mask) if mask else None,
         found.get(FRA_PROTOCOL, b'\0')[0],
         None if suppress == _NO_SUPPRESSION else suppress,
-        family == socket.AF_INET6 and not prefixed), exact
+        family == socket.AF_INET6 and not prefixed or None), exact
 
 
 def _prefix(payload, length):

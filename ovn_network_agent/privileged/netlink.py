@@ -48,7 +48,7 @@ def port():
 # -- rules ----------------------------------------------------------------
 
 def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
-          ipv6=False):
+          ipv6=None):
     """A checked rule of ours; a rule has to select something."""
     if src is dst is iif is fwmark is None:
         raise checks.invalid('a rule without a selector matches everything')
@@ -62,7 +62,7 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if fwmark is None else checks.fwmark(*fwmark),
         ownership.RULE_PROTOCOL,
         None if suppress is None else checks.suppress(suppress),
-        checks.truth(ipv6))
+        None if ipv6 is None else checks.truth(ipv6))
 
 
 def _version(rule):

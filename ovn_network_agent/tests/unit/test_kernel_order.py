@@ -18,11 +18,14 @@ import time
 from oslotest import base
 
 from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent import forwarding
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import reconciler
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP, OTHER = '198.51.100.10/32', '198.51.100.11/32'
@@ -50,7 +53,7 @@ class OrderTest(base.BaseTestCase):
 
     def _rule_of(self, address):
         return resources.Ref(
-            'rule', (1000, None, address, None, None, False))
+            'rule', (1000, None, address, None, None, None))
 
     def test_without_its_rule_an_address_is_not_announced(self):
         """Row FIP-04: the route is in a table that nobody looks at then."""
@@ -114,3 +117,77 @@ class OrderTest(base.BaseTestCase):
             dataclasses.replace(ROUTER.ports[0], local=False,
                                 chassis=worlds.OTHER),)))
         self.assertEqual({}, self.world.of(resources.Flow))
+
+
+class ForwardOrderTest(base.BaseTestCase):
+    """What a VIP rests on is there before it, and goes after it."""
+
+    RESTS_ON = ('veth_pair', 'kernel_route', 'rule', 'nft_table',
+                'prefix_list_entry', 'vip_address')
+
+    def setUp(self):
+        super().setUp()
+        self.world = worlds.World()
+        conf = worlds.conf()
+        self.reconciler = reconciler.Reconciler(
+            [veth_leak.VethLeakDriver('veth_leak', conf),
+             port_forward.PortForwardDriver('port_forward', conf)],
+            worlds.backends(self.world), lambda reason: None)
+
+    def run_pass(self, *vips, **values):
+        return self.reconciler.run(dataclasses.replace(
+            worlds.snapshot(ROUTER, **values),
+            forwards=forwarding.Forwards(vips, True)), full=True)
+
+    def order(self, verb):
+        """When the first (last) of each kind was made (removed)."""
+        kinds = [ref.kind for done, ref in self.world.journal
+                 if done == verb and ref.kind in self.RESTS_ON]
+        if verb == 'create':
+            # What counts is when the last one of a kind was there.
+            kinds.reverse()
+        return list(dict.fromkeys(kinds))
+
+    def test_made_last_and_removed_first(self):
+        """Row PF-27, too: the pair outlives all of it."""
+        self.assertEqual([], self.run_pass(golden.vip()).degraded)
+        self.assertEqual(list(reversed(self.RESTS_ON)),
+                         self.order('create'))
+        self.world.journal.clear()
+        self.run_pass(golden.vip(), phase=model.Phase.STOPPED)
+        self.assertEqual(list(reversed(self.RESTS_ON)),
+                         self.order('delete'))
+        self.assertEqual({}, self.world.of(resources.NftElement))
+
+    def test_without_its_table_a_vip_is_not_attracted(self):
+        """Row PF-28: tried again, and until then nothing is announced."""
+        table = resources.Ref('nft_table', ('ip',))
+        self.world.refuses[table] = 'on purpose'
+        outcome = self.run_pass(golden.vip())
+        self.assertIn('on purpose', outcome.failures[table])
+        self.assertEqual({}, self.world.of(resources.VipAddress))
+        self.world.refuses.clear()
+        self.reconciler.doubt(['nftables'])
+        self.assertEqual([], self.run_pass(golden.vip()).degraded)
+        self.assertEqual(1, len(self.world.of(resources.VipAddress)))
+
+    def test_a_table_that_cannot_be_changed_withdraws_nothing(self):
+        """Row PF-28: the former one is in force."""
+        self.run_pass(golden.vip())
+        self.world.refuses[resources.Ref('nft_table', ('ip',))] = 'no'
+        other = golden.vip(address='192.0.2.54')
+        self.run_pass(golden.vip(), other)
+        self.assertEqual([('loopback1', '192.0.2.53/32')],
+                         list(self.world.of(resources.VipAddress)))
+
+    def test_the_last_vip_takes_everything_along(self):
+        """Row PF-01."""
+        self.run_pass(golden.vip())
+        self.run_pass()
+        for kind in (resources.NftTable, resources.NftElement,
+                     resources.VipAddress, resources.PrefixListEntry):
+            self.assertEqual({}, self.world.of(kind))
+        self.assertEqual([], [rule for rule in self.world.of(
+            resources.Rule).values() if rule.fwmark])
+        self.assertNotIn((201, '0.0.0.0/0'),
+                         self.world.of(resources.KernelRoute))

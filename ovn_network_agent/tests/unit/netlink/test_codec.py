@@ -136,13 +136,13 @@ class ObjectsTest(unittest.TestCase):
         rules.Rule, st.integers(1, 32765), tables,
         st.none() | prefixes(v=4), st.none() | prefixes(v=4),
         st.none() | names, st.none() | st.tuples(marks, marks), octets,
-        st.none() | st.integers(0, 32), st.just(False)))
+        st.none() | st.integers(0, 32), st.none()))
     def test_rule(self, rule):
         body = rules.encode(rule)
         self.assertEqual(rule, rules.decode(body, 0, len(body)))
 
     def test_rule_without_a_prefix_has_a_family(self):
-        for ipv6 in (False, True):
+        for ipv6 in (None, True):
             rule = rules.Rule(1, 2, None, None, None, (1, 1), 44, ipv6=ipv6)
             body = rules.encode(rule)
             self.assertEqual(rule, rules.decode(body, 0, len(body)))

@@ -85,6 +85,12 @@ class PortForwardTest(base.BaseTestCase):
         self.assertEqual(4, len(way))
         self.assertEqual(way, set(address.requires))
 
+    def test_a_vip_has_no_flow(self):
+        # Row OVS-03: it is no address of a router.
+        wanted = [*self.forwards(golden.vip()), *self.driver().for_router(
+            world.router(), world.node(extent=forwarding.Extent((4,))))]
+        self.assertEqual([], self.of(resources.Flow, wanted))
+
     def test_other_numbers_and_names(self):
         wanted = self.forwards(
             golden.vip(), port_forward__port_forward_dev='dummy7',

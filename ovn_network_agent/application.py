@@ -113,8 +113,11 @@ class Application:
                     tuple((old, new) for old, new in delta.update
                           if chosen(new) and self._may_create(new))))
 
-    def delete(self, down_to):
-        """Delete, from the last stage down to ``down_to``."""
+    def delete(self, down_to, only=lambda resource: True):
+        """Delete, from the last stage down to ``down_to``.
+
+        :param only: function(resource), False for what stays all the same
+        """
         for stage in sorted(resources.Stage, reverse=True):
             if stage < down_to:
                 return
@@ -122,7 +125,8 @@ class Application:
                 delta = self._planes.delta(backend, stage)
                 self._successors.find(delta.delete)
                 self._apply(backend, base.Delta(delete=tuple(
-                    r for r in delta.delete if self._may_delete(r))))
+                    r for r in delta.delete
+                    if only(r) and self._may_delete(r))))
 
     def _may_create(self, resource):
         """False when a prerequisite is not in place."""

@@ -61,7 +61,8 @@ class Reconciler:
         :param stale: names of backends to read again
         :param full: recompute and read everything
         :param prune: delete what is no longer desired; False as long as
-            the snapshot is not the whole truth
+            the snapshot is not the whole truth: then only VIPs without a
+            backend are withdrawn
         :param down_to: :class:`resources.Stage` where deletion ends; what
             belongs to earlier stages stays for another pass
         :param urgent: a gateway has moved: announce as soon as possible
@@ -77,6 +78,8 @@ class Reconciler:
         self._work.create(urgent)
         if prune:
             self._work.delete(down_to)
+        else:
+            self._withdraw(snapshot.forwards)
         self._retries.note(self._work.troubled(), self._planes.names)
         return outcome.Outcome(
             len(self._work.applied),
@@ -85,6 +88,19 @@ class Reconciler:
             self._pending(), self._wanted.problems,
             tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds))
+
+    def _withdraw(self, forwards):
+        """Withdraw the VIPs that have no backend left.
+
+        That they are dead is known without OVN, and as long as this node
+        attracts their clients nobody else gets them.
+        """
+        down = {vip.address for vip in forwards.vips
+                if vip.dead} if forwards else ()
+        if down:
+            self._work.delete(resources.Stage.ANNOUNCE, lambda resource: (
+                resource.kind == resources.VipAddress.kind and
+                resource.address.partition('/')[0] in down))
 
     def _pending(self):
         """Names of what is under way."""

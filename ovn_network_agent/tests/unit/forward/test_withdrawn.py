@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""VIPs without a backend are withdrawn, whatever is known of OVN."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent.drivers import port_forward
+from ovn_network_agent import forwarding
+from ovn_network_agent import reconciler
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+DEAD, GONE, ALIVE = ('192.0.2.%d' % n for n in (1, 2, 3))
+
+
+def vip(address, alive=True):
+    return forwarding.Vip(address, True, rules=(forwarding.Rule(
+        'tcp', 53, 53, (forwarding.Backend('10.0.0.5', alive=alive),)),))
+
+
+class WithdrawnTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = world.conf(frr__vrf_name='')
+        self.world = world.World()
+        self.start()
+        self.run_with(*map(vip, (DEAD, GONE, ALIVE)))
+
+    def start(self):
+        """A new agent on the same node."""
+        self.reconciler = reconciler.Reconciler(
+            [port_forward.PortForwardDriver('port_forward', self.conf)],
+            world.backends(self.world), lambda reason: None)
+        self.addCleanup(self.reconciler.close)
+
+    def run_with(self, *vips, **options):
+        return self.reconciler.run(dataclasses.replace(
+            world.snapshot(), forwards=forwarding.Forwards(vips, True)),
+            **options)
+
+    def vips(self):
+        return {address.partition('/')[0] for _dev, address
+                in self.world.of(resources.VipAddress)}
+
+    def test_without_ovn(self):
+        """Also what a former run has left; all else stays."""
+        self.assertEqual({DEAD, GONE, ALIVE}, self.vips())
+        route = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
+        self.world.put(route)
+        self.start()
+        self.run_with(vip(DEAD, alive=False), vip(ALIVE), prune=False)
+        self.assertEqual({GONE, ALIVE}, self.vips())
+        self.assertIn(route, self.world.values())
+        self.run_with(vip(DEAD), vip(ALIVE), prune=False)
+        self.assertEqual({DEAD, GONE, ALIVE}, self.vips())
+
+    def test_with_ovn(self):
+        self.run_with(vip(DEAD, alive=False), vip(ALIVE))
+        self.assertEqual({ALIVE}, self.vips())

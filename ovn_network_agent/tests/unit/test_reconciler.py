@@ -1211,9 +1211,10 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         gone = [ref for verb, ref in world.journal if verb == 'delete']
         # First all that comes, up the stages, then all that goes, down.
         assert [ref for _verb, ref in world.journal] == made + gone
-        for refs, objects in ((made, world.objects),
-                              (gone[::-1], before)):
-            stages = [(urgent and objects[ref].follows,
+        # Only what is made can be in a hurry.
+        for refs, objects, hurried in ((made, world.objects, urgent),
+                                       (gone[::-1], before, False)):
+            stages = [(hurried and objects[ref].follows,
                        objects[ref].stage) for ref in refs]
             assert stages == sorted(stages), stages
         self.nothing_wanted_goes(gone, before)

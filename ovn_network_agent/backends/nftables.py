@@ -104,8 +104,9 @@ class NftablesBackend(base.Backend):
             # forwards no ports is spared the processes.
             return []
         try:
-            found = {family: _parsed(printed) for family, printed
-                     in _reading(nft.read_tables).items()}
+            found = {family: _parsed(printed) for family, printed in
+                     _reading(nft.read_tables,
+                              list(elements.FAMILIES)).items()}
         except base.BackendError as error:
             if known:
                 raise
@@ -121,8 +122,7 @@ class NftablesBackend(base.Backend):
         for family in elements.FAMILIES:
             work = _work(delta, family)
             if work is not None:
-                failures.update(self._apply(
-                    family, work, self._table(family)))
+                failures.update(self._apply(family, work))
         return failures
 
     def close(self):
@@ -131,22 +131,23 @@ class NftablesBackend(base.Backend):
 
     # -- one family -------------------------------------------------------
 
-    def _apply(self, family, work, listed):
+    def _apply(self, family, work):
         """Bring one family to what is wanted.
 
-        :param listed: :class:`listing.Listed`, None when it has no table
         :returns: dict of Ref to reason
         """
         if work.unwanted:
-            return self._remove(family, work, listed)
+            return self._remove(family, work, self._table(family))
         if work.table is not None:
-            return self._replace(family, work, listed or _NOTHING)
-        if listed is None:
-            return {r.ref: 'the table is gone' for r in work.adds}
-        return self._change(family, work, listed)
+            return self._replace(family, work,
+                                 self._table(family) or _NOTHING)
+        return self._change(family, work)
 
     def _remove(self, family, work, listed):
-        """Take the table away, and all in it."""
+        """Take the table away, and all in it.
+
+        :param listed: :class:`listing.Listed`, None when it is not there
+        """
         if listed is not None:
             try:
                 self._changed(nft.delete_table, family)
@@ -220,8 +221,10 @@ class NftablesBackend(base.Backend):
             return False
         return True
 
-    def _change(self, family, work, listed):
+    def _change(self, family, work):
         """Change elements; when nft refuses, one by one."""
+        listed = self._sets(family, {r.set for r in (*work.adds,
+                                                     *work.deletes)})
         failures, adds = _possible(family, work.adds, listed.sets)
         try:
             self._change_at_once(family, adds, work.deletes, listed)
@@ -242,8 +245,7 @@ class NftablesBackend(base.Backend):
         failures = {}
         for step in steps:
             if len(failures) < _TRIES:
-                failures.update(self._change(
-                    family, step, self._table(family) or _NOTHING))
+                failures.update(self._change(family, step))
             else:
                 failures.update({r.ref: 'not tried, because others failed'
                                  for r in (*step.adds, *step.deletes)})
@@ -274,8 +276,20 @@ class NftablesBackend(base.Backend):
         :returns: :class:`listing.Listed`, None when it is not there
         :raises base.BackendError: when it cannot be read
         """
-        printed = _reading(nft.read_table, family)
-        return _parsed(printed) if printed else None
+        found = _reading(nft.read_tables, [family])
+        return _parsed(found[family]) if found else None
+
+    def _sets(self, family, names):
+        """Some sets of our table, and nothing else of it.
+
+        :param names: set of str
+        :returns: :class:`listing.Listed` with those that are there
+        """
+        if ownership.NFT_NETWORKS in names:
+            names = {*names, ownership.NFT_PREFIXES}
+        return _parsed(*_reading(
+            nft.read_sets, family, [name for name in sorted(names)
+                                    if text.is_name(name)]).values())
 
     def _changed(self, function, *args):
         """Call an entry point that changes the table."""
@@ -365,9 +379,9 @@ def _reading(function, *args):
         ) from error
 
 
-def _parsed(printed):
+def _parsed(*printed):
     try:
-        return listing.parse(printed)
+        return listing.parse(*printed)
     except listing.Unreadable as error:
         raise base.BackendError(str(error)) from error
 
@@ -390,7 +404,7 @@ def _possible(family, adds, sets):
         try:
             elements.written(family, resource.set, resource.element)
             if resource.set not in sets:
-                raise ValueError(f'the table has no set {resource.set}')
+                raise ValueError(f'there is no set {resource.set} for it')
         except (TypeError, ValueError) as error:
             failures[resource.ref] = str(error)
     return failures, [r for r in adds if r.ref not in failures]

@@ -83,15 +83,16 @@ def comment(digest, listing):
     return f'text:{digest} list:{listing}'
 
 
-def parse(listing):
-    """Understand a listing.
+def parse(*listings):
+    """Understand the listing of a table, or those of some of its sets.
 
-    :param listing: JSON text
+    :param listings: JSON texts
     :returns: :class:`Listed`
     :raises Unreadable: when it is not what nft prints
     """
     try:
         items = [next(iter(item.items()))
+                 for listing in listings
                  for item in json.loads(listing)['nftables']]
         return _listed(items)
     except (KeyError, TypeError, ValueError, AttributeError,

@@ -26,6 +26,7 @@ import socket
 from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import text as texts
 from ovn_network_agent.nft import transaction
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
@@ -36,41 +37,40 @@ from ovn_network_agent.privileged import command
 # somebody else's transaction.
 _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
-_LIST = ('-j', '-n', 'list', 'table')
+_LIST = ('-j', '-n', 'list')
 _ABSENT = 'No such file or directory'
 _NAME = re.compile(r'[0-9a-f]{32}')
-_LISTED = re.compile(r'table (ip6?) (\S+)')
 _NETLINK_ADD_MEMBERSHIP = 1
 _NFNLGRP_NFTABLES = 7
 
 
 @privileged.netfilter.entrypoint
-def read_tables():
+def read_tables(families):
     """List our tables.
 
-    :returns: dict of 'ip' or 'ip6' to JSON text, of those that are there
+    :param families: list of 'ip' and 'ip6'
+    :returns: dict of family to JSON text, of those that are there
     :raises OSError: when nft fails
     """
-    listed = _LISTED.findall(_nft(['list', 'tables']).stdout)
-    return {family: _nft([*_LIST, family, ownership.NFT_TABLE]).stdout
-            for family, name in listed if name == ownership.NFT_TABLE}
+    # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
+    return _present({family: ['table', *_table(family)]
+                     for family in families})
 
 
 @privileged.netfilter.entrypoint
-def read_table(family):
-    """List one of our tables.
+def read_sets(family, names):
+    """List sets of our table; a large table takes 100 times as long.
 
     :param family: 'ip' or 'ip6'
-    :returns: JSON text, '' when it is not there
+    :param names: list of names
+    :returns: dict of name to JSON text, of those that are there
     :raises OSError: when nft fails
     """
-    if family not in elements.FAMILIES:
-        raise checks.invalid(f'{family!r} is no family of ours')
-    arguments = [*_LIST, family, ownership.NFT_TABLE]
-    result = _run(arguments)
-    if result.status and _ABSENT in result.stderr:
-        return ''
-    return _successful(result).stdout
+    for name in names:
+        if not texts.is_name(name):
+            raise checks.invalid(f'{name!r} is no name of a set')
+    return _present({name: ['set', *_table(family), name]
+                     for name in names})
 
 
 @privileged.netfilter.change
@@ -205,6 +205,27 @@ def subscribe(name):
     return os.getpid()
 
 
+def _table(family):
+    """Words that name our table of a family."""
+    if family not in elements.FAMILIES:
+        raise checks.invalid(f'{family!r} is no family of ours')
+    return family, ownership.NFT_TABLE
+
+
+def _present(wanted):
+    """List several things and leave out what is not there.
+
+    :param wanted: dict of anything to arguments
+    :returns: dict of the same to JSON text
+    """
+    found = {}
+    for key, arguments in wanted.items():
+        result = _run([*_LIST, *arguments])
+        if not result.status or _ABSENT not in result.stderr:
+            found[key] = _successful(result).stdout
+    return found
+
+
 def _load(build, *args):
     """Build a transaction and have nft carry it out.
 
@@ -214,11 +235,7 @@ def _load(build, *args):
         script = build(*args)
     except (TypeError, ValueError) as error:
         raise checks.invalid(f'refused: {error}') from error
-    return _nft(['-f', '-'], script).pid
-
-
-def _nft(arguments, stdin=''):
-    return _successful(_run(arguments, stdin))
+    return _successful(_run(['-f', '-'], script)).pid
 
 
 def _run(arguments, stdin=''):

@@ -202,7 +202,8 @@ def netfilter():
     watching = watch.TableWatch(noticed.set)
     watching.start()
     nft.change_elements('ip', {}, {'guarded': ['veth-default']})
-    return {'tables': list(nft.read_tables()), 'absent': nft.read_table('ip6'),
+    return {'tables': list(nft.read_tables(['ip', 'ip6'])),
+            'sets': list(nft.read_sets('ip', ['guarded', 'x'])),
             'connections': nft.delete_connections(
                 'ip', 64000, [['tcp', '192.0.2.53', 53, '10.0.0.5', 53]]),
             'noticed': noticed.wait(60), 'left': _status()['CapPrm']}

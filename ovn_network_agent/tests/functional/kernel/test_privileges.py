@@ -111,8 +111,8 @@ class PrivilegesTest(base.KernelTestCase):
         self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
 
     def test_nft_needs_no_more_than_its_daemon_has(self):
-        self.assertEqual({'tables': ['ip'], 'absent': '', 'connections': 0,
-                          'noticed': True, 'left': NOTHING},
+        self.assertEqual({'tables': ['ip'], 'sets': ['guarded'],
+                          'connections': 0, 'noticed': True, 'left': NOTHING},
                          self.run_child('netfilter'))
 
     def test_a_helper_that_does_not_work(self):

@@ -54,7 +54,7 @@ class TableTest(base.NftTestCase):
                                wraps=nft.read_tables) as reading:
             for _repeat in range(3):
                 self.assertEqual(set(), self.read())
-        reading.assert_called_once_with()
+        reading.assert_called_once()
 
     def test_load(self):
         table = base.table(base.TARGET)

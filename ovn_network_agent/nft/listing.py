@@ -34,6 +34,8 @@ _CHANGING = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
              ownership.NFT_SNAT, ownership.NFT_GUARDED)
 # What differs between two listings of the same table.
 _PASSING = ('handle', 'packets', 'bytes', 'used', 'expires', 'index')
+_UNORDERED = ('elem', 'set')
+_PLAIN = (str, int, bool, type(None))
 _PROTOCOLS = {str(number): name for name, number in
               elements.PROTOCOLS.items()} | {
                   name: name for name in elements.PROTOCOLS}
@@ -147,20 +149,19 @@ def digest(items):
 
 
 def _lasting(value):
-    """A value without what changes by itself."""
-    if isinstance(value, dict):
-        return {key: _in_order(key, _lasting(of))
-                for key, of in value.items() if key not in _PASSING}
+    """A list or dict without what changes by itself, sets in order."""
     if isinstance(value, list):
-        return [_lasting(of) for of in value]
-    return value
-
-
-def _in_order(key, value):
-    """Elements of sets in an order of ours."""
-    if key in ('elem', 'set') and isinstance(value, list):
-        return sorted(value, key=lambda of: json.dumps(of, sort_keys=True))
-    return value
+        return [of if type(of) in _PLAIN else _lasting(of) for of in value]
+    kept = {}
+    for key, of in value.items():
+        if key in _PASSING:
+            continue
+        if type(of) not in _PLAIN:
+            of = _lasting(of)
+            if key in _UNORDERED and isinstance(of, list):
+                of.sort(key=repr)
+        kept[key] = of
+    return kept
 
 
 def _stamp(items):

@@ -25,6 +25,7 @@ from ovn_network_agent.forward import source
 from ovn_network_agent import model
 from ovn_network_agent import notify
 from ovn_network_agent.ovn import view
+from ovn_network_agent import takeover
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent import trouble
 
@@ -57,6 +58,7 @@ class Loop:
         self._stopping = stopping
         self._observers = observers
         self._forwards = forwards or source.Source(conf)
+        self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
         self._next_full = 0.0
@@ -221,6 +223,7 @@ class Loop:
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
         self._forwards.after_pass(outcome, self._reconciler.tracker)
+        self._takeovers.after_pass(snapshot, wake, outcome)
         if full:
             self._next_full = started + self._conf.reconcile_interval
         LOG.debug('Pass for %s: %d changes in %.1f ms%s: %s',

@@ -30,12 +30,15 @@ class Wake:
     :ivar urgent: True when a gateway moved
     :ivar revived: frozenset of backend names whose system has come back:
         they are read again whatever their back-off says
+    :ivar since: monotonic seconds when the first of the reasons came up,
+        None when there was none
     """
 
     reasons: tuple = ()
     stale: frozenset = frozenset()
     urgent: bool = False
     revived: frozenset = frozenset()
+    since: float | None = None
 
 
 class Trigger:
@@ -55,6 +58,7 @@ class Trigger:
         self._revived = set()
         self._urgent = False
         self._not_before = 0.0
+        self._since = None
 
     def fire(self, reason, urgent=False, stale=(), revived=()):
         """Wake the loop; never blocks, may be called from any thread.
@@ -65,6 +69,8 @@ class Trigger:
         :param revived: names of backends whose system has come back
         """
         with self._condition:
+            if not self._reasons:
+                self._since = self._clock()
             self._reasons[reason] = None
             self._stale.update(stale)
             self._revived.update(revived)
@@ -95,7 +101,7 @@ class Trigger:
 
     def _take(self, now):
         wake = Wake(tuple(self._reasons), frozenset(self._stale),
-                    self._urgent, frozenset(self._revived))
+                    self._urgent, frozenset(self._revived), self._since)
         self._reasons, self._stale, self._urgent = {}, set(), False
         self._revived = set()
         self._not_before = now + self._coalesce

@@ -47,6 +47,15 @@ class TriggerTest(base.BaseTestCase):
         self.trigger.fire('a')
         self.assertEqual(('a',), self.take().reasons)
 
+    def test_the_first_reason_counts_from_when_it_came(self):
+        self.trigger.fire('a')
+        self.clock.now += 0.1
+        self.trigger.fire('b')
+        self.assertEqual(100.0, self.take().since)
+        self.clock.now += 1
+        self.trigger.fire('c')
+        self.assertEqual(101.1, self.take().since)
+
     def test_under_load_once_per_interval(self):
         self.trigger.fire('a')
         self.take()

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How long it takes to announce what a gateway that has come brings along.
+
+From the event that made the agent look until what BGP announces is in place
+on this node; what FRR and the fabric take after that is theirs.
+"""
+
+import dataclasses
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+
+LOG = logging.getLogger(__name__)
+
+# So many routers are named in the log.
+_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Takeover:
+    """One that has ended.
+
+    :ivar routers: names of the routers, tuple of str, sorted
+    :ivar addresses: number of addresses that were announced
+    :ivar seconds: from the event until the last of them was
+    """
+
+    routers: tuple
+    addresses: int
+    seconds: float
+
+
+class Takeovers:
+    """Watches passes for gateways that have come, on the loop thread.
+
+    What is here when the agent starts has not come (trap T21), nor has what
+    is only repaired; and a gateway that came without anything to announce
+    leaves no clock running for what happens later (trap T20).
+
+    :param clock: function that returns monotonic seconds
+    :ivar last: the last :class:`Takeover`, or None
+    """
+
+    def __init__(self, clock=time.monotonic):
+        self._clock = clock
+        self._here = None
+        self._since = None
+        self._routers = {}
+        self._announced = 0
+        self.last = None
+
+    def after_pass(self, snapshot, wake, outcome):
+        """Take note of a pass with a view of OVN.
+
+        :param snapshot: :class:`model.Snapshot`
+        :param wake: :class:`trigger.Wake`
+        :param outcome: :class:`outcome.Outcome`
+        """
+        here = {port.lrp: router for router in snapshot.routers
+                for port in router.local_ports}
+        before, self._here = self._here, frozenset(here)
+        if before is None:
+            return
+        came = {router.uuid: router.name for lrp, router in here.items()
+                if lrp not in before}
+        if came and not self._routers:
+            self._since = wake.since
+            self._announced = 0
+        self._routers.update(came)
+        present = {router.uuid for router in here.values()}
+        self._routers = {uuid: name for uuid, name in self._routers.items()
+                         if uuid in present}
+        if self._routers:
+            self._look(outcome)
+
+    def _look(self, outcome):
+        self._announced += sum(
+            1 for verb, resource in outcome.applied if verb == 'created' and
+            resource.stage is resources.Stage.ANNOUNCE)
+        if any(_announces(ref.kind) for ref in outcome.failures):
+            return
+        routers, self._routers = self._routers, {}
+        if self._announced and self._since is not None:
+            self.last = Takeover(tuple(sorted(routers.values())),
+                                 self._announced,
+                                 self._clock() - self._since)
+            _say(self.last)
+
+
+def _announces(kind):
+    return kind in (resources.Announcement.kind,
+                    resources.AnnouncedRoute.kind)
+
+
+def _say(takeover):
+    named = ', '.join(takeover.routers[:_NAMED])
+    more = len(takeover.routers) - _NAMED
+    LOG.info('Took over %s%s: %d addresses announced after %.0f ms', named,
+             ' and %d more' % more if more > 0 else '', takeover.addresses,
+             takeover.seconds * 1000)

@@ -17,11 +17,14 @@ A client, this node and two backends, each a namespace with a device::
     client 198.51.100.2 --- here --- 10.0.0.5 (a), 10.0.0.6 (b)
 """
 
+import socket
+import struct
 import subprocess
 import sys
 
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.nft import base
 
@@ -31,6 +34,7 @@ TCP_A = ('tcp', base.VIP, 80, '10.0.0.5', 8080)
 OTHER = ('tcp', '192.0.2.99', 80, '10.0.0.6', 8080)
 # Seconds; on a machine that is very slow.
 LIMIT = 60
+PORT = struct.Struct('>H')
 
 # Answers each datagram, and each connection, with its name and what the
 # client's address is.
@@ -114,6 +118,49 @@ for line in sys.stdin:
     answered = select.select([sock], [], [], float(line))[0]
     print(sock.recv(100).decode() if answered else 'nothing', flush=True)
 '''
+
+
+class IPv6Test(base.NftTestCase):
+    """A connection without packets: the kernel is told of it."""
+
+    VIP, BACKEND = '2001:db8::53', '2001:db8:1::5'
+
+    def track(self, port):
+        """A connection of a client's port, translated."""
+        client, vip, backend = (
+            socket.inet_pton(socket.AF_INET6, address)
+            for address in ('2001:db8:2::2', self.VIP, self.BACKEND))
+
+        def one_way(source, source_port, to, to_port):
+            return (wire.nested(1, wire.attribute(3, source),
+                                wire.attribute(4, to)),
+                    wire.nested(2, wire.attribute(1, bytes([17])),
+                                wire.attribute(2, PORT.pack(source_port)),
+                                wire.attribute(3, PORT.pack(to_port))))
+
+        # CTA_TUPLE_ORIG, ..._REPLY, CTA_TIMEOUT, CTA_ZONE, CTA_NAT_DST.
+        body = conntrack.NFGENMSG.pack(socket.AF_INET6, 0, 0) + b''.join((
+            wire.nested(1, *one_way(client, port, vip, 53)),
+            wire.nested(2, *one_way(vip, 53, client, port)),
+            wire.attribute(7, struct.pack('>I', 600)),
+            wire.attribute(18, PORT.pack(base.ZONE)),
+            wire.nested(13, wire.attribute(4, backend),
+                        wire.attribute(5, backend),
+                        wire.nested(3, wire.attribute(1, PORT.pack(5353)),
+                                    wire.attribute(2, PORT.pack(5353))))))
+        with connection.Connection(
+                True, conntrack.NETLINK_NETFILTER) as kernel:
+            # IPCTNL_MSG_CT_NEW
+            self.assertEqual([], kernel.batch(
+                [(0x100, wire.NLM_F_CREATE | wire.NLM_F_EXCL, body)]))
+
+    def test_connections_of_a_removed_backend(self):
+        self.track(1024)
+        self.track(1025)
+        for target, count in ((self.VIP, 0), (self.BACKEND, 2),
+                              (self.BACKEND, 0)):
+            self.assertEqual(count, nft.delete_connections(
+                'ip6', base.ZONE, [['udp', self.VIP, 53, target, 5353]]))
 
 
 class TrafficTestCase(base.NftTestCase):

@@ -147,7 +147,14 @@ def _waiting(snapshot):
         for port in group.ports:
             if port.chassis == chassis:
                 yield '%s to leave' % port.redirect
-    for router in snapshot.routers:
+    if snapshot.node.overlap or snapshot.node.overlapping:
+        yield 'ovn-controller to go on'
+    yield from _handed_over(snapshot.routers)
+
+
+def _handed_over(routers):
+    """Whose next owner does not announce yet, in words."""
+    for router in routers:
         for port in router.ports:
             if port.handover is model.Handover.ANNOUNCE:
                 yield ('the agent of %s to announce router %s' % (

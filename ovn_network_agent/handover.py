@@ -29,6 +29,7 @@ import time
 
 from ovn_network_agent import holding
 from ovn_network_agent import model
+from ovn_network_agent import overlap
 
 # Seconds between the withdrawal and the removal of what forwards.  A
 # withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
@@ -41,6 +42,10 @@ _WITHOUT_PROOF = 3.0
 # Seconds that OVN may take to move a port once somebody has given another
 # candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
 MOVE = 10.0
+# Seconds that an owner goes on relaying to one that was before it in the order
+# until now: compute nodes learn of the order later, and until then what they
+# answer leaves by the other one, whose connection tracking has to know of it.
+LINGER = 1.0
 
 
 @dataclasses.dataclass(slots=True)
@@ -77,7 +82,10 @@ class Handovers:
         self._leaving = {}
         self._outranked = {}
         self._elsewhere = set()
+        self._came = set()
+        self._lingering = {}
         self._holding = holding.Holding(conf)
+        self._overlap = overlap.Overlap(conf)
         self._due = None
 
     @property
@@ -104,12 +112,20 @@ class Handovers:
             self._leaving.clear()
             self._outranked.clear()
             self._elsewhere.clear()
+            self._came.clear()
+            self._lingering.clear()
+            self._overlap.clear()
             return snapshot
         now = self._clock()
         groups, until = self._holding.mark(self._moving(snapshot, now),
                                            snapshot.node, now)
-        if until is not None:
-            self._wake_at(until)
+        groups, addresses, ends = self._overlap.plan(groups, snapshot.node,
+                                                     now)
+        for when in (until, ends):
+            if when is not None:
+                self._wake_at(when)
+        node = (dataclasses.replace(snapshot.node, overlap=addresses)
+                if addresses else snapshot.node)
         by_port = {port.redirect: group for group in groups
                    for port in group.ports}
         present = {}
@@ -120,7 +136,8 @@ class Handovers:
                          in self._leaving.items() if lrp in present}
         self._local = {lrp: seen for lrp, seen in present.items()
                        if lrp not in self._leaving and seen}
-        return dataclasses.replace(snapshot, routers=routers, groups=groups)
+        return dataclasses.replace(snapshot, node=node, routers=routers,
+                                   groups=groups)
 
     def _wanted(self, phase):
         return ('gateway_drain' in self._conf.drivers and
@@ -135,26 +152,58 @@ class Handovers:
         chassis = snapshot.node.chassis
         elsewhere, self._elsewhere = self._elsewhere, set()
         before, self._outranked = self._outranked, {}
+        came, self._came = self._came, set()
         for group in snapshot.groups:
-            key = (group.table, group.key)
+            key = _key(group)
             above = _above(group, chassis)
             if above is None:
                 self._elsewhere.add(key)
             elif above:
-                # OVN has just brought it here although others are before
-                # us: they cannot have it.
-                known, since = before.get(key, (
-                    above, now - MOVE if key in elsewhere else now))
-                self._outranked[key] = (
-                    above, since if above <= known else now)
-        return tuple(self._marked(group, now) for group in snapshot.groups)
+                known, since = before.get(key, (above, now))
+                grown = not above <= known
+                self._outranked[key] = (above, now if grown else since)
+                if key in elsewhere or (key in came and not grown):
+                    self._came.add(key)
+        self._linger(snapshot, {key: above for key, (above, _since)
+                                in before.items() if key in came}, now)
+        return tuple(self._marked(group, snapshot.node, now)
+                     for group in snapshot.groups)
 
-    def _marked(self, group, now):
-        _above, since = self._outranked.get((group.table, group.key),
-                                            (None, None))
-        if since is None or now >= since + MOVE:
+    def _linger(self, snapshot, before, now):
+        """Remember who was before us until now, and still answers.
+
+        :param before: dict of group to who was, see :func:`_above`
+        """
+        lingering, self._lingering = self._lingering, {}
+        for group in snapshot.groups:
+            key = _key(group)
+            if key in self._outranked or key in self._elsewhere:
+                continue
+            first, until = lingering.get(key, ('', now))
+            if key in before:
+                first = max((priority, name) for name, priority
+                            in before[key])[1]
+                until = now + LINGER
+            if now < until and _relay_to(group.candidate(first),
+                                         snapshot.node):
+                self._lingering[key] = (first, until)
+
+    def _marked(self, group, node, now):
+        key = _key(group)
+        if key in self._lingering:
+            ends = self._lingering[key][1]
+        else:
+            _above, since = self._outranked.get(key, ((), now - MOVE))
+            ends = since + MOVE
+            # OVN has just brought it here although others are before us.
+            # The first of them has died, unless it still answers: then it
+            # has it, too, and is about to leave.
+            if key in self._came and not _relay_to(
+                    _first(group, node.chassis), node):
+                return group
+        if now >= ends:
             return group
-        self._wake_at(since + MOVE)
+        self._wake_at(ends)
         return dataclasses.replace(group, moving=True)
 
     # -- ports --------------------------------------------------------------
@@ -175,7 +224,8 @@ class Handovers:
             if group is None or not _about_to_leave(group, router, node,
                                                     self._conf):
                 return port
-            relay = _relay(port, group, node)
+            first, _until = self._lingering.get(_key(group), ('', 0))
+            relay = _relay(port, group, node, first)
             return dataclasses.replace(port, relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
             self._leaving[port.lrp] = _Leaving(
@@ -257,14 +307,34 @@ def _above(group, chassis):
                      if c.known and c.priority > own.priority)
 
 
+def _first(group, chassis):
+    """The first of the other candidates that are there, or None."""
+    return max(group.peers(chassis), default=None,
+               key=lambda c: (c.priority, c.chassis))
+
+
+def _relay_to(candidate, node):
+    """OpenFlow port of a relay that answers, 0 without."""
+    return next((relay.port for relay in node.relays
+                 if relay.alive and candidate is not None and
+                 relay.address == candidate.address), 0)
+
+
+def _key(group):
+    return group.table, group.key
+
+
 def _about_to_leave(group, router, node, conf):
     """Whether a port that is here is to go, or somebody wants it to."""
     return (group.moving or router.uuid in node.drains or
             bool(holding.why(group, node, conf)))
 
 
-def _relay(port, group, node):
-    """OpenFlow port of the relay to the present or next owner, or 0."""
+def _relay(port, group, node, only=''):
+    """OpenFlow port of the relay to the present or next owner, or 0.
+
+    :param only: name of the chassis that it has to be, or ''
+    """
     relays = {relay.address: relay.port for relay in node.relays
               if relay.alive and (port.segment is None or
                                   relay.bridge == port.segment.bridge)}
@@ -273,7 +343,8 @@ def _relay(port, group, node):
                             key=lambda c: (c.priority, c.chassis)):
         if candidate.chassis == node.chassis or not candidate.known:
             continue
-        if port.chassis not in ('', node.chassis, candidate.chassis):
+        if port.chassis not in ('', node.chassis, candidate.chassis) or (
+                only not in ('', candidate.chassis)):
             continue
         if candidate.address in relays:
             return relays[candidate.address]

@@ -343,6 +343,9 @@ class Node:
         of routers, text, or :data:`ALL`
     :ivar extent: :class:`forwarding.Extent` of the port forwards, None
         without them
+    :ivar overlap: addresses of the tunnels of the gateways that are to take
+        over while this one still serves, a tuple; see :mod:`overlap`
+    :ivar overlapping: whether that is under way, or being undone
     """
 
     chassis: str
@@ -353,6 +356,8 @@ class Node:
     relays: tuple = ()
     drains: frozenset = frozenset()
     extent: forwarding.Extent | None = None
+    overlap: tuple = ()
+    overlapping: bool = False
 
     def device(self, name):
         """The :class:`Device` of that name, or None."""

@@ -91,6 +91,7 @@ EXT_ID_EARLIER = 'ovn-network-agent-priority'
 # external_ids of the local Open_vSwitch row: what an operator wants to be
 # drained, 'all' or UUIDs of routers, separated by commas.
 EXT_ID_DRAIN = 'ovn-network-agent-drain'
+EXT_ID_OVERLAP = 'ovn-network-agent-overlap'
 
 
 def is_managed(external_ids):

@@ -538,6 +538,24 @@ class GatewayPriority(Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Overlap(Resource):
+    """The gateways of this chassis are those of others, too, for a moment.
+
+    :ivar addresses: IP addresses of the tunnels of those others, a tuple
+    """
+
+    addresses: tuple
+
+    kind = 'overlap'
+    # What takes over has to be relayed to.
+    stage = Stage.LEAD
+
+    @property
+    def key(self):
+        return ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Advertised(Resource):
     """The proof that a router's addresses are announced here, in OVN NB.
 

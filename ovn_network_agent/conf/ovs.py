@@ -45,6 +45,11 @@ OPTS = [
         help='Directory with the management sockets of the bridges '
              '("<bridge>.mgmt") through which flows are read and written.'),
     cfg.StrOpt(
+        'ovn_rundir', default='/run/ovn',
+        help='Directory with the control socket of ovn-controller '
+             '("ovn-controller.<pid>.ctl"), which [gateway_drain] overlap '
+             'needs.'),
+    cfg.StrOpt(
         'ovs_wrapper', default='',
         help='Command that is put before ovs-ofctl, split at blanks, like '
              '"docker exec -i openvswitch_vswitchd": for nodes where the '

@@ -80,7 +80,8 @@ def _group(snapshot, group, names):
         'name': group.name, 'table': group.table, 'uuid': group.key,
         'routers': list(group.routers),
         'wish': wish, 'drained': own.drained, 'stays': stays,
-        'pending': list(_pending(own, ports, wish, stays)),
+        'pending': list(_pending(own, ports, wish, stays,
+                                 node.overlap or node.overlapping)),
         'ports': ports,
         'candidates': [{
             'chassis': c.chassis, 'hostname': names.hostname(c.chassis),
@@ -103,7 +104,7 @@ def _handover(snapshot, port):
                 model.Handover.NONE)
 
 
-def _pending(own, ports, wish, stays):
+def _pending(own, ports, wish, stays, overlap):
     """What is not yet as it is wished, texts."""
     if wish and not stays:
         if own.priority > 0:
@@ -113,6 +114,8 @@ def _pending(own, ports, wish, stays):
                 yield '%s is here' % port['name']
             elif port['handover'] != model.Handover.NONE.value:
                 yield '%s is being handed over' % port['name']
+        if overlap:
+            yield 'ovn-controller is to go on'
     elif not wish and own.drained not in ('', model.UNFIT):
         yield 'priority is to be restored'
 

@@ -33,6 +33,11 @@ _PHASES = (model.Phase.RUNNING, model.Phase.DRAINING)
 class GatewayDrainDriver(base.Driver):
     """See the module."""
 
+    def for_node(self, node):
+        """That others take over before this chassis lets go."""
+        if node.overlap and node.phase in _PHASES:
+            yield resources.Overlap(node.overlap)
+
     def for_router(self, router, node):
         """What relays the packets of ports that leave."""
         for port in router.served_ports:

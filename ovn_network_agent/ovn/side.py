@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 # again as soon as it is back.
 DATABASE_BACKENDS = {'northbound': 'nb', 'advertised': 'nb',
                      'stale_route': 'nb', 'gateway_priority': 'nb',
-                     'relay_port': 'ovs'}
+                     'relay_port': 'ovs', 'overlap': 'ovs'}
 
 
 class OvnSide:

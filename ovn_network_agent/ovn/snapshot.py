@@ -75,7 +75,8 @@ class Builder:
             self._take_in(databases, dirty)
         self._set_node(sb, wire)
         node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
-                          wire.mappings, wire.relays, wire.drains)
+                          wire.mappings, wire.relays, wire.drains,
+                          overlapping=wire.overlapping)
         return model.Snapshot(node, self._current_routers(nb, sb, also),
                               self._groups.of(nb, sb, wire),
                               wire.problems)

@@ -33,6 +33,7 @@ class Wire:
     :ivar drains: see :class:`model.Node`
     :ivar problems: tuple of str: what in it is left out as malformed
     :ivar relays: tuple of :class:`model.Relay`
+    :ivar overlapping: see :class:`model.Node`
     """
 
     chassis: str = ''
@@ -43,6 +44,7 @@ class Wire:
     drains: frozenset = frozenset()
     problems: tuple = ()
     relays: tuple = ()
+    overlapping: bool = False
 
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`model.Segment` of a localnet port on this node."""
@@ -73,7 +75,8 @@ def read(ovs, devices):
                 tuple(sorted(_patch_ports(ovs, bridges))), devices,
                 wanted, problems, tuple(sorted(
                     relay.usable(ovs),
-                    key=lambda r: (r.bridge, r.address, r.port))))
+                    key=lambda r: (r.bridge, r.address, r.port))),
+                ownership.EXT_ID_OVERLAP in external_ids)
 
 
 def ports(ovs, bridge):

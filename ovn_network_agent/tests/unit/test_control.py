@@ -58,8 +58,8 @@ class ReportTestCase(base.BaseTestCase):
          R2: directory.Router(R2, 'neutron-r2')}, {HERE: 'gw1', THERE: 'gw2'})
 
     def report(self, *groups, drains=(), routers=(), reasons=(),
-               databases=None, phase=model.Phase.RUNNING):
-        node = world.node(drains=frozenset(drains), phase=phase)
+               databases=None, phase=model.Phase.RUNNING, **node):
+        node = world.node(drains=frozenset(drains), phase=phase, **node)
         found = report.of(
             model.Snapshot(node, tuple(routers), groups), reasons,
             databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
@@ -92,6 +92,13 @@ class ReportTest(ReportTestCase):
             leaving('p1', model.Handover.NONE)]))
         self.assertEqual(['priority is to be restored'], self.pending(gone))
         self.assertEqual([], self.pending(group('p1', R1, owner=THERE)))
+
+    def test_a_drain_ends_with_its_overlap(self):
+        gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
+        for node in ({'overlap': ('192.0.2.2',)}, {'overlapping': True}):
+            self.assertEqual(
+                ['ovn-controller is to go on'],
+                self.pending(gone, drains=[model.ALL], **node))
 
     def test_a_group_that_stays_is_not_waited_for(self):
         for peer in ({'peer': 0}, {'known': False}):

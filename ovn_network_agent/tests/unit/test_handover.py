@@ -26,6 +26,7 @@ HERE, OTHER = world.CHASSIS, world.OTHER
 NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
                            model.Handover.FORWARD)
 RELAY = model.Relay('br-ex', '192.0.2.2', 9, True)
+SILENT = (model.Relay('br-ex', '192.0.2.2', 9, False),)
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
@@ -251,14 +252,61 @@ class HandoverTest(base.BaseTestCase):
     def test_what_comes_although_it_is_outranked_is_not_moving(self):
         """Whoever is before us has died: OVN would not have moved it."""
         self.view(OTHER, own=1, other=2)
-        self.view(HERE, own=1, other=2)
+        self.view(HERE, own=1, other=2, relays=SILENT)
         self.assertFalse(self.seen.groups[0].moving)
         self.assertEqual(0, self.port.relay)
+        self.view(HERE, own=3, other=2, relays=SILENT)
+        self.assertFalse(self.seen.groups[0].moving)
         # Until somebody says so.
+        self.view(OTHER, own=1, other=2)
+        self.view(HERE, own=1, other=2, relays=SILENT)
         self.now += 1
         self.view(HERE, own=1, other=3)
         self.assertTrue(self.seen.groups[0].moving)
         self.assertEqual(9, self.port.relay)
+
+    def test_what_comes_while_the_other_one_lives_is_relayed_there(self):
+        """Both have it; compute nodes answer through the other one.
+
+        They learn a moment after us that it is not the first any more.
+        """
+        self.view(OTHER, own=1, other=2)
+        self.view(HERE, own=1, other=2)
+        self.assertTrue(self.seen.groups[0].moving)
+        self.assertEqual(9, self.port.relay)
+        for _again in range(2):
+            self.view(HERE, own=1, other=0)
+            self.assertTrue(self.seen.groups[0].moving)
+            self.assertEqual(9, self.port.relay)
+            self.assertEqual(handover.LINGER, self.handovers.due_in())
+        self.now += handover.LINGER
+        for _again in range(2):
+            self.view(HERE, own=1, other=0)
+            self.assertFalse(self.seen.groups[0].moving)
+            self.assertEqual(0, self.port.relay)
+
+    def test_relayed_to_that_one_and_not_to_a_third(self):
+        relays = (RELAY, model.Relay('br-ex', '192.0.2.3', 11, True))
+        port = world.port(1)
+        for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9),
+                                    (HERE, 0, 9)):
+            router = world.router(1, ports=(dataclasses.replace(
+                port, chassis=owner, local=owner == HERE),))
+            group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
+                model.Candidate(HERE, 2),
+                model.Candidate(OTHER, other, True, RELAY.address, 'geneve'),
+                model.Candidate('third', 1, True, '192.0.2.3', 'geneve')),
+                (model.GroupPort('cr-lrp-1', owner, 'lrp-1'),),
+                (router.uuid,))
+            seen = self.handovers.update(dataclasses.replace(
+                world.snapshot(router, relays=relays), groups=(group,)))
+            self.assertEqual(relay, seen.routers[0].ports[0].relay)
+
+    def test_it_dies_after_that(self):
+        self.view(OTHER, own=1, other=2)
+        self.view(HERE, own=1, other=2)
+        self.view(HERE, own=1, other=2, relays=SILENT)
+        self.assertFalse(self.seen.groups[0].moving)
 
     def test_a_tie_is_not_a_wish(self):
         """Trap T8: the lead is taken at once."""

@@ -53,6 +53,12 @@ class ServiceUnitTest(unittest.TestCase):
                 pathlib.PurePath('/run') / unit['Service'][
                     'RuntimeDirectory'])
 
+    def test_ovn_controller_goes_on_whatever_is_killed(self):
+        # The program that ends an overlap dies with the control group.
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            self.assertIn('\nExecStopPost=-/usr/bin/ovn-appctl -t '
+                          'ovn-controller debug/resume\n', path.read_text())
+
     def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
         # Row DRN-22: systemd kills what is not done by then.
         conf = world.conf()

@@ -42,6 +42,7 @@ BACKENDS = {
     'nftables': (resources.NftTable, resources.NftElement),
     'flow': (resources.Flow,),
     'northbound': (resources.DefaultRoute, resources.MacBinding),
+    'overlap': (resources.Overlap,),
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
     'stale_route': (resources.StaleRoute,),

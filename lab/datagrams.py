@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The program that sends datagrams, or counts them, for :mod:`lab.oneway`.
+
+``datagrams.py send ADDRESS PORT SECONDS`` and ``datagrams.py receive PORT``.
+Both say ``ready``, end when their standard input does, and print what they
+know as JSON: when each datagram was sent, and which ones arrived.
+"""
+
+import json
+import select
+import socket
+import sys
+import time
+
+
+def _send(address, port, interval):
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    print('ready', flush=True)
+    start, sent = time.monotonic(), []
+    while not select.select([0], [], [], max(
+            0.0, start + len(sent) * interval - time.monotonic()))[0]:
+        sent.append(time.monotonic())
+        try:
+            made.sendto(b'%d' % (len(sent) - 1), (address, port))
+        except OSError:
+            # It has not been sent, and so it is lost.
+            continue
+    return sent
+
+
+def _receive(port):
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind(('0.0.0.0', port))
+    print('ready', flush=True)
+    arrived = []
+    while True:
+        ready = select.select([0, made], [], [])[0]
+        if made in ready:
+            arrived.append(int(made.recv(100)))
+        if 0 in ready:
+            return arrived
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == 'send':
+        print(json.dumps(_send(sys.argv[2], int(sys.argv[3]),
+                               float(sys.argv[4]))))
+    else:
+        print(json.dumps(_receive(int(sys.argv[2]))))

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A wire that both ends of a move hear: the client on every provider bridge.
+
+Whatever OVN hands to the provider network on any gateway reaches the client,
+and what the client sends is offered to OVN on every gateway.  Nothing on the
+way changes in a move: no agent, no route, no BGP.
+"""
+
+import subprocess
+
+from lab import node as nodes
+from lab import northbound
+from lab import plan
+
+ADDRESS = '198.51.100.200'
+MAC = '02:00:00:00:00:99'
+_PORT = 'everywhere'
+
+
+def connect(cloud, router):
+    """Lay it, and let a router know the client.
+
+    :param cloud: the Cloud, without agents
+    :param router: neutron.Router
+    """
+    client = cloud['client']
+    client.batch('link add hub address %s type bridge forward_delay 0\n'
+                 'link set hub up\naddr add %s/%d dev hub\n' % (
+                     MAC, ADDRESS, plan.PROVIDER.prefixlen))
+    for name in cloud.gateways:
+        subprocess.run(
+            ['ip', 'link', 'add', 'to-' + name, 'netns', str(client.pid),
+             'type', 'veth', 'peer', 'name', _PORT, 'netns',
+             str(cloud[name].pid)], check=True)
+        client.batch('link set to-{0} master hub\nlink set to-{0} up\n'.format(
+            name))
+        # All frames to all gateways, none from one to another.
+        client.run(['bridge', 'link', 'set', 'dev', 'to-' + name, 'learning',
+                    'off', 'isolated', 'on'])
+        cloud[name].batch('link set %s up\n' % _PORT)
+        _join(cloud[name])
+    cloud.nb.do(lambda txn, tables: northbound.insert(
+        txn, tables, 'Static_MAC_Binding', logical_port=router.lrp,
+        ip=ADDRESS, mac=MAC, override_dynamic_mac=True))
+
+
+def know(cloud, router, address):
+    """The client asks nobody for the MAC of an address of a router."""
+    cloud['client'].batch('neigh replace %s lladdr %s dev hub\n' % (
+        address, router.mac))
+
+
+def _join(node):
+    """On the provider bridge: the wire and OVN, and nothing else."""
+    node.run(['ovs-vsctl', 'add-port', plan.BRIDGE, _PORT])
+    ports = [nodes.wait_until('%s: %s' % (node.name, what), find) for
+             what, find in (('the wire', lambda: _number(node, _PORT)),
+                            ('OVN', lambda: _number(node, _patch(node))))]
+    node.run(['ovs-ofctl', 'del-flows', plan.BRIDGE])
+    for here, there in (ports, ports[::-1]):
+        node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE,
+                  'in_port=%d,actions=output:%d' % (here, there)])
+
+
+def _patch(node):
+    return next((name for name in node.out(
+        'ovs-vsctl', 'list-ports', plan.BRIDGE).split()
+        if name.startswith('patch-')), '')
+
+
+def _number(node, name):
+    """OpenFlow port number, 0 when there is none (yet)."""
+    found = node.out('ovs-vsctl', '--if-exists', 'get', 'interface', name,
+                     'ofport').strip() if name else ''
+    return int(found) if found.isdigit() else 0

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend overlap: two owners of gateways for a moment.
+
+A program of its own does it, which undoes it also when the agent dies; see
+:mod:`ovn_network_agent.privileged.overlap_keeper`.  Its mark in external_ids
+of the local Open_vSwitch database is there for as long as it lasts.
+"""
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovn import connection
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import overlap
+from ovn_network_agent import resources
+
+
+class OverlapBackend(base.Backend):
+    """See the module."""
+
+    name = 'overlap'
+    kinds = (resources.Overlap,)
+
+    def attach(self, context):
+        self._context = context
+
+    def read(self, known):
+        try:
+            with self._context.databases['ovs'].rows() as ovs:
+                marks = [row.external_ids.get(ownership.EXT_ID_OVERLAP, '')
+                         for row in ovs['Open_vSwitch'].values()]
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        return [resources.Overlap(tuple(mark.split()))
+                for mark in marks if mark]
+
+    def apply(self, delta):
+        failures = {}
+        for wanted in delta.create:
+            try:
+                overlap.begin(list(wanted.addresses))
+            except context.FAILURES as e:
+                failures[wanted.ref] = str(e)
+        # What is under way goes on when it is to be another one: it ends
+        # soon, and by then the ports have left.
+        if delta.delete:
+            try:
+                overlap.end()
+            except context.FAILURES as e:
+                failures.update({gone.ref: str(e) for gone in delta.delete})
+        return failures

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for the overlap of two owners of gateways."""
+
+import contextlib
+import errno
+import ipaddress
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import ovs as options
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import overlap_keeper
+
+# Seconds until the program undoes it by itself, whatever becomes of us: more
+# than the loop lets it last.
+LIMIT = 12.0
+# Seconds for it to begin.
+_PATIENCE = 2 * overlap_keeper.PATIENCE + overlap_keeper.NOTICE
+# Seconds for one that has undone everything to end.
+_EXIT = 1.0
+
+_lock = threading.Lock()
+_keepers = []
+
+
+@privileged.ovs.change
+def begin(addresses):
+    """Have the next owners take over while this node still serves.
+
+    :param addresses: list of IP addresses of the tunnels of the others
+    :returns: None
+    :raises OSError: with the reason when that cannot be done; nothing is
+        left then
+    """
+    if not addresses:
+        raise OSError(errno.EINVAL, 'no address of another gateway')
+    try:
+        wanted = [str(ipaddress.ip_address(one)) for one in addresses]
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    with _lock:
+        _forget()
+        if _keepers:
+            raise OSError(errno.EBUSY, 'the last overlap has not ended yet')
+        keeper = _start(wanted)
+        said = _line(keeper.stdout)
+        if said != 'begun':
+            # Whatever it has done it undoes by itself.
+            keeper.stdin.close()
+            _reap(keeper)
+            raise OSError(errno.EIO, said or 'it did not begin within %d s' %
+                          _PATIENCE)
+        _keepers.append(keeper)
+
+
+@privileged.ovs.change
+def end():
+    """End the overlap; returns at once.
+
+    Also one that somebody has left who was killed.  The mark in the local
+    database goes when it has ended.
+    """
+    with _lock:
+        _forget()
+        if not _keepers:
+            _reap(_start([]))
+        for keeper in _keepers:
+            with contextlib.suppress(OSError):
+                keeper.stdin.close()
+            _reap(keeper)
+
+
+def _start(addresses):
+    """Start the program, in a session of its own."""
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    remote = cfg.CONF.ovs.ovsdb_connection
+    argument = json.dumps({
+        'database': remote if isinstance(remote, str) else remote[0],
+        'rundir': cfg.CONF.ovs.ovn_rundir, 'limit': LIMIT,
+        'mark': ownership.EXT_ID_OVERLAP, 'addresses': addresses})
+    # Fixed words, addresses that were checked, and the configuration.
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, '-I', '-S', overlap_keeper.__file__, argument],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        start_new_session=True)
+
+
+def _line(pipe):
+    """The first line that it says in time, '' when none."""
+    deadline, said = time.monotonic() + _PATIENCE, b''
+    while not said.endswith(b'\n'):
+        left = deadline - time.monotonic()
+        if left < 0 or not select.select([pipe], [], [], left)[0]:
+            return ''
+        data = os.read(pipe.fileno(), 4096)
+        if not data:
+            break
+        said += data
+    return said.decode(errors='replace').strip()
+
+
+def _reap(keeper):
+    threading.Thread(target=keeper.wait, daemon=True).start()
+
+
+def _forget():
+    """Forget those that have ended.
+
+    The mark goes a moment before the program that is about to end.
+    """
+    for one in _keepers:
+        if one.stdin.closed:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                one.wait(_EXIT)
+    _keepers[:] = [one for one in _keepers if one.poll() is None]

@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The account of one-way probes."""
+
+import unittest
+
+from lab import oneway
+
+
+class OneWayTest(unittest.TestCase):
+
+    def summary(self, *arrived, count=5):
+        found = oneway.summarise([n * 0.02 for n in range(count)], arrived)
+        return (found.sent, found.lost, found.twice,
+                round(found.longest_gap_ms))
+
+    def test_all_arrived(self):
+        self.assertEqual((5, 0, 0, 0), self.summary(0, 1, 2, 3, 4))
+
+    def test_the_order_does_not_matter(self):
+        self.assertEqual((5, 0, 0, 0), self.summary(1, 0, 4, 3, 2))
+
+    def test_gaps(self):
+        self.assertEqual((5, 1, 0, 20), self.summary(0, 1, 3, 4))
+        self.assertEqual((5, 3, 0, 40), self.summary(1, 4))
+        # Until now.
+        self.assertEqual((5, 2, 0, 40), self.summary(0, 1, 2))
+
+    def test_delivered_twice(self):
+        self.assertEqual((5, 0, 3, 0), self.summary(0, 0, 1, 2, 2, 2, 3, 4))

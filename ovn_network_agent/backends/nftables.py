@@ -329,8 +329,10 @@ class NftablesBackend(base.Backend):
             # A dry run reads once.
             return
         except context.FAILURES as error:
-            raise base.BackendError(
-                f'changes of nftables cannot be watched: {error}') from error
+            # The next reading tries again.
+            LOG.warning('Changes of nftables by others are only noticed at '
+                        'the reconcile_interval: %s', error)
+            return
         self._watch = watching
 
 

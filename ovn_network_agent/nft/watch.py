@@ -62,9 +62,9 @@ class TableWatch:
         and sends the notification socket over it
     """
 
-    def __init__(self, callback, subscribe=nft.subscribe):
+    def __init__(self, callback, subscribe=None):
         self._callback = callback
-        self._subscribe = subscribe
+        self._subscribe = subscribe or nft.subscribe
         self._socket = None
         self._wake = None
         self._thread = None

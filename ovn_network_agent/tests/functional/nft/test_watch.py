@@ -15,9 +15,11 @@
 import queue
 import subprocess
 import time
+from unittest import mock
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.nft import watch
+from ovn_network_agent.privileged import nft
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.nft import base
 
@@ -145,6 +147,16 @@ class NoWatchTest(base.NftTestCase):
         self.backend.attach(backends.Context({}, str, wake=print))
         self.assertEqual(set(), self.read())
         self.assertIsNone(self.backend._watch)
+
+    def test_what_cannot_be_watched_is_read_nevertheless(self):
+        self.backend.attach(backends.Context({}, str, wake=print))
+        table = base.table(base.TARGET)
+        with mock.patch.object(nft, 'subscribe',
+                               side_effect=OSError(1, 'not permitted')):
+            self.load(table)
+            self.assertIsNone(self.backend._watch)
+        self.assertEqual({table}, self.read(table))
+        self.assertTrue(self.backend._watch.running)
 
     def test_what_is_left_of_a_former_run_is_found(self):
         table = base.table(base.TARGET)

@@ -313,6 +313,9 @@ class CtlTest(base.CtlTestCase):
     def test_status_until_the_end(self):
         # Also while an orderly stop waits for something.
         agent = self.ready('lrp-r1', shutdown_timeout=60)
+        # There has to be something that it waits for.
+        self.eventually(
+            lambda: self.nb.rows('Logical_Router_Static_Route'), 'a route')
         self.nb.pause()
         try:
             agent.stop()

@@ -137,8 +137,8 @@ class UnusableTest(base.ProgramTestCase):
         self.declare(package, {GROUP: {name: '%s:%s' % (module, target)}})
 
     def test_missing(self):
-        self.refused('anycast', 'fip_route, gateway_drain, veth_leak',
-                     drivers='fip_route,anycast')
+        self.refused('anycast', 'fip_route, gateway_drain, port_forward, '
+                     'veth_leak', drivers='fip_route,anycast')
 
     def test_named_twice(self):
         self.install(ANYCAST)

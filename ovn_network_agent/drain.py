@@ -51,6 +51,8 @@ class Drain:
     :param clock: function that returns monotonic seconds
     :ivar result: :class:`Result`, None as long as it is not over
     :ivar waiting: tuple of str: what is waited for
+    :ivar unclaimed: whether there is something that nobody else could
+        announce
     """
 
     def __init__(self, conf, hurry, clock=time.monotonic):
@@ -63,6 +65,7 @@ class Drain:
         self._hoped = frozenset()
         self.result = None
         self.waiting = ()
+        self.unclaimed = False
 
     def begin(self, snapshot):
         """Start the clock.
@@ -97,7 +100,9 @@ class Drain:
         """
         self.waiting = tuple(_waiting(snapshot))
         self._watch(_here(snapshot))
-        self._hope(frozenset(_hoped(snapshot)))
+        hoped = frozenset(_hoped(snapshot))
+        self.unclaimed = bool(hoped)
+        self._hope(hoped)
         if not self.waiting and not error:
             self._end(Result.COMPLETED)
         elif self._hurry.is_set() or not self.left():

@@ -97,6 +97,10 @@ class Loop:
                 wake = self._trigger.wait(min(
                     self._timeout(), drain.left())) or triggers.Wake(
                         ('interval',))
+        if drain.unclaimed and self._conf.cleanup_on_shutdown:
+            # What is withdrawn next must not stay bound to this chassis.
+            self._view.abandon()
+            self._guarded_pass(triggers.Wake(('drain',)))
 
     def _present(self):
         """The view as it is now: the last pass may have been long ago."""

@@ -163,6 +163,8 @@ class GatewayGroup:
         the relay to the next owner
     :ivar unfit: whether this chassis could not announce the ports if it had
         them; False when it could, or nobody knows
+    :ivar abandoned: whether this chassis is about to stop announcing the
+        ports, whoever can take them over
     """
 
     table: str
@@ -175,6 +177,7 @@ class GatewayGroup:
     moving: bool = False
     held: bool = False
     unfit: bool = False
+    abandoned: bool = False
 
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""

@@ -73,7 +73,7 @@ class GatewayDrainDriver(base.Driver):
             # Without anybody to take over it goes on.
             return (order.lowered(own, why)
                     if group.takers(node.chassis) or not own.priority
-                    else ()), ()
+                    or _forsaken(group, node) else ()), ()
         if node.phase is not model.Phase.RUNNING:
             return (), ()
         ports = tuple(p.redirect for p in group.ports if p.chassis)
@@ -94,3 +94,12 @@ class GatewayDrainDriver(base.Driver):
         if self.conf.gateway_drain.restore == 'ordered':
             return own.earlier or order.STANDBY
         return order.STANDBY
+
+
+def _forsaken(group, node):
+    """Whether it is let go although nobody could announce it now.
+
+    It is not announced here any longer either, and whoever can announce it
+    again is to get it then.
+    """
+    return group.abandoned and bool(group.unfit_peers(node.chassis))

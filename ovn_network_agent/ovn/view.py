@@ -66,6 +66,7 @@ class View:
         self._silence = silence.Silence()
         self._wake = wake
         self._unfit = unfit
+        self._abandoned = False
         self.last = None
 
     @property
@@ -134,11 +135,17 @@ class View:
 
         What all routers depend on would cost a computation of each.
         """
-        if not self._unfit():
+        unfit = self._unfit()
+        if not unfit and not self._abandoned:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
-            dataclasses.replace(group, unfit=True)
+            dataclasses.replace(group, unfit=unfit,
+                                abandoned=self._abandoned)
             for group in snapshot.groups))
+
+    def abandon(self):
+        """From now on, mark all groups as abandoned."""
+        self._abandoned = True
 
     def restate(self, phase):
         """The last view in another phase (at the end of the agent).

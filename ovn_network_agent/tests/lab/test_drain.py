@@ -18,6 +18,7 @@ import unittest
 from lab import chassis
 from lab import frr
 from lab import node as nodes
+from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
@@ -173,22 +174,23 @@ class TestDrain(leaving.LeavingTestCase):
         self.start(owner)
         self._wait_candidate(owner, 1, '')
         self._without_frr(owner)
-        self._nobody_can_announce(third)
-        for name in (owner, unfit):
-            self._with_frr(name)
-        self.assertEqual(third, self.settled())
+        self._nobody_can_announce(third, unfit)
+        self._with_frr(owner)
+        self.assertEqual(unfit, self.settled())
         self.assertEqual({''}, set(self._marks().values()))
-        mark = self.mark(third)
-        stopped = self.stopped(third)
-        self.start(third)
+        mark = self.mark(unfit)
+        stopped = self.stopped(unfit)
+        self.start(unfit)
         base.note("back: %s" % stopped.report)
-        self.assertEqual('completed', self.outcome(third, mark))
+        self.assertEqual('completed', self.outcome(unfit, mark))
         self.assert_gap(stopped.report)
         self.settled()
 
-    def _nobody_can_announce(self, owner):
-        """The drain of the only one that can: nothing is lost by it."""
-        priority = self.priorities()[owner]
+    def _nobody_can_announce(self, owner, other):
+        """The drain of the only one that can: nothing is lost by it.
+
+        When time is up it stops, and the first one that can gets it.
+        """
         refused = self.cloud.agents[owner].ctl('drain', check=False)
         self.assertNotEqual(0, refused.returncode)
         self.assertIn('BGP could not announce', refused.stderr)
@@ -204,9 +206,12 @@ class TestDrain(leaving.LeavingTestCase):
             self.assertEqual(0, report.lost, str(report))
             self.assertEqual(0, agent_.process.wait(60))
             self.assertEqual('timeout', self.outcome(owner, mark))
-        self.assertIn('to be able to announce', self.said(owner, mark))
-        self.assertEqual((owner, priority), (
-            self.owner(), self.priorities()[owner]))
+            self.assertIn('to be able to announce', self.said(owner, mark))
+            self.assertEqual(0, self.priorities()[owner])
+            self._with_frr(other)
+            self.cloud.wait_owner(self.alpha, other)
+            probe.wait_reachable(self.client, 'icmp', self.fip.address,
+                                 base.SETTLE)
 
     def _without_frr(self, name):
         """End FRR of a standby; wait until that is what all can see."""

@@ -266,8 +266,19 @@ class StopTest(OrderTestCase):
         agent = self.running(gateway_drain__drain_timeout=1)
         self.stop(agent)
         self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
-        self.become((2,), (0, 'unfit', '1'))
+        # Whoever can announce it again is to get it then, with 1.
+        self.become((0, 'shutdown', '2'), (0, 'unfit', '1'))
         self.assertEqual(set(), self.announced())
+
+    def test_nobody_else_could_announce_and_everything_stays(self):
+        self.mark_other(0, 'unfit', '1')
+        agent = self.running(gateway_drain__drain_timeout=1,
+                             cleanup_on_shutdown=False)
+        before = self.announced()
+        self.stop(agent)
+        self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
+        self.become((2,), (0, 'unfit', '1'))
+        self.assertEqual(before, self.announced())
 
     def test_drain_on_shutdown_is_off(self):
         # Row DRN-06.

@@ -232,6 +232,8 @@ class Changes:
             nodes.wait_until('announced by one method alone', lambda m=method:
                              self._announced(pf.FOREIGN) == {m}, base.SETTLE)
             self.cloud.wait_announced(pf.FOREIGN, 'gw1', base.SETTLE)
+            # To those that a device has, the method makes no difference.
+            self.assertEqual('gw1', self.cloud.announcer(pf.PLAIN))
             self.assertEqual((pf.LOCAL, plan.CLIENT),
                              self.asked(pf.FOREIGN, 80))
             self.assertEqual((pf.REMOTE, plan.CLIENT),
@@ -246,21 +248,21 @@ class Changes:
         provider network.  It stays when the rule goes.
         """
         node = self.cloud['gw1']
-        node.batch('addr add %s/32 dev loopback1\n' % pf.FOREIGN)
+        node.batch('addr add %s/32 dev loopback1\n' % pf.OPERATORS)
         self.addCleanup(node.batch, 'addr del %s/32 dev loopback1\n' %
-                        pf.FOREIGN)
+                        pf.OPERATORS)
         own = pf.vip(pf.OTHER, pf.both(80, pf.LOCAL))
         self.other_rules('gw1', [*pf.VIPS, own])
         self.cloud.wait_announced(pf.OTHER, 'gw1', base.SETTLE)
-        self.assertEqual([], self.hops(pf.FOREIGN))
+        self.assertEqual([], self.hops(pf.OPERATORS))
         self.reload('gw1', [*pf.VIPS, own, pf.vip(
-            pf.FOREIGN, pf.both(80, pf.LOCAL), manage_vip=False)])
-        self.cloud.wait_announced(pf.FOREIGN, 'gw1', base.SETTLE)
-        self.assertEqual((pf.LOCAL, plan.CLIENT), self.asked(pf.FOREIGN, 80))
-        self.assertEqual(set(), self._announced(pf.FOREIGN))
+            pf.OPERATORS, pf.both(80, pf.LOCAL), manage_vip=False)])
+        self.cloud.wait_announced(pf.OPERATORS, 'gw1', base.SETTLE)
+        self.assertEqual((pf.LOCAL, plan.CLIENT), self.asked(pf.OPERATORS, 80))
+        self.assertEqual(set(), self._announced(pf.OPERATORS))
         self.reload('gw1', [*pf.VIPS, own])
-        self.cloud.wait_withdrawn(pf.FOREIGN, base.SETTLE)
-        self.assertIn(pf.FOREIGN, self.vips_of('gw1'))
+        self.cloud.wait_withdrawn(pf.OPERATORS, base.SETTLE)
+        self.assertIn(pf.OPERATORS, self.vips_of('gw1'))
 
     def _announce_by(self, method):
         agent = self.cloud.agents['gw1']
@@ -313,3 +315,5 @@ class Changes:
                 self.cloud.agents[name].wait_ready()
             self.cloud.wait_announced(pf.PLAIN, 'gw1', base.SETTLE)
             self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
+            # In between nobody translated what backends still had to say.
+            self.untranslated_on_purpose()

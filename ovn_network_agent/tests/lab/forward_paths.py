@@ -90,10 +90,11 @@ class Paths:
         spine = self.cloud['spine']
         spine.batch('link set to-client mtu 1300\n')
         self.addCleanup(spine.batch, 'link set to-client mtu 1500\n')
-        for port in (80, 81, 82):
-            with self.subTest(port=port):
+        for address, port in ((pf.PLAIN, 80), (pf.PLAIN, 81), (pf.PLAIN, 82),
+                              (pf.PLAIN6, 81), (pf.PLAIN6, 82)):
+            with self.subTest(vip=address, port=port):
                 self.assertGreater(
-                    self.client.call(_fetch, pf.PLAIN, port), 10 ** 5)
+                    self.client.call(_fetch, address, port), 10 ** 5)
 
     # -- several backends -------------------------------------------------
 

@@ -19,6 +19,7 @@ a network namespace of its own; they are ended by their process ids.
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -143,12 +144,22 @@ class OpenVSwitch:
                 stderr=log)
 
     def _wait_for(self, name):
+        """Wait until somebody listens; the socket is there before that."""
         path = os.path.join(self.rundir, name)
         deadline = time.monotonic() + 10
-        while not os.path.exists(path):
+        while not _listens(path):
             if time.monotonic() > deadline:
-                raise AssertionError(f'{path} does not appear')
+                raise AssertionError(f'nobody listens on {path}')
             time.sleep(0.01)
+
+
+def _listens(path):
+    with socket.socket(socket.AF_UNIX) as tried:
+        try:
+            tried.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
 
 needs_open_vswitch = needs.needs(

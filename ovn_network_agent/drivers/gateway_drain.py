@@ -79,9 +79,12 @@ class GatewayDrainDriver(base.Driver):
         ports = tuple(p.redirect for p in group.ports if p.chassis)
         owners = {port.chassis for port in group.ports} - {''}
         if owners == {node.chassis}:
-            # Whoever gave another one more wants it to have the ports.
-            return ((), ()) if group.moving else (
-                order.lead(own, peers), ports)
+            # Whoever gave another one more wants it to have the ports.  And
+            # what came only because nobody could announce it is for the
+            # first one that can.
+            stays = group.moving or (
+                group.unfit and own.drained == model.UNFIT)
+            return ((), ()) if stays else (order.lead(own, peers), ports)
         if own.priority:
             return order.unmarked(own), ()
         if own.drained or group.restore:

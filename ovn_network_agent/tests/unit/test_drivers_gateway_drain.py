@@ -190,9 +190,12 @@ class GatewayDrainTest(base.BaseTestCase):
     def test_who_could_not_announce_and_has_the_port_keeps_it(self):
         self.assertEqual({HERE: 3}, self.wanted(group(1, 2, unfit=True)))
         self.assertEqual({}, self.wanted(group(3, 2, unfit=True)))
-        # It took it as the only one that was left.
-        self.assertEqual({HERE: 2}, self.wanted(group(
+        # It took it as the only one that was left: the first one that can
+        # announce it is to have it.
+        self.assertEqual({}, self.wanted(group(
             0, 0, own_marks=('unfit', 1), unfit=True)))
+        self.assertEqual({HERE: 2}, self.wanted(group(
+            0, 0, own_marks=('unfit', 1))))
         self.assertEqual({HERE: ('', 0)}, self.marks())
 
     def test_a_port_that_is_nowhere_makes_no_standby(self):

@@ -265,9 +265,12 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=0))
         self.cloud.move('lrp-r1', cloud.CHASSIS)
-        self.becomes(2, None, None)
-        # It says so, and keeps it.
+        self.eventually(lambda: any(
+            router.local_ports for router in agent._view.last.routers),
+            'the port is here')
+        # It says so, and leaves it to the first one that can announce it.
         self.assertIn('bgpd of FRR not running', agent.status.reasons[0])
+        self.becomes(0, 'unfit', '2')
 
 
 def _children():

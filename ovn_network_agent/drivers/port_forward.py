@@ -22,6 +22,7 @@ import itertools
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
+from ovn_network_agent.conf import veth_leak as leak_options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import nft_table
@@ -135,7 +136,7 @@ class PortForwardDriver(base.Driver):
     def _way_back(self, version):
         if not self.conf.frr.vrf_name:
             return
-        provider = self._provider_ip()
+        provider = leak_options.provider_ip(self.conf)
         if version == 6:
             provider = LINK_LOCAL[1]
             yield from self._link_local()
@@ -159,11 +160,6 @@ class PortForwardDriver(base.Driver):
                 zip(ownership.VETH_ENDS, LINK_LOCAL, strict=True)):
             yield resources.Address(dev, own + '/64', requires=(_PAIR,))
             yield resources.Neighbour(dev, other, peer, requires=(_PAIR,))
-
-    def _provider_ip(self):
-        leak = self.conf.veth_leak
-        return leak.veth_provider_ip or str(
-            ipaddress.ip_address(leak.veth_nexthop) + 1)
 
     # -- BGP --------------------------------------------------------------
 

@@ -112,9 +112,8 @@ class VethLeakDriver(base.Driver):
 
     def _ends(self):
         """(address of veth-default, address of veth-provider) as text."""
-        nexthop = self.conf.veth_leak.veth_nexthop
-        provider = self.conf.veth_leak.veth_provider_ip
-        return nexthop, provider or str(ipaddress.ip_address(nexthop) + 1)
+        return (self.conf.veth_leak.veth_nexthop,
+                options.provider_ip(self.conf))
 
     def _sysctls(self, pair):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):

@@ -92,7 +92,7 @@ class Backend(abc.ABC):
     the loop thread.
     """
 
-    #: entry point name, used in logs and metrics
+    #: entry point name, used in logs and by "ovn-network-agent-ctl status"
     name = ''
     #: resource classes this backend is responsible for
     kinds = ()

@@ -59,7 +59,9 @@ def extension(family, table, contents, present, targets, leaving):
 
     :param present: dict of the name of a set to a list of the elements that
         are in it, of networks those that rules look at
-    :param others: as :func:`replacement`
+
+    The other arguments, the result and the exceptions are those of
+    :func:`replacement`.
     """
     filled = _filled(family, table, contents, targets, leaving)
     gone = {name: sorted(set(found) - set(filled.get(name, [])))

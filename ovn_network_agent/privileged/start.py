@@ -44,7 +44,7 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     group.
 
     :param conf: the global oslo.config ConfigOpts; privsep reads its own
-        groups [privsep_kernel], [privsep_ovs], [privsep_frr] from it
+        group of each daemon from it, such as [privsep_kernel]
     :param contexts: the :class:`context.Context` objects that are needed
     :param dry_run: refuse every change, and leave out daemons that could
         only make changes

@@ -19,7 +19,8 @@ here) is put into them before drivers see them.
 """
 
 import dataclasses
-import ipaddress
+
+from ovn_network_agent import iptext
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Vip:
     @property
     def version(self):
         """4 or 6."""
-        return ipaddress.ip_address(self.address).version
+        return iptext.address(self.address).version
 
     @property
     def dead(self):

@@ -19,8 +19,9 @@ swapped in place and fleets may be mixed.  Do not change one without a
 migration: objects with the old mark would never be removed.
 """
 
-import ipaddress
 import zlib
+
+from ovn_network_agent import iptext
 
 # Kernel routes: rtm_protocol.  Unassigned in the kernel's rt_protos; the
 # original uses the same number.
@@ -109,7 +110,7 @@ def relay_name(address):
     :param address: IP address, text
     :returns: name of a port, at most 15 characters (IFNAMSIZ)
     """
-    ip = ipaddress.ip_address(address)
+    ip = iptext.address(address)
     digits = (ip.packed.hex() if ip.version == 4 else
               '%08x' % zlib.crc32(ip.packed))
     return RELAY_PREFIX + digits

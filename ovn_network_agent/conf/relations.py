@@ -12,9 +12,9 @@
 
 """Values that are right one by one and cannot be together."""
 
-import ipaddress
 
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
 _EVERYTHING = '0.0.0.0/0'
@@ -98,7 +98,7 @@ def _pair(conf):
     """The next hop and its other end are the two hosts of one /30."""
     if not veth_leak.enabled(conf):
         return
-    nexthop = ipaddress.ip_interface(conf.veth_leak.veth_nexthop + '/30')
+    nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
     provider = veth_leak.provider_ip(conf)
     hosts = [str(host) for host in nexthop.network.hosts()]
     if sorted(hosts) != sorted([str(nexthop.ip), provider]):
@@ -111,11 +111,11 @@ def _pair(conf):
 def _pair_overlaps(conf):
     if not veth_leak.enabled(conf):
         return
-    nexthop = ipaddress.ip_interface(conf.veth_leak.veth_nexthop + '/30')
+    nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
     networks = [conf.bridge_ip] if conf.bridge_ip else []
     for other in networks + conf.network_cidr:
         if other != _EVERYTHING and nexthop.network.overlaps(
-                ipaddress.ip_network(other)):
+                iptext.network(other)):
             yield say('[veth_leak] veth_nexthop', str(nexthop.ip),
                       'its /30 overlaps %s (%s); use another link-local '
                       '/30' % (other, '[DEFAULT] bridge_ip'

@@ -23,6 +23,8 @@ import re
 
 from oslo_config import types
 
+from ovn_network_agent import iptext
+
 # What may be written into the text that vtysh, ovs-ofctl and nft read.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
 # IFNAMSIZ is 16 with the terminating zero.
@@ -258,7 +260,8 @@ class OvsdbRemote(types.ConfigType):
                              'end; write it like tcp:192.0.2.1:6641' % value)
         if host.startswith('[') and host.endswith(']'):
             try:
-                ipaddress.IPv6Address(host[1:-1].partition('%')[0])
+                if iptext.address(_without_device(host[1:-1])).version != 6:
+                    raise ValueError(host)
             except ValueError:
                 raise ValueError('%r has no IPv6 address between its '
                                  'brackets' % value)
@@ -279,6 +282,20 @@ class OvsdbRemote(types.ConfigType):
 
     def _formatter(self, value):
         return str(value)
+
+
+def _without_device(host):
+    """'fe80::1' of 'fe80::1%eth0'.
+
+    A server on the link can only be named with a device.  Nowhere else an
+    address may have one.
+
+    :raises ValueError: when no device could have that name
+    """
+    address, percent, device = host.partition('%')
+    if percent and not _NAME.match(device):
+        raise ValueError(f'{device!r} is no device')
+    return address
 
 
 class CommaList(types.List):

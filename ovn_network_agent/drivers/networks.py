@@ -13,12 +13,13 @@
 """Addresses and provider networks of a router: pure functions."""
 
 import functools
-import ipaddress
+
+from ovn_network_agent import iptext
 
 # An address is looked at several times for each of its resources, and parsing
 # it would be a third of what a driver takes.
 _REMEMBERED = 4096
-_parsed = functools.lru_cache(_REMEMBERED)(ipaddress.ip_address)
+_parsed = functools.lru_cache(_REMEMBERED)(iptext.address)
 
 
 @functools.lru_cache(_REMEMBERED)
@@ -28,7 +29,7 @@ def parse_interface(text):
     :returns: IPv4Interface or IPv6Interface, or None when malformed
     """
     try:
-        return ipaddress.ip_interface(text)
+        return iptext.interface(text)
     except ValueError:
         return None
 
@@ -68,7 +69,7 @@ def provider_networks(networks, manual=()):
     :returns: sorted tuple of IPv4Network
     """
     if manual:
-        return tuple(sorted(ipaddress.ip_network(n) for n in manual))
+        return tuple(sorted(iptext.network(n) for n in manual))
     return of_version(4, networks)
 
 

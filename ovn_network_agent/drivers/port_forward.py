@@ -26,6 +26,7 @@ from ovn_network_agent.conf import veth_leak as leak_options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import nft_table
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
@@ -51,7 +52,7 @@ class PortForwardDriver(base.Driver):
     def for_node(self, node):
         if node.extent and 4 in node.extent.versions:
             yield from self._networks(4, ipaddress.collapse_addresses(
-                ipaddress.ip_network(n) for n in self.conf.network_cidr))
+                iptext.network(n) for n in self.conf.network_cidr))
 
     def for_router(self, router, node):
         if not node.extent:

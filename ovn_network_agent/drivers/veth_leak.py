@@ -17,12 +17,12 @@ default VRF.  A veth pair connects them: towards the floating IPs through
 FRR's routes, and back through one policy rule for each provider network.
 """
 
-import ipaddress
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import networks
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
@@ -89,7 +89,7 @@ class VethLeakDriver(base.Driver):
             self.conf.veth_leak.veth_leak_rule_priority - 1, MAIN_TABLE,
             iif=ownership.VETH_DEFAULT)
         for network in self._own_networks():
-            yield from self._leak(ipaddress.ip_network(network), node)
+            yield from self._leak(iptext.network(network), node)
 
     def _own_networks(self):
         """Configured networks that are led to this node.

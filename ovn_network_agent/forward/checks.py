@@ -12,12 +12,12 @@
 
 """What the schema cannot say, and the values that come of it."""
 
-import ipaddress
 
 from ovn_network_agent import forwarding
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema
 from ovn_network_agent.forward import usable
+from ovn_network_agent import iptext
 
 _TIMEOUT = 1.0
 
@@ -172,7 +172,7 @@ class Checker:
         listed = list(self._items(rule, path, 'dest_addrs'))
         if one:
             listed.append((path + ('dest_addr',), rule['dest_addr']))
-        family = ipaddress.ip_address(vip).version if vip else 0
+        family = iptext.address(vip).version if vip else 0
         found, seen = [], {}
         for where, value in listed:
             address = self._backend(where, value, family, vip)

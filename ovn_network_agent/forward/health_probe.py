@@ -19,10 +19,11 @@ and not to the VIP: what is found out is whether the backend works.
 import asyncio
 import contextlib
 import errno
-import ipaddress
 import os
 
 import h11
+
+from ovn_network_agent import iptext
 
 # What says something about this node and nothing about the backend.
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
@@ -94,7 +95,7 @@ async def _ask(reader, writer, target):
 
 def _host(target):
     address = (target.address
-               if ipaddress.ip_address(target.address).version == 4
+               if iptext.address(target.address).version == 4
                else '[%s]' % target.address)
     return address if target.port == 80 else '%s:%d' % (address, target.port)
 

@@ -15,11 +15,10 @@
 Pure.  What is no such address raises ValueError, whose text has the remedy.
 """
 
-import ipaddress
+from ovn_network_agent import iptext
 
 # RFC 1122: this network, and what was never given to anybody.
-_NOBODY = [ipaddress.ip_network(text) for text in ('0.0.0.0/8',
-                                                   '240.0.0.0/4')]
+_NOBODY = [iptext.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
 
 
 def parse(text):
@@ -32,8 +31,12 @@ def parse(text):
     if '/' in text:
         raise ValueError('is no IP address; write it without "/" and what '
                          'follows')
+    if '%' in text:
+        raise ValueError('has a zone ("%" and what follows), which cannot be '
+                         'given here; leave it out, the node finds the '
+                         'device by its routes')
     try:
-        address = ipaddress.ip_address(text.strip())
+        address = iptext.address(text.strip())
     except ValueError:
         raise ValueError('is no IP address; write it like 192.0.2.53 or '
                          '2001:db8::53, a name is not looked up') from None

@@ -18,9 +18,9 @@ warning.
 """
 
 import dataclasses
-import ipaddress
 
 from ovn_network_agent.frr import output
+from ovn_network_agent import iptext
 
 # So many addresses are named for one reason.
 _NAMED = 5
@@ -95,8 +95,8 @@ class Surroundings:
 
     def reaches(self, address):
         """Whether zebra is connected to the network of an address."""
-        address = ipaddress.ip_address(address)
-        return any(address in ipaddress.ip_network(network)
+        address = iptext.address(address)
+        return any(address in iptext.network(network)
                    for network in self.connected)
 
 

@@ -15,6 +15,8 @@
 import ipaddress
 import re
 
+from ovn_network_agent import iptext
+
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
 # IFNAMSIZ less the terminating zero, for VRFs and devices.
@@ -55,7 +57,7 @@ def check_network(text):
     # ipaddress takes anything for the zone of an IPv6 address, blanks, too.
     if not isinstance(text, str) or not _NETWORK.fullmatch(text):
         raise ValueError(f'{text!r} is not a network')
-    network = ipaddress.ip_network(text)
+    network = iptext.network(text)
     if str(network) != text:
         raise ValueError(f'{text!r} is not the usual notation of {network}')
     return network

@@ -22,13 +22,13 @@ pass that follows reads, and adds it again.  What is wrong twice in a row is
 reported.  It is looked at again later and later, until it is right.
 """
 
-import ipaddress
 import threading
 import time
 
 from oslo_log import log as logging
 
 from ovn_network_agent.frr import effect
+from ovn_network_agent import iptext
 from ovn_network_agent import observer
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import bgp
@@ -259,7 +259,7 @@ class Verification(observer.Observer):
         self._not_before = now + _REPAIR_INTERVAL
         ends = self._conf.veth_leak
         address = ends.veth_provider_ip or (
-            ipaddress.ip_address(ends.veth_nexthop) + 1)
+            iptext.address(ends.veth_nexthop) + 1)
         try:
             done = readdress.renew(ownership.VETH_PROVIDER, f'{address}/30')
         except context.FAILURES:

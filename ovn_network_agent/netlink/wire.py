@@ -20,6 +20,8 @@ import ipaddress
 import socket
 import struct
 
+from ovn_network_agent import iptext
+
 HEADER = struct.Struct('=IHHII')  # length, type, flags, sequence, port
 ATTRIBUTE = struct.Struct('=HH')  # length with this header, type
 U32 = struct.Struct('=I')
@@ -196,6 +198,6 @@ def parse_prefix(prefix):
     host = len(packed) * 8 - length
     if host and int.from_bytes(packed) & ((1 << host) - 1):
         raise ValueError(f'{prefix!r} is no prefix: it has host bits set, '
-                         f'{ipaddress.ip_network(prefix, strict=False)} '
+                         f'{iptext.network(prefix, strict=False)} '
                          f'would be one')
     return family, packed, length

@@ -18,9 +18,9 @@ kept as they were given in a set without intervals, a pair of address and
 length each, and the set that rules look at gets those that lie in no other.
 """
 
-import ipaddress
 import re
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
 FAMILIES = {'ip': 4, 'ip6': 6}
@@ -66,7 +66,7 @@ def outer(prefixes):
     :returns: list of text, none of which overlaps another
     """
     kept = []
-    for network in sorted({ipaddress.ip_network(p) for p in prefixes},
+    for network in sorted({iptext.network(p) for p in prefixes},
                           key=lambda n: (int(n.network_address),
                                          n.prefixlen)):
         if not kept or not network.subnet_of(kept[-1]):
@@ -75,7 +75,7 @@ def outer(prefixes):
 
 
 def _prefix(version, element):
-    network = ipaddress.ip_network(element)
+    network = iptext.network(element)
     if network.version != version or not network.prefixlen:
         raise ValueError(f'{element!r} is no network of IPv{version}')
     return str(network)
@@ -86,8 +86,8 @@ def _pair(version, element):
 
 
 def _address(version, element):
-    address = ipaddress.ip_address(element)
-    if address.version != version or '%' in str(address):
+    address = iptext.address(element)
+    if address.version != version:
         raise ValueError(f'{element!r} is no address of IPv{version}')
     return str(address)
 

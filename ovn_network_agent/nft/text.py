@@ -21,9 +21,9 @@ By set operations on the whole text and not by a parser: a map with many
 buckets for each of 1,000 VIPs has some MB.
 """
 
-import ipaddress
 import re
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
 # 1,000 VIPs with two rules of 256 buckets each come to 15 MB.
@@ -154,7 +154,7 @@ def _check_words(bare, names):
 
 def _is_address(word):
     try:
-        ipaddress.ip_interface(word)
+        iptext.interface(word)
     except ValueError:
         return False
-    return '%' not in word
+    return True

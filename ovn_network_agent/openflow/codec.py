@@ -20,6 +20,7 @@ flow never has the match of one that is wanted.
 import ipaddress
 import struct
 
+from ovn_network_agent import iptext
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
@@ -54,7 +55,7 @@ def encode_match(spec):
     fields = (_oxm(_IN_PORT, _WORD.pack(spec.in_port)) +
               _oxm(_ETH_TYPE, _HALF.pack(_ETHER_TYPES[spec.family])))
     if spec.dst is not None:
-        network = ipaddress.ip_network(spec.dst)
+        network = iptext.network(spec.dst)
         mask = (b'' if network.prefixlen == network.max_prefixlen
                 else network.netmask.packed)
         fields += _oxm(_DST_FIELDS[spec.family],

@@ -12,9 +12,9 @@
 
 """The notation of ovs-ofctl for the flows that we write.  Pure."""
 
-import ipaddress
 import re
 
+from ovn_network_agent import iptext
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent import resources
 
@@ -154,7 +154,7 @@ def _parse_match(cookie, fields):
         if values:
             return None
         if dst is not None:
-            dst = str(ipaddress.ip_network(dst))
+            dst = str(iptext.network(dst))
         number = resources.LOCAL if in_port == _LOCAL else int(in_port)
         specs.check_match(cookie, number, family, dst)
     except ValueError:

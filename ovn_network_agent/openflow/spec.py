@@ -17,10 +17,10 @@ root side to check everything before it reaches Open vSwitch.  They are
 tuples so that they cross that wall unchanged.
 """
 
-import ipaddress
 import re
 import typing
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
@@ -244,7 +244,7 @@ def _check_cookie(cookie):
 def _check_prefix(text, family):
     if not isinstance(text, str) or '/' not in text:
         raise ValueError(f'{text!r} is not a prefix')
-    network = ipaddress.ip_network(text)
+    network = iptext.network(text)
     if network.version != family:
         raise ValueError(f'{text} is not of family {family}')
     if network.prefixlen == 0:

@@ -19,8 +19,8 @@ changed.
 
 import collections
 import dataclasses
-import ipaddress
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
@@ -208,7 +208,7 @@ class Groups:
 def _is_address(text):
     """Whether a relay could have it as its other end."""
     try:
-        ipaddress.ip_address(text)
+        iptext.address(text)
     except ValueError:
         return False
     return True
@@ -217,5 +217,5 @@ def _is_address(text):
 def _preference(tunnels):
     """What a chassis' tunnels are sorted by; addresses by their number."""
     address, encap = tunnels
-    ip = ipaddress.ip_address(address)
+    ip = iptext.address(address)
     return (_ENCAPS.index(encap), ip.version, int(ip))

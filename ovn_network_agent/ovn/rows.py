@@ -19,6 +19,7 @@ empty.
 
 import ipaddress
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 
@@ -49,7 +50,7 @@ def nat(row):
         the row and the value
     """
     try:
-        external = str(ipaddress.ip_address(row.external_ip))
+        external = str(iptext.address(row.external_ip))
     except ValueError:
         raise ValueError('NAT row %s: external_ip %r is not an IP address'
                          % (row.uuid, row.external_ip)) from None
@@ -68,7 +69,7 @@ def networks(row):
     valid, problems = [], []
     for text in sorted(row.networks):
         try:
-            everything = not ipaddress.ip_interface(text).network.prefixlen
+            everything = not iptext.interface(text).network.prefixlen
         except ValueError:
             problems.append('Logical_Router_Port %s: network %r is malformed'
                             % (row.name, text))

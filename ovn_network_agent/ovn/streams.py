@@ -19,7 +19,6 @@ not permitted", and spin while a handshake waits for the server.
 """
 
 import errno
-import ipaddress
 import os
 import random
 import socket
@@ -32,6 +31,7 @@ from ovs import stream
 
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import validate
+from ovn_network_agent import iptext
 from ovn_network_agent.ovn import tls_words
 
 _lock = threading.Lock()
@@ -106,7 +106,7 @@ def _resolve(suffix):
     host, _colon, port = suffix.rpartition(':')
     host = host.strip('[]')
     try:
-        ipaddress.ip_address(host.partition('%')[0])
+        iptext.address(host.partition('%')[0])
         return host, suffix
     except ValueError:
         pass

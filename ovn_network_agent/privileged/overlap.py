@@ -14,7 +14,6 @@
 
 import contextlib
 import errno
-import ipaddress
 import json
 import os
 import select
@@ -26,6 +25,7 @@ import time
 from oslo_config import cfg
 
 from ovn_network_agent.conf import ovs as options
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import overlap_keeper
@@ -54,7 +54,7 @@ def begin(addresses):
     if not addresses:
         raise OSError(errno.EINVAL, 'no address of another gateway')
     try:
-        wanted = [str(ipaddress.ip_address(one)) for one in addresses]
+        wanted = [str(iptext.address(one)) for one in addresses]
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
     with _lock:

@@ -77,7 +77,7 @@ class TypesTest(base.BaseTestCase):
             '192.0.2.1:6641', 'http:192.0.2.1:80', 'tcp:192.0.2.1',
             'tcp:192.0.2.1:0', 'tcp:192.0.2.1:65536', 'tcp::6641',
             'tcp:2001:db8::1:6641', 'tcp:[192.0.2.1]:6641', 'unix:run.sock',
-            'tcp:a b:1', ''])
+            'tcp:a b:1', 'tcp:[fe80::1%]:1', 'tcp:[fe80::1%a b]:1', ''])
 
     def test_lists_name_the_part_that_is_wrong(self):
         remotes = types.CommaList(types.OvsdbRemote())

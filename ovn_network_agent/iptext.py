@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""IP addresses and networks in text, as everybody here has to read them.
+
+The library accepts any text as the zone of an IPv6 address ("fe80::1%eth0"),
+with blanks, quotes and line feeds in it, and prints that zone again.  Such a
+text would reach nft and ovs-ofctl as it was written in OVN or in a file.  No
+address of the agent has a zone: a route, flow or rule names its device.
+
+A unit test makes sure that nobody else turns a text into such a value.
+"""
+
+import ipaddress
+
+
+def address(text):
+    """An address.
+
+    :param text: str
+    :returns: IPv4Address or IPv6Address
+    :raises ValueError: when it is none, or has a zone
+    """
+    return ipaddress.ip_address(_without_zone(text))
+
+
+def network(text, strict=True):
+    """A network, or the one of a single address.
+
+    :param text: str, 'address' or 'address/length'
+    :param strict: False to cut host bits off
+    :returns: IPv4Network or IPv6Network
+    :raises ValueError: when it is none, or has a zone
+    """
+    return ipaddress.ip_network(_without_zone(text), strict)
+
+
+def interface(text):
+    """An address with the network that it is in.
+
+    :param text: str, 'address' or 'address/length'
+    :returns: IPv4Interface or IPv6Interface
+    :raises ValueError: when it is none, or has a zone
+    """
+    return ipaddress.ip_interface(_without_zone(text))
+
+
+def _without_zone(text):
+    # Numbers and bytes are addresses, too, to the library.
+    if not isinstance(text, str):
+        raise ValueError(f'{text!r} is no text')
+    if '%' in text:
+        raise ValueError(f'{text!r} has a zone ("%" and what follows); '
+                         'leave it out')
+    return text

@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""No zone of an IPv6 address gets anywhere."""
+
+import ast
+import types
+
+import hypothesis
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.forward import usable
+from ovn_network_agent.frr import lines
+from ovn_network_agent import iptext
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import text
+from ovn_network_agent.nft import transaction
+from ovn_network_agent.openflow import spec
+from ovn_network_agent.ovn import rows
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import overlap
+from ovn_network_agent.tests.unit import test_imports
+
+# What makes a value of an address, and reads a zone.
+FACTORIES = {'ip_address', 'ip_network', 'ip_interface', 'IPv6Address',
+             'IPv6Network', 'IPv6Interface'}
+# They have bytes, and no text.
+OF_BYTES = {('netlink.wire', 'IPv6Address'), ('openflow.codec', 'ip_network')}
+
+ATTACK = 'fe80::%x }\ninclude "/etc/passwd"\n#'
+
+zones = strategies.sampled_from((
+    '', 'eth0', ATTACK.partition('%')[2], 'x }\ndelete table ip filter\n#',
+    ',actions=flood', '%')) | strategies.text()
+addresses = strategies.builds(
+    '{}%{}'.format, strategies.ip_addresses(v=6), zones)
+
+
+def flow(prefix):
+    """The fields of a flow that the agent would write to a prefix."""
+    return (ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN, 1, 6,
+            prefix, None, None, spec.IN_PORT)
+
+
+class ZoneTest(base.BaseTestCase):
+
+    def refused(self, function, *args, kind=ValueError):
+        self.assertRaises(kind, function, *args)
+
+    @hypothesis.given(addresses)
+    @hypothesis.example(ATTACK)
+    def test_by_who_reads_texts(self, address):
+        prefix = address + '/64'
+        for function in (iptext.address, iptext.network, iptext.interface):
+            self.refused(function, address)
+            self.refused(function, prefix)
+        self.refused(usable.parse, address)
+
+    @hypothesis.given(addresses)
+    @hypothesis.example(ATTACK)
+    def test_of_the_databases(self, address):
+        valid, problems = rows.networks(types.SimpleNamespace(
+            name='lrp', networks=['2001:db8::1/64', address + '/64']))
+        self.assertEqual(('2001:db8::1/64',), valid)
+        self.assertEqual(1, len(problems))
+        self.refused(rows.nat, types.SimpleNamespace(
+            uuid='1', external_ip=address))
+
+    @hypothesis.given(addresses)
+    @hypothesis.example(ATTACK)
+    def test_by_the_root_side_of_nft(self, address):
+        prefix = address + '/64'
+        for name, element in (
+                (ownership.NFT_NETWORKS, prefix),
+                (ownership.NFT_PREFIXES, prefix),
+                (ownership.NFT_SNAT, address),
+                (ownership.NFT_TARGETS,
+                 ['tcp', address, 1, '2001:db8::1', 1]),
+                (ownership.NFT_TARGETS,
+                 ['tcp', '2001:db8::1', 1, address, 1])):
+            self.refused(elements.written, 'ip6', name, element)
+        for deletes, adds in (({}, {ownership.NFT_NETWORKS: [prefix]}),
+                              ({ownership.NFT_SNAT: [address]}, {})):
+            self.refused(transaction.change, 'ip6', deletes, adds)
+        self.refused(text.check, 'chain a {\nip6 saddr %s accept\n}\n' %
+                     address)
+
+    @hypothesis.given(addresses)
+    @hypothesis.example(ATTACK)
+    def test_by_the_root_side_of_open_vswitch(self, address):
+        for length in ('/64', '/128'):
+            self.refused(spec.check_flow, flow(address + length))
+        # Not through the wall, which would start the root side here.
+        self.refused(overlap.begin.__wrapped__, [address], kind=OSError)
+
+    @hypothesis.given(addresses)
+    @hypothesis.example(ATTACK)
+    def test_by_the_root_side_of_the_kernel_and_frr(self, address):
+        self.refused(checks.address, address, kind=OSError)
+        for check in (checks.interface, checks.prefix, checks.selector):
+            self.refused(check, address + '/64', kind=OSError)
+        self.refused(lines.check_network, address + '/64')
+        self.refused(lines.static_route, address + '/128', 'veth-default')
+
+    def test_one_costs_no_other_forward(self):
+        """The file is refused with the line, before nft has seen it."""
+        error = self.assertRaises(flaws.BadRules, rules.parse, b"""\
+port_forwards:
+- vip: "2001:db8:1::5%eth0"
+  rules:
+  - {proto: tcp, port: 53, dest_addr: "2001:db8::1"}
+- vip: "2001:db8:1::6"
+  rules:
+  - {proto: tcp, port: 53, dest_addr: "2001:db8::1"}
+""", 'rules.yaml')
+        self.assertEqual(1, len(error.messages), error.messages)
+        self.assertIn('line 2', error.messages[0])
+        self.assertIn('zone', error.messages[0])
+
+    def test_numbers_and_bytes_are_no_texts(self):
+        for bad in (5, b'\x0a\0\0\x01', None, ['10.0.0.1']):
+            for function in (iptext.address, iptext.network,
+                             iptext.interface):
+                self.refused(function, bad)
+
+
+class OnePlaceTest(base.BaseTestCase):
+
+    def test_nobody_else_makes_addresses_of_texts(self):
+        found = set()
+        for name, path in test_imports.modules():
+            with open(path) as source:
+                tree = ast.parse(source.read(), path)
+            found |= {(name, node.attr) for node in ast.walk(tree)
+                      if isinstance(node, ast.Attribute)
+                      and node.attr in FACTORIES}
+        self.assertEqual({('iptext', 'ip_address'), ('iptext', 'ip_network'),
+                          ('iptext', 'ip_interface')},
+                         {one for one in found if one[0] == 'iptext'})
+        self.assertEqual(set(), {one for one in found - OF_BYTES
+                                 if one[0] != 'iptext'})

@@ -13,6 +13,7 @@
 
 import ast
 import functools
+import ipaddress
 import itertools
 import pathlib
 import re
@@ -21,6 +22,7 @@ import unittest
 from ovs.db import idl
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.drivers import networks
 from ovn_network_agent import privileged
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
@@ -39,6 +41,19 @@ OF_MODULE = re.compile(r'([a-z_]+)\.([A-Za-z_]+)')
 CLASS = re.compile(r'(?:[A-Z][a-z]+)+')
 FUNCTION = re.compile(r'(_\w+|[a-z]\w+\(\))')
 OPTION = re.compile(r'\[(\w+)\] ([a-z]\w+)( *=.*)?')
+VIRTUAL_GATEWAY = re.compile(
+    r'^([\d.]+/\d+) +([\d.]+) +([\d.]+) to ([\d.]+)$', re.M)
+# Options of the original program, also of its later versions.
+ORIGINAL = '''
+    bfd_check_enabled bridge_dev bridge_ip cleanup_on_shutdown
+    drain_on_shutdown drain_settle_delay drain_timeout dry_run frr_bfd_manage
+    frr_prefix_list frr_watch gateway_port log_level metrics_listen
+    network_cidr ovn_bfd_manage ovn_nb_remote ovn_sb_remote ovn_ssl_ca
+    ovn_ssl_cert ovn_ssl_key ovs_flow_watch ovs_wrapper port_forward_ct_zone
+    port_forward_dev port_forward_l3mdev_accept port_forward_table_id
+    port_forwards reconcile_interval route_table_id route_watch
+    stale_chassis_grace_period veth_leak_enabled veth_leak_rule_priority
+    veth_leak_table_id veth_nexthop veth_provider_ip vrf_name'''
 BY_DEFAULT = re.compile(
     r'``\[(\w+)\]\s+(\w+)``\s+is\s+(\S+)(?:\s+seconds)?\s+by\s+default')
 # What others have: systemd, and the classes of libraries.
@@ -62,6 +77,7 @@ def trees():
             if 'tests' not in path.relative_to(PACKAGE).parts]
 
 
+@functools.cache
 def classes():
     """Dict of the name of a class to a list of its definitions."""
     found = {}
@@ -86,6 +102,7 @@ def members(name):
                                        getattr(base, 'id', '')))
 
 
+@functools.cache
 def functions():
     """Names of all functions and methods."""
     return {node.name for _path, tree in trees()
@@ -220,6 +237,41 @@ class ContributorTest(DocumentsTestCase):
             sorted(used & theirs),
             [name for name in literals(ADR_OF_PYTHON_OVS)
              if name.startswith('_')])
+
+
+class VirtualGatewayTest(unittest.TestCase):
+    """The page about networks without a gateway computes as the code does."""
+
+    def test_the_table(self):
+        text = (PAGES / 'install' / 'network.rst').read_text()
+        lines = VIRTUAL_GATEWAY.findall(text)
+        self.assertGreater(len(lines), 3)
+        for subnet, gateway, first, last in lines:
+            network = ipaddress.ip_network(subnet)
+            free = ipaddress.ip_address(gateway)
+            self.assertEqual(gateway, networks.virtual_gateway([subnet]))
+            self.assertEqual(str(network[1]), first)
+            self.assertTrue(str(free - 1).endswith(last), (subnet, last))
+
+    def test_the_pool_of_the_example(self):
+        text = (PAGES / 'install' / 'network.rst').read_text()
+        self.assertIn('--gateway none', text)
+        subnets = re.findall(r'--subnet-range (\S+) ', text)
+        ends = re.findall(r'--allocation-pool start=\S+,end=(\S+)', text)
+        self.assertEqual(1, len(subnets))
+        self.assertEqual(2, len(ends))
+        for end in ends:
+            self.assertEqual(
+                networks.virtual_gateway(subnets),
+                str(ipaddress.ip_address(end) + 1))
+
+
+class OriginalTest(unittest.TestCase):
+    """Whoever comes from the original program finds each of its options."""
+
+    def test_all_options_are_on_the_page(self):
+        page = literals(PAGES / 'configuration' / 'original.rst')
+        self.assertEqual([], sorted(set(ORIGINAL.split()) - set(page)))
 
 
 class OptionsTest(DocumentsTestCase):

@@ -36,7 +36,7 @@ def _command(args):
 
 def _run(args):
     return boot.run(_command(args), args.mem, args.rw, args.interactive,
-                    args.verbose)
+                    args.verbose, log=args.log)
 
 
 def _up(args):
@@ -112,6 +112,8 @@ def _parser():
                      help='directory of the host that stays writable')
     run.add_argument('--verbose', action='store_true',
                      help='show the messages of the kernel')
+    run.add_argument('--log', metavar='FILE',
+                     help='keep the messages of the kernel in this file')
     run.add_argument('-i', '--interactive', action='store_true',
                      help='give the command this terminal')
     run.add_argument('argv', nargs=argparse.REMAINDER, metavar='COMMAND')

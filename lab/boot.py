@@ -26,6 +26,7 @@ import tty
 from lab import bridge
 from lab import console
 from lab import kernel
+from lab import lastwords
 from lab import running
 from lab import syscalls
 
@@ -37,6 +38,11 @@ FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
 # Free bytes below which memory on a tmpfs is not worth the risk; the machine
 # takes what it touches, not what it was given.
 ROOM = 1 << 30
+# What the kernel writes to its console: warnings, and all that is worse.  The
+# traces of a crash have the level of a warning.
+LOUDNESS = 5
+# Lines of that which are shown when the machine has died.
+TAIL = 40
 
 
 class BootError(Exception):
@@ -48,7 +54,7 @@ class MachineDied(BootError):
 
 
 def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
-        environ=None):
+        environ=None, log=None):
     """Run a command as root in a new machine.
 
     :param argv: list of str
@@ -58,6 +64,8 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     :param interactive: give it our terminal
     :param verbose: show the kernel's messages
     :param environ: dict, instead of our own environment
+    :param log: file for what its kernel says, kept after its end; see
+        :class:`lab.lastwords.Keeper`
     :returns: its exit status
     :raises BootError: when the machine did not come up
     :raises MachineDied: when it ended before the command did
@@ -75,8 +83,10 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
         with running.announced(os.path.basename(directory), socket, argv):
             if chosen == kernel.HOST:
                 return _run_on_host(directory)
+            words = lastwords.Keeper(
+                log or os.path.join(directory, 'kernel.log'), shown=verbose)
             return _run_machine(chosen, directory, socket, memory,
-                                interactive, verbose)
+                                interactive, words)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -104,6 +114,7 @@ def _write_job(directory, argv, writable, interactive, environ):
 def _visible():
     """Directories that the machine's own /tmp and /run would hide."""
     needed = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
+    needed |= {os.path.realpath(path) for path in needed}
     return sorted(path for path in needed
                   if path.startswith(('/tmp/', '/run/')))
 
@@ -121,33 +132,35 @@ def _status(directory, ended, log):
 
 # -- user-mode Linux -------------------------------------------------------
 
-def _run_machine(path, directory, socket, memory, interactive, verbose):
-    log = os.path.join(directory, 'kernel.log')
+def _run_machine(path, directory, socket, memory, interactive, words):
     consoles = bridge.Bridge(socket)
     command = [
         path, 'mem=%s' % memory, 'umid=%s' % os.path.basename(directory),
         'uml_dir=%s/' % directory, 'root=/dev/root', 'rootfstype=hostfs',
-        'rootflags=/', 'ro', 'loglevel=4', 'panic=1', 'con=null',
-        'con0=null', 'con1=fd:0,fd:1', *consoles.arguments(),
+        'rootflags=/', 'ro', 'loglevel=%d' % LOUDNESS, 'panic=1', 'con=null',
+        'con0=null,fd:%d' % words.fd, 'con1=fd:0,fd:1',
+        *consoles.arguments(),
         'init=%s' % sys.executable, '--', INIT, directory]
     with contextlib.ExitStack() as stack:
-        kernel_log = stack.enter_context(open(log, 'wb'))
         stdin, stdout = _console(stack, interactive)
         # A session of its own: a Ctrl-C is forwarded once, by us, and all
         # its processes can be ended by their group.
         machine = subprocess.Popen(
             command, stdin=stdin, stdout=stdout,
-            stderr=None if verbose else kernel_log, start_new_session=True,
-            pass_fds=consoles.fds, preexec_fn=syscalls.die_with_parent,
+            stderr=words.fd, start_new_session=True,
+            pass_fds=(words.fd, *consoles.fds),
+            preexec_fn=syscalls.die_with_parent,
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
                  'TMPDIR': _memory_directory()})
+        words.start()
+        stack.callback(words.close)
         consoles.start()
         stack.callback(consoles.close)
         try:
             _wait(machine)
         finally:
             _end(machine)
-    return _status(directory, machine.returncode, _tail(log))
+    return _status(directory, machine.returncode, words.tail(TAIL))
 
 
 def _memory_directory():
@@ -218,11 +231,6 @@ def _end(machine):
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(machine.pid, signal.SIGKILL)
     machine.wait()
-
-
-def _tail(path, lines=15):
-    with open(path, encoding='utf-8', errors='replace') as opened:
-        return ''.join(opened.readlines()[-lines:])
 
 
 # -- the host's own kernel -------------------------------------------------

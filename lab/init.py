@@ -47,6 +47,7 @@ def main(directory):
             job = json.load(opened)
         _file_systems((directory, *job['writable']), job['visible'])
         _network()
+        _sysctls(machine)
         if machine:
             _console(job.get('interactive', False))
         _serve_sessions(job)
@@ -122,10 +123,18 @@ def _basic_mounts(root, on_host):
 def _network():
     syscalls.sethostname('machine')
     os.spawnlp(os.P_WAIT, 'ip', 'ip', 'link', 'set', 'lo', 'up')
-    for path, value in (('/proc/sys/kernel/printk', '1'),
-                        ('/proc/sys/net/ipv4/ip_forward', '0')):
-        with open(path, 'w', encoding='ascii') as opened:
-            opened.write(value)
+
+
+def _sysctls(machine):
+    values = {'net/ipv4/ip_forward': 0}
+    if machine:
+        # What is written to directories of the host gets there within a
+        # second: the machine may die before its command closes the file.
+        values.update({'vm/dirty_expire_centisecs': 50,
+                       'vm/dirty_writeback_centisecs': 50})
+    for name, value in values.items():
+        with open('/proc/sys/' + name, 'w', encoding='ascii') as opened:
+            opened.write(str(value))
 
 
 def _console(interactive):

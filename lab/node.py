@@ -357,8 +357,9 @@ class Node:
     def _alive(self):
         """What is left of its processes, and where in the kernel they are.
 
-        Also all that wait for their parents: of those nobody can tell to
-        which node they belong.
+        Also everything in the machine that works, waits for the kernel or
+        waits for its parent: what holds up the death of a node is often a
+        worker of the kernel that takes down another node.
 
         :returns: list of str
         """
@@ -367,11 +368,12 @@ class Node:
         for name in os.listdir('/proc'):
             if name.isdigit():
                 stat = _read('/proc/%s/stat' % name)
-                if int(name) in mine or ') Z ' in stat:
+                state = stat.rpartition(')')[2].split()[:1]
+                if int(name) in mine or state in (['D'], ['R'], ['Z']):
                     found.append('%s: %s %s' % (
                         name, ' '.join(stat.split()[:8]),
                         _read('/proc/%s/stack' % name)))
-        return found
+        return found + _kernel_messages()
 
     def _detach(self):
         self._starter.shutdown()
@@ -393,6 +395,22 @@ def _read(path):
             return opened.read().strip()
     except OSError:
         return ''
+
+
+def _kernel_messages(lines=30):
+    """The last messages of the kernel, list of str."""
+    found = []
+    with contextlib.suppress(OSError):
+        fd = os.open('/dev/kmsg', os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            # It ends with EAGAIN.
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    found.append(os.read(fd, 8192).decode(
+                        errors='replace').partition(';')[2].strip())
+        finally:
+            os.close(fd)
+    return found[-lines:]
 
 
 def environ(**extra):

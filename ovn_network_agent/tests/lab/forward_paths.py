@@ -63,6 +63,13 @@ class Paths:
             self.cloud['spine'].out('vtysh', '-c', 'show bgp ipv6 unicast '
                                     '%s/128' % pf.PLAIN6)))
 
+    def test_no_flow_is_about_a_vip(self):
+        """Row OVS-03: the bridge has flows of the router alone."""
+        flows = self.cloud['gw1'].out('ovs-ofctl', 'dump-flows', plan.BRIDGE)
+        self.assertIn(self.fip.address, flows)
+        for one in pf.VIPS:
+            self.assertNotIn(one['vip'], flows)
+
     def test_replies_leave_through_the_pair(self):
         """Each reply crosses the pair once (trap T60), and the VRF.
 

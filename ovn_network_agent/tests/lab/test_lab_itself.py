@@ -147,10 +147,24 @@ class TestSink(LabWithoutAgents):
         self.assertEqual(before + 3, self.cloud.sink.leaked())
         type(self).expected_leaks = before + 3
 
+    def test_orphans_are_reaped(self):
+        """Trap T71: process 1 of a node waits for what others leave."""
+        node = self.cloud['gw1']
+        pid = node.out('sh', '-c', 'sleep 0.1 >/dev/null & echo $!').strip()
+        # A process that nobody waits for would stay as a zombie.
+        nodes.wait_until('nothing is left of %s' % pid, lambda: node.run(
+            ['test', '-e', '/proc/' + pid], check=False).returncode == 1,
+            base.SETTLE)
+
 
 class TestPower(LabWithoutAgents):
 
     def test_off_and_on(self):
+        # Trap T70: its tunnel address is what it was.
+        tunnels = self.tunnels()
+        self.assertEqual(
+            {plan.HOSTS[name] for name in (*self.cloud.gateways, 'cmp1')},
+            set(tunnels.split()))
         self.assertEqual('gw1', self.cloud.neutron.owner(self.router))
         self.cloud['gw1'].write('/etc/ovn-network-agent/kept', 'on disk')
         self.cloud['gw1'].write('/run/gone', 'in memory')
@@ -167,6 +181,12 @@ class TestPower(LabWithoutAgents):
         self.assertFalse(self.cloud['gw1'].exists('/run/gone'))
         # It has the highest priority.
         self.cloud.wait_owner(self.router, 'gw1')
+        self.assertEqual(tunnels, self.tunnels())
+
+    def tunnels(self):
+        """Addresses of the tunnels that OVN knows, sorted."""
+        return '\n'.join(sorted(self.cloud['central'].out(
+            'ovn-sbctl', '--bare', '--columns=ip', 'list', 'Encap').split()))
 
     def test_clean_stop_of_ovn_controller(self):
         """Its chassis leaves OVN and comes back; the moves are seen."""

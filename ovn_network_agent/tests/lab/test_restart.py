@@ -12,7 +12,6 @@
 """An agent that is killed and started again; a dry run."""
 
 import random
-import re
 import signal
 import tempfile
 import threading
@@ -21,12 +20,10 @@ import unittest
 from lab import dump
 from lab import node as nodes
 from ovn_network_agent.tests.lab import base
-
-_SIGNS = {'+': 'created', '~': 'updated', '-': 'deleted'}
-_PLAN = re.compile(r'^([+~-]) (.*)$', re.MULTILINE)
+from ovn_network_agent.tests.lab import dry_runs
 
 
-class Restart:
+class Restart(dry_runs.DryRuns):
     """The tests: router alpha on gw1, router beta on gw2."""
 
     @classmethod
@@ -162,56 +159,11 @@ class Restart:
 
     # -- dry run ----------------------------------------------------------
 
-    def _everything(self):
-        """The node, its sysctls, all tables of NB, the wiring, files.
-
-        Left out is what changes by itself: counters and ages (of flows, of
-        routes and neighbours), neighbours that the kernel learned, what
-        BGP brings from elsewhere, and statistics of interfaces in OVSDB.
-        """
-        node = self.cloud['gw1']
-        # The kernel takes a second or two to be sure of its IPv6 addresses.
-        nodes.wait_until('no address is tentative', lambda:
-                         'tentative' not in node.out('ip', '-o', 'addr'),
-                         base.SETTLE)
-        found = base.without_fabric(dump.node(node))
-        for argv in (('ip', '-d', '-o', 'link'), ('ip', '-o', 'addr'),
-                     ('ip', '-6', 'rule'),
-                     ('ip', '-6', 'route', 'show', 'table', 'all'),
-                     ('ovs-vsctl', 'list', 'Open_vSwitch'),
-                     ('ovs-vsctl', 'list', 'Bridge'),
-                     ('ovs-vsctl', 'list', 'Port'),
-                     ('sh', '-c', 'md5sum /etc/frr/* '
-                      '/etc/ovn-network-agent/*')):
-            found[' '.join(argv)] = [
-                line for line in node.out(*argv).splitlines()
-                if not line.startswith('statistics')]
-        # Some cannot be read, which newer versions take for a failure.
-        found['sysctl'] = sorted(node.out(
-            'sysctl', '-a', '--pattern',
-            r'net\.ipv[46]\.(conf|neigh|ip_forward)',
-            check=False).splitlines())
-        self.assertNotEqual([], found['sysctl'])
-        found['nb'] = self.cloud['central'].out(
-            'ovsdb-client', 'dump', 'unix:/run/ovn/ovnnb_db.sock',
-            'OVN_Northbound').splitlines()
-        return found
-
-    def _dry_run(self):
-        """The plan as 'created kind ...' lines; nothing was written."""
-        before = self._everything()
-        done = self.cloud['gw1'].run(
-            self.cloud.agents['gw1'].command('--dry-run'))
-        self.assertEqual([], dump.difference(before, self._everything()))
-        self.assertIn('nothing was changed', done.stdout)
-        return ['%s %s' % (_SIGNS[sign], text)
-                for sign, text in _PLAN.findall(done.stdout)]
-
     def test_dry_run(self):
         """It writes nothing, and the real start does what it said."""
         agent = self.cloud.agents['gw1']
         # Beside an agent that has done all, there is nothing to do.
-        self.assertEqual([], self._dry_run())
+        self.assertEqual([], self.dry_run('gw1'))
         # After a kill and a change there is exactly this.
         agent.kill()
         fip = self.floating_ip(self.alpha, self.vm.port)
@@ -230,7 +182,7 @@ class Restart:
 
     def _as_planned(self):
         """A dry run, then the real start; returns the plan."""
-        planned = self._dry_run()
+        planned = self.dry_run('gw1')
         self.assertNotEqual([], planned)
         mark = self.mark('gw1')
         agent = self.cloud.agents['gw1']

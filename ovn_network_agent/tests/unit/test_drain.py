@@ -130,13 +130,16 @@ class DrainTest(base.BaseTestCase):
         self.assertIs(drain.Result.COMPLETED, made.result)
 
     def test_time_is_up(self):
+        """Trap T72: the log says how it ended, whoever asks later."""
         made = self.begun(view(own=5))
         self.assertEqual(60, made.left())
         self.now += 59
         made.consider(view())
         self.assertIsNone(made.result)
         self.now += 1
-        made.consider(view())
+        with self.assertLogs(drain.__name__, 'WARNING') as logs:
+            made.consider(view())
+        self.assertRegex(logs.output[0], 'Drain: timeout after 60.0 s.*cr-')
         self.assertIs(drain.Result.TIMEOUT, made.result)
         self.assertIn('cr-lrp-1 to leave', made.waiting)
 

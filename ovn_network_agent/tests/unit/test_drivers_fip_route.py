@@ -150,6 +150,7 @@ class PlanesTest(FipRouteTestCase):
                                        frr__frr_prefix_list=''))
 
     def test_what_a_standby_prepares(self):
+        """Trap T53: decided, and not what was left over."""
         port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
                                ('198.51.100.1/24', 'fd00::1/64'),
                                world.segment())

@@ -311,7 +311,7 @@ class CtlTest(base.CtlTestCase):
         self.assertNotIn('Traceback', error)
 
     def test_status_until_the_end(self):
-        # Also while an orderly stop waits for something.
+        # Also while an orderly stop waits for something (trap T72).
         agent = self.ready('lrp-r1', shutdown_timeout=60)
         # There has to be something that it waits for.
         self.eventually(

@@ -131,6 +131,7 @@ class TestPrefixList(base.FrrTestCase):
                          self.shown())
 
     def test_bgpd_has_lost_it(self):
+        # Trap T35.
         self.foreign()
         self.create(entry())
         before = self.shown()

@@ -44,6 +44,7 @@ class RouteTest(base.KernelTestCase):
             (shown['protocol'], shown['dev'], shown['scope']))
 
     def test_default_route_with_a_gateway_in_another_table(self):
+        # Trap T58: the kernel names no destination of a default route.
         self.ip('address add 169.254.0.1/30 dev br-ex')
         default = resources.KernelRoute(
             200, '0.0.0.0/0', 'br-ex', '169.254.0.2')

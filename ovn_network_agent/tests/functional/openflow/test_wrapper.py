@@ -42,7 +42,24 @@ class TestWrapper(test_flow.TestFlow):
         self.addCleanup(os.unlink, path)
         self.configure(ovs_wrapper=path)
 
+    def test_every_command_goes_through_it(self):
+        """Row CFG-16: split at blanks, and before each command."""
+        calls = os.path.join(self.ovs.rundir, 'calls')
+        self.script(f'echo "$@" >>{calls}; '
+                    f'OVS_RUNDIR={self.ovs.rundir} exec "$@"')
+        self.configure(ovs_wrapper=f'{self.ovs.rundir}/wrapper env  A=b')
+        wanted = base.hairpin(test_flow.DST)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=(wanted,))))
+        self.assertEqual([wanted], list(self.backend.read(frozenset())))
+        with open(calls) as opened:
+            lines = opened.read().splitlines()
+        self.assertGreater(len(lines), 1)
+        for line in lines:
+            self.assertTrue(line.startswith('env A=b ovs-ofctl '), line)
+
     def test_without_standard_input(self):
+        # Trap T51: docker exec without -i.
         self.script(f'OVS_RUNDIR={self.ovs.rundir} exec "$@" </dev/null')
         wanted = base.hairpin(test_flow.DST)
         with self.assertRaisesRegex(backends.BackendError, 'use -i'):
@@ -60,6 +77,7 @@ class TestWrapper(test_flow.TestFlow):
             self.backend.read(frozenset())
 
     def test_hanging_wrapper_is_killed_with_its_children(self):
+        # Trap T52: nothing of it goes on.
         children = os.path.join(self.ovs.rundir, 'children')
         self.script(f'sleep 97 & echo $! >{children}; echo $$ >>{children}\n'
                     'trap "" TERM; wait')

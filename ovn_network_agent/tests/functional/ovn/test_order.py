@@ -126,6 +126,13 @@ class LeadTest(OrderTestCase):
             self.set(OTHER, priority=priority)
             self.become((priority + 1,), (priority,))
 
+    def test_at_least_2_beside_a_candidate_at_0(self):
+        # Row DRN-12: that one may come back with 1.
+        self.running()
+        self.set(OTHER, priority=0)
+        self.set(HERE, priority=1)
+        self.become((2,), (0,))
+
     def test_the_group_is_numbered_anew_at_the_end_of_the_numbers(self):
         # Row DRN-15.
         self.running(gateway_drain__handover_timeout=0)
@@ -336,10 +343,11 @@ class StopTest(OrderTestCase):
         self.set(HERE, priority=0)
         for table in TABLES:
             self.cloud.move('lrp-' + table, OTHER)
-        before = self.nb.content()
+        before = [server.content() for server in self.servers.values()]
         agent = self.agent(start=False, drivers=list(self.drivers))
         changes, outcome = agent.plan(30)
-        self.assertEqual(before, self.nb.content())
+        self.assertEqual(before, [server.content()
+                                  for server in self.servers.values()])
         self.assertEqual({1, 2}, {
             resource.priority for verb, resource in changes
             if isinstance(resource, resources.GatewayPriority)})

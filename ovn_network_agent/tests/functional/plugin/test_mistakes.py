@@ -126,11 +126,15 @@ class MistakesTest(base.ProgramTestCase):
                   'from ' + NB), '--config-file', self.config())
 
     def test_bad_values_of_the_environment(self):
-        for variable, value, word in (
-                ('OS_DEFAULT__RECONCILE_INTERVAL', '1m', 'without a unit'),
-                ('OS_DEFAULT__DRY_RUN', 'on and off', 'true or false')):
+        # Trap T66.
+        for variable, value, words in (
+                ('OS_DEFAULT__RECONCILE_INTERVAL', '1m',
+                 "'1m' is not a whole number, without a unit"),
+                ('OS_DEFAULT__RECONCILE_INTERVAL', '0',
+                 '0 is not between 1 and'),
+                ('OS_DEFAULT__DRY_RUN', 'on and off', "'on and off'")):
             self.env[variable] = value
-            self.one((repr(value), 'from ' + variable, word),
+            self.one(('from ' + variable, words),
                      '--config-file', self.config())
             del self.env[variable]
 

@@ -12,6 +12,9 @@
 
 """What the program says and returns before it needs OVN."""
 
+import os
+import re
+import subprocess
 
 from ovn_network_agent.tests.functional.plugin import base
 from ovn_network_agent import version
@@ -72,6 +75,43 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual(2, ended.returncode, ended.stderr)
         self.assertIn(path, ended.stderr)
         self.assertNotIn('Traceback', ended.stderr)
+
+    def check_with_etc(self, *args, **files):
+        """Errors of a check with these files alone in the agent's /etc.
+
+        :param files: bridge_dev that a file sets, by the name of the file;
+            none of them can be used, so each is named
+        :returns: set of the values that were found
+        """
+        etc = os.path.join(self.directory, 'etc')
+        for name, device in files.items():
+            path = os.path.join(etc, name.replace('__', '.conf.d/') + '.conf')
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, 'w') as opened:
+                opened.write('[DEFAULT]\nbridge_dev = %s\n' % device)
+        ended = subprocess.run(
+            ['unshare', '--mount', 'sh', '-c',
+             'mount -t tmpfs none /etc && mkdir /etc/ovn-network-agent && '
+             'mount --bind "$0" /etc/ovn-network-agent && exec "$@"', etc,
+             *self.command('--check-config', *args)],
+            env={**self.env, 'HOME': self.directory}, cwd=self.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=base.LIMIT)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        return set(re.findall(r"bridge_dev: '([^']*)'", ended.stderr))
+
+    def test_where_files_are_looked_for(self):
+        """Row CFG-03: in /etc, unless the command line names files."""
+        named = self.config('', bridge_dev='named-by-an-argument')
+        files = {'ovn-network-agent': 'of-the-main-file'}
+        self.assertEqual({'of-the-main-file'}, self.check_with_etc(**files))
+        files['ovn-network-agent__10-more'] = 'of-the-directory'
+        self.assertEqual({'of-the-directory'}, self.check_with_etc(**files))
+        self.assertEqual({'named-by-an-argument'}, self.check_with_etc(
+            '--config-file', named, '--config-dir', self.site, **files))
+        self.assertEqual({'of-the-directory'}, self.check_with_etc(
+            '--config-file', named, '--config-dir',
+            '/etc/ovn-network-agent/ovn-network-agent.conf.d', **files))
 
     def test_an_argument_that_is_unknown(self):
         ended = self.run_agent('--no-such-thing')

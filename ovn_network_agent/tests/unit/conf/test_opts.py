@@ -68,30 +68,6 @@ class SourcesTest(base.ConfTestCase):
             if opt.default is not None:
                 self.assertEqual(opt.default, opt.type(opt.default))
 
-    def test_file_beats_default(self):
-        conf = self.load('[frr]\nvrf_name = other\n')
-        self.assertEqual('other', conf.frr.vrf_name)
-
-    def test_environment_beats_file(self):
-        conf = self.load('[frr]\nvrf_name = other\n',
-                         env={'OS_FRR__VRF_NAME': 'third'})
-        self.assertEqual('third', conf.frr.vrf_name)
-
-    def test_command_line_beats_environment_and_file(self):
-        conf = self.load('[DEFAULT]\ndry_run = false\n', ['--dry-run'],
-                         {'OS_DEFAULT__DRY_RUN': 'false'})
-        self.assertIs(True, conf.dry_run)
-        conf = self.load('[DEFAULT]\ndry_run = true\ndebug = true\n',
-                         ['--nodry-run', '--nodebug'])
-        self.assertIs(False, conf.dry_run)
-        self.assertIs(False, conf.debug)
-
-    def test_an_absent_flag_overrides_nothing(self):
-        conf = self.load('[DEFAULT]\ndry_run = true\n')
-        self.assertIs(True, conf.dry_run)
-        conf = self.load(env={'OS_DEFAULT__DRY_RUN': '1'})
-        self.assertIs(True, conf.dry_run)
-
     def test_booleans_work_in_both_directions(self):
         # Trap T66
         for text, value in (('true', True), ('1', True), ('yes', True),
@@ -108,13 +84,6 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual('', conf.frr.vrf_name)
         conf = self.load(env={'OS_FRR__FRR_PREFIX_LIST': ''})
         self.assertEqual('', conf.frr.frr_prefix_list)
-
-    def test_a_later_file_wins(self):
-        first = self.file('[frr]\nvrf_name = first\nvtysh_timeout = 3\n')
-        conf = self.load('[frr]\nvrf_name = second\n',
-                         ['--config-file', first])
-        self.assertEqual(('second', 3),
-                         (conf.frr.vrf_name, conf.frr.vtysh_timeout))
 
     def test_a_file_that_is_not_there_is_named(self):
         error = self.assertRaises(

@@ -18,22 +18,36 @@ class NodeError(Exception):
     """Something in a node failed; the text says what, with its output."""
 
 
-def wait_until(what, check, timeout=30.0, interval=0.05):
+# What a condition raises that looks for something before it is there: an
+# assertion, the first row of none, a row of many, text that is cut off.
+NOT_YET = (AssertionError, LookupError, StopIteration, ValueError)
+
+
+def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError):
     """Wait for a condition.
+
+    A condition that raises one of :data:`NOT_YET` does not hold yet, and the
+    wait goes on; the last one is told with the failure.  Every other
+    exception ends the wait.
 
     :param what: text for the error, or a function that returns it
     :param check: function; its first true result ends the wait
     :param timeout: seconds
     :param interval: seconds between two looks
+    :param failure: class of the error when the time has passed
     :returns: the result of ``check``
-    :raises NodeError: when the time has passed
+    :raises NodeError: when the time has passed, or another ``failure``
     """
     deadline = time.monotonic() + timeout
     while True:
-        result = check()
+        result = cause = None
+        try:
+            result = check()
+        except NOT_YET as e:
+            cause = e
         if result:
             return result
         if time.monotonic() > deadline:
-            raise NodeError('not within %g s: %s' % (
-                timeout, what() if callable(what) else what))
+            raise failure('not within %g s: %s' % (
+                timeout, what() if callable(what) else what)) from cause
         time.sleep(interval)

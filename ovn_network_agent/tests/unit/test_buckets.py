@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from oslotest import base
 
 from ovn_network_agent.drivers import buckets
+from ovn_network_agent.tests import budget
 
 # Addresses with a weight each, in the sizes that the tables have.
 ADDRESSES = st.ip_addresses(v=4).map(str) | st.ip_addresses(v=6).map(str)
@@ -41,7 +42,7 @@ def moved(before, after):
 class BucketsTest(base.BaseTestCase):
 
     @given(weights(1, 12))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=budget.examples(30), deadline=None)
     def test_shares_are_even(self, backends):
         """No more than 15 % off: row PF-07 with 1,000 clients."""
         table = buckets.owners(backends)
@@ -51,7 +52,7 @@ class BucketsTest(base.BaseTestCase):
             self.assertLess(abs(count[address] - even) / even, 0.15)
 
     @given(weights(2, 8, most=256))
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=budget.examples(20), deadline=None)
     def test_shares_are_as_the_weights(self, backends):
         table = buckets.owners(backends)
         count = collections.Counter(table)
@@ -65,7 +66,7 @@ class BucketsTest(base.BaseTestCase):
             self.assertLess(count[address], max(share, 1) + 1)
 
     @given(weights(2, 12), st.data())
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=budget.examples(30), deadline=None)
     def test_one_that_is_taken_out_moves_little_more_than_its_clients(
             self, backends, data):
         gone = data.draw(st.sampled_from(sorted(backends)))
@@ -80,7 +81,7 @@ class BucketsTest(base.BaseTestCase):
         self.assertEqual(before, buckets.owners((backends - {gone}) | {gone}))
 
     @given(weights(2, 8, most=4), st.data())
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=budget.examples(30), deadline=None)
     def test_the_clients_of_the_dead_alone_move(self, backends, data):
         addresses = sorted(address for address, _weight in backends)
         dead = data.draw(st.sets(st.sampled_from(addresses), min_size=1,
@@ -95,7 +96,7 @@ class BucketsTest(base.BaseTestCase):
                                                  strict=True)])
 
     @given(weights(3, 6), st.data())
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=budget.examples(20), deadline=None)
     def test_the_clients_of_the_dead_are_spread(self, backends, data):
         dead = data.draw(st.sampled_from(sorted(backends)))[0]
         after = collections.Counter(

@@ -18,6 +18,7 @@ from oslotest import base
 
 from ovn_network_agent import delta
 from ovn_network_agent import resources
+from ovn_network_agent.tests import budget
 
 ROUTE = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
 MOVED = resources.KernelRoute(254, '198.51.100.10/32', 'br-other')
@@ -116,7 +117,8 @@ def routes():
 
 class TrackerPropertyTest(base.BaseTestCase):
 
-    @hypothesis.settings(max_examples=150, deadline=None, database=None)
+    @hypothesis.settings(max_examples=budget.examples(150),
+                         deadline=None, database=None)
     @hypothesis.given(strategies.lists(strategies.tuples(
         strategies.sampled_from(['want', 'unwant', 'found', 'gone',
                                  'apply', 'read']), routes()), max_size=40))

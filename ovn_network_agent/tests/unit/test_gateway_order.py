@@ -20,6 +20,7 @@ from oslotest import base
 
 from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent import model
+from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit import world
 
 ROUTER = '00000000-0000-4000-8000-000000000001'
@@ -164,7 +165,7 @@ EVENTS = strategies.lists(strategies.tuples(
 
 def settings():
     return hypothesis.settings(
-        max_examples=300, deadline=None, database=None,
+        max_examples=budget.examples(300), deadline=None, database=None,
         suppress_health_check=list(hypothesis.HealthCheck))
 
 

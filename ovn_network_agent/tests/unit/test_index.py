@@ -17,6 +17,7 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent.ovn import index
+from ovn_network_agent.tests import budget
 
 
 class IndexTest(base.BaseTestCase):
@@ -35,7 +36,8 @@ class IndexTest(base.BaseTestCase):
         self.assertFalse(one.covers(2))
         self.assertEqual(1, len(one))
 
-    @hypothesis.settings(max_examples=100, deadline=None, database=None)
+    @hypothesis.settings(max_examples=budget.examples(100),
+                         deadline=None, database=None)
     @hypothesis.given(strategies.lists(strategies.tuples(
         strategies.integers(0, 5), strategies.none() |
         strategies.lists(strategies.sampled_from('abc'), unique=True))))

@@ -29,6 +29,7 @@ from ovn_network_agent import model
 from ovn_network_agent import precedence
 from ovn_network_agent import reconciler
 from ovn_network_agent import resources
+from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP = '198.51.100.10'
@@ -1295,5 +1296,5 @@ class IncrementalTest(base.BaseTestCase):
     def test_it_is_as_if_built_afresh(self):
         stateful.run_state_machine_as_test(
             IncrementalMachine, settings=hypothesis.settings(
-                max_examples=60, stateful_step_count=30, deadline=None,
-                database=None))
+                max_examples=budget.examples(60), stateful_step_count=30,
+                deadline=None, database=None))

@@ -31,11 +31,11 @@ import signal
 import stat
 import subprocess
 import tempfile
-import time
 import unittest
 
 from oslo_config import cfg
 
+from lab import waiting
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
@@ -75,14 +75,8 @@ _SESSION_AGE = 2000
 
 def wait_until(condition, what, seconds=15):
     """Wait for something to become true, and return it."""
-    deadline = time.monotonic() + seconds
-    while True:
-        result = condition()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise AssertionError(f'not within {seconds} s: {what}')
-        time.sleep(0.02)
+    return waiting.wait_until(what, condition, seconds, 0.02,
+                              failure=AssertionError)
 
 
 def _move_to(namespace):

@@ -27,6 +27,7 @@ import unittest
 
 from lab import kernel
 from lab import running
+from lab import waiting
 from ovn_network_agent.tests import needs
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(kernel.__file__)))
@@ -107,10 +108,7 @@ class ConsoleTestCase(unittest.TestCase):
         return machine
 
     def wait_for(self, what, check):
-        deadline = time.monotonic() + PATIENCE
-        while not check():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
+        waiting.wait_until(what, check, PATIENCE, failure=AssertionError)
 
 
 class TestSessions(ConsoleTestCase):

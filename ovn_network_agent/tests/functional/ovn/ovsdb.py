@@ -20,8 +20,8 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 
+from lab import waiting
 from ovn_network_agent.tests import needs
 
 SCHEMA_FILES = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
@@ -48,15 +48,8 @@ def eventually(condition, what, seconds=DEADLINE):
     :param condition: function that returns something true at last
     :param what: text for the failure, or a function that returns it
     """
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError('never within %s s: %s' % (
-                seconds, what() if callable(what) else what))
-        time.sleep(0.01)
+    return waiting.wait_until(what, condition, seconds, 0.01,
+                              failure=AssertionError)
 
 
 class Server:

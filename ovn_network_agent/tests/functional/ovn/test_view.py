@@ -24,6 +24,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import view
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import budget
 from ovn_network_agent import trouble
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
@@ -610,20 +611,26 @@ class IncrementalTest(base.OvsdbTestCase):
     def play(self, step):
         getattr(self, '_do_' + step[0])(*step[1:])
 
+    def present(self, where):
+        """The chassis, or None when it has gone: it claims nothing then."""
+        return where if where and self.sb.rows(
+            'Chassis', where=ovsdb.clauses({'name': where})) else None
+
     def _do_router(self, name, where, ha):
         if 'lrp-' + name not in self.cloud.ports:
             self.cloud.add_router(
-                name, chassis=where,
+                name, chassis=self.present(where),
                 group='HA_Chassis_Group' if ha else 'Gateway_Chassis')
 
     def _do_port(self, name, where):
         if ('lrp-' + name in self.cloud.ports and
                 'lrp-%s2' % name not in self.cloud.ports):
             self.cloud.add_port(name, name + '2', ['203.0.113.1/24'],
-                                chassis=where)
+                                chassis=self.present(where))
 
     def _do_no_router(self, name):
         if 'lrp-' + name in self.cloud.ports:
+            self._take_back(name)
             self.cloud.remove_router(name)
             self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
                 'name': 'neutron-lrp-' + name}))
@@ -634,9 +641,19 @@ class IncrementalTest(base.OvsdbTestCase):
                     for port in ('lrp-%s2' % name, 'cr-lrp-%s2' % name,
                                  lsp)))
 
+    def _take_back(self, name):
+        """What a router has given away goes with it."""
+        for port in self._uuids('Logical_Router_Port', 'lrp-' + name):
+            self.nb.transact(ovsdb.mutate('Logical_Router', {}, 'ports',
+                                          'delete', port))
+        for group in self._uuids('HA_Chassis_Group', 'neutron-lrp-' + name):
+            self.nb.transact(ovsdb.mutate(
+                'Logical_Router_Port', {}, 'ha_chassis_group', 'delete',
+                group))
+
     def _do_move(self, name, where):
         if 'lrp-' + name in self.cloud.ports:
-            self.cloud.move('lrp-' + name, where)
+            self.cloud.move('lrp-' + name, self.present(where))
 
     def _do_nat(self, name, address):
         if 'lrp-' + name in self.cloud.ports:
@@ -721,7 +738,7 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_owner(self, name, other):
         """A port goes over to another router."""
         if {'lrp-' + name, 'lrp-' + other} <= set(self.cloud.ports):
-            port = self._uuid('Logical_Router_Port', 'lrp-' + name)
+            port, = self._uuids('Logical_Router_Port', 'lrp-' + name)
             self.nb.transact(
                 ovsdb.mutate('Logical_Router', {'name': 'neutron-' + name},
                              'ports', 'delete', port),
@@ -732,17 +749,16 @@ class IncrementalTest(base.OvsdbTestCase):
         """Two ports have one group."""
         if 'lrp-' + name not in self.cloud.ports:
             return
-        group = self._uuid('HA_Chassis_Group', 'neutron-lrp-' + other)
-        if group:
+        for group in self._uuids('HA_Chassis_Group',
+                                 'neutron-lrp-' + other):
             self.nb.transact(ovsdb.update(
                 'Logical_Router_Port', {'name': 'lrp-' + name},
                 ha_chassis_group=group))
 
-    def _uuid(self, table, name):
-        """The row of that name as JSON has it, or None."""
-        rows = self.nb.rows(table, '_uuid',
-                            where=ovsdb.clauses({'name': name}))
-        return rows[0]['_uuid'] if rows else None
+    def _uuids(self, table, name):
+        """The rows of that name, as JSON has them."""
+        return [row['_uuid'] for row in self.nb.rows(
+            table, '_uuid', where=ovsdb.clauses({'name': name}))]
 
     def _do_nat_addresses(self, name, address):
         if 'lrp-' + name in self.cloud.ports:
@@ -770,10 +786,18 @@ class IncrementalTest(base.OvsdbTestCase):
         self.look = self.eyes()
 
         @hypothesis.settings(
-            max_examples=60, deadline=None, database=None,
+            max_examples=budget.examples(60), deadline=None, database=None,
             suppress_health_check=list(hypothesis.HealthCheck))
         @hypothesis.given(strategies.lists(self.steps(), min_size=5,
                                            max_size=25))
+        # What goes has been given to, or is used by, another one.
+        @hypothesis.example([('router', 'b', HERE, False),
+                             ('port', 'a', HERE), ('owner', 'a', 'b'),
+                             ('no_router', 'a'), ('look',),
+                             ('router', 'a', HERE, False)])
+        @hypothesis.example([('router', 'b', HERE, True),
+                             ('share', 'a', 'b'), ('no_router', 'b')])
+        @hypothesis.example([('other', False), ('move', 'a', cloud.OTHER)])
         def play(steps):
             # The database begins anew, the view goes on with what it has
             # seen.

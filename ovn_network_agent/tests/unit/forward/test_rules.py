@@ -26,6 +26,7 @@ from oslotest import base
 from ovn_network_agent import forwarding
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
+from ovn_network_agent.tests import budget
 
 NAME = '/etc/rules.yaml'
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -565,7 +566,8 @@ class AnyTest(RulesTestCase):
 
     @hypothesis.given(strategies.lists(strategies.tuples(
         strategies.integers(0, 100), JUNK), max_size=4))
-    @hypothesis.settings(max_examples=300, deadline=None, database=None)
+    @hypothesis.settings(max_examples=budget.examples(300),
+                         deadline=None, database=None)
     @hypothesis.example([(29, [200.0]), (14, 53.0)])
     def test_any_value(self, changes):
         self.look(json.dumps(damaged(changes)))

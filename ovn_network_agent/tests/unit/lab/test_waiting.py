@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A wait ends when its condition holds, and with nothing else."""
+
+from oslotest import base
+
+from lab import waiting
+
+
+class WaitTest(base.BaseTestCase):
+
+    def after(self, *answers):
+        """A condition that gives these answers, one at each look."""
+        left = list(answers)
+
+        def look():
+            answer = left.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+        return look
+
+    def wait(self, check, timeout=60):
+        return waiting.wait_until('it is so', check, timeout, 0)
+
+    def test_what_raises_does_not_hold_yet(self):
+        self.assertEqual('there', self.wait(self.after(
+            AssertionError('early'), LookupError('early'), StopIteration(),
+            ValueError('early'), None, 'there')))
+
+    def test_assertions_of_a_test(self):
+        seen = iter(range(10))
+
+        def look():
+            self.assertIn('5', str(next(seen)))
+            return True
+        self.assertTrue(self.wait(look))
+
+    def test_the_last_one_is_told(self):
+        why = AssertionError('still 1')
+        raised = self.assertRaises(
+            waiting.NodeError, self.wait, self.after(why), timeout=-1)
+        self.assertIs(why, raised.__cause__)
+        self.assertIn('it is so', str(raised))
+
+    def test_every_other_error_ends_the_wait(self):
+        self.assertRaises(OSError, self.wait, self.after(OSError('broken')))

@@ -109,9 +109,13 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual({'of-the-directory'}, self.check_with_etc(**files))
         self.assertEqual({'named-by-an-argument'}, self.check_with_etc(
             '--config-file', named, '--config-dir', self.site, **files))
-        self.assertEqual({'of-the-directory'}, self.check_with_etc(
-            '--config-file', named, '--config-dir',
-            '/etc/ovn-network-agent/ovn-network-agent.conf.d', **files))
+        # Of several the last one on the line counts.
+        arguments = [['--config-file', named], [
+            '--config-dir', '/etc/ovn-network-agent/ovn-network-agent.conf.d']]
+        for order, wanted in ((arguments, 'of-the-directory'),
+                              (arguments[::-1], 'named-by-an-argument')):
+            self.assertEqual({wanted}, self.check_with_etc(
+                *order[0], *order[1], **files))
 
     def test_an_argument_that_is_unknown(self):
         ended = self.run_agent('--no-such-thing')

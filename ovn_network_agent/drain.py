@@ -34,13 +34,19 @@ class Result(enum.Enum):
     """What came of it; exactly one of them, the first that applies.
 
     ERROR: something failed that the drain needs.  TIMEOUT: time was up, or a
-    second stop request cut it short.  NOOP: there was nothing to do.
+    second stop request cut it short.  NOBODY: there are other candidates, and
+    none that could take over.  NOOP: there was nothing to do.
     """
 
     ERROR = 'error'
     TIMEOUT = 'timeout'
+    NOBODY = 'nobody'
     NOOP = 'noop'
     COMPLETED = 'completed'
+
+
+# After these something is withdrawn that nobody else is known to announce.
+_FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
 
 
 class Drain:
@@ -51,8 +57,8 @@ class Drain:
     :param clock: function that returns monotonic seconds
     :ivar result: :class:`Result`, None as long as it is not over
     :ivar waiting: tuple of str: what is waited for
-    :ivar unclaimed: whether there is something that nobody else could
-        announce
+    :ivar unclaimed: whether something stays here that somebody else is to
+        get as soon as that one can announce it
     """
 
     def __init__(self, conf, hurry, clock=time.monotonic):
@@ -63,6 +69,7 @@ class Drain:
         self._gone = set()
         self._here = set()
         self._hoped = frozenset()
+        self._stays = ()
         self.result = None
         self.waiting = ()
         self.unclaimed = False
@@ -78,14 +85,23 @@ class Drain:
                 not self._conf.gateway_drain.drain_on_shutdown):
             self.result = Result.NOOP
             return
-        self.waiting = tuple(_waiting(snapshot)) if snapshot else ()
-        if not self.waiting:
+        if snapshot is None:
             self._end(Result.NOOP)
             return
-        LOG.info('Drain: waiting up to %g s for %s', self.left(),
-                 _some(self.waiting))
+        self.waiting = tuple(_waiting(snapshot))
+        self._note(snapshot)
+        if not self.waiting:
+            self._end(Result.NOBODY if self._stays else Result.NOOP)
+            return
+        LOG.info('Drain: waiting up to %.3g s for %s; a second stop request '
+                 'ends the wait', self.left(), _some(self.waiting))
         self._here = _here(snapshot)
         self._hoped = frozenset(_hoped(snapshot))
+
+    @property
+    def failed(self):
+        """Whether not everything was handed over that could have been."""
+        return self.result in _FAILED
 
     def left(self):
         """Seconds that it may still take."""
@@ -100,13 +116,22 @@ class Drain:
         """
         self.waiting = tuple(_waiting(snapshot))
         self._watch(_here(snapshot))
-        hoped = frozenset(_hoped(snapshot))
-        self.unclaimed = bool(hoped)
-        self._hope(hoped)
+        self._hope(frozenset(_hoped(snapshot)))
+        self._note(snapshot)
         if not self.waiting and not error:
-            self._end(Result.COMPLETED)
+            self._end(Result.NOBODY if self._stays else Result.COMPLETED)
         elif self._hurry.is_set() or not self.left():
             self._end(Result.ERROR if error else Result.TIMEOUT, error)
+
+    def _note(self, snapshot):
+        """Take note of what nobody takes over."""
+        stays = [group for group in _left(snapshot)
+                 if not group.takers(snapshot.node.chassis)]
+        self._stays = tuple('%s (%s)' % (group.name, ', '.join(
+            '%s %s' % (c.chassis, _why(c)) for c in group.candidates
+            if c.chassis != snapshot.node.chassis)) for group in stays)
+        self.unclaimed = any(group.heirs(snapshot.node.chassis)
+                             for group in stays)
 
     def _watch(self, here):
         """Say which ports have left, and which have come back."""
@@ -121,17 +146,23 @@ class Drain:
         self._here -= self._gone
 
     def _hope(self, hoped):
-        """Say once what nobody can take over at present."""
+        """Say what nobody can take over at present, and when that ends."""
         for text in sorted(hoped - self._hoped):
             LOG.info('Drain: waiting for %s', text)
-        self._hoped |= hoped
+        for text in sorted(self._hoped - hoped):
+            LOG.info('Drain: no longer waiting for %s', text)
+        self._hoped = hoped
 
     def _end(self, result, error=''):
         self.result = result
         took = self._clock() - self._began
         if result is Result.NOOP:
-            LOG.info('Drain: noop, no gateway here has anybody to take it '
-                     'over')
+            LOG.info('Drain: noop, there is nothing to hand over, or no '
+                     'other candidate')
+        elif result is Result.NOBODY:
+            LOG.warning('Drain: nobody has taken over after %.1f s, and what '
+                        'is here becomes unreachable: %s', took,
+                        _some(self._stays))
         elif result is Result.COMPLETED:
             LOG.info('Drain: completed after %.1f s', took)
         else:
@@ -168,18 +199,48 @@ def _handed_over(routers):
                 yield 'what is under way to router %s' % router.name
 
 
+def _left(snapshot):
+    """Groups that somebody else could have, and this chassis has.
+
+    Or is about to have: where nobody else has a priority any more, OVN is
+    bringing the ports here.  That is so when two gateways stop at once.
+    """
+    chassis = snapshot.node.chassis
+    return [group for group in snapshot.groups
+            if len(group.candidates) > 1 and (any(
+                port.chassis == chassis for port in group.ports) or
+                group.ports and group.candidate(chassis).priority and
+                not group.takers(chassis))]
+
+
 def _hoped(snapshot):
     """What stays as long as nobody else can announce it, in words.
 
     Unless this chassis cannot either: then nothing is lost by letting go.
     """
     chassis = snapshot.node.chassis
-    for group in snapshot.groups:
-        hopes = group.unfit_peers(chassis)
-        if hopes and not group.takers(chassis) and not group.unfit and any(
-                port.chassis == chassis for port in group.ports):
-            yield '%s to be able to announce %s' % (
-                ' or '.join(c.chassis for c in hopes), group.name)
+    for group in _left(snapshot):
+        hopes = group.hopes(chassis)
+        if hopes and not group.takers(chassis) and not group.unfit:
+            yield '%s, for %s' % (' or '.join(map(_hope, hopes)), group.name)
+
+
+def _hope(candidate):
+    """What has to happen before a candidate takes over, in words."""
+    return (('%s to be able to announce' if candidate.drained == model.UNFIT
+             else 'the agent of %s to be back') % candidate.chassis)
+
+
+def _why(candidate):
+    """Why a candidate does not take over, in words."""
+    if not candidate.known:
+        return 'has no chassis in OVN SB'
+    if candidate.silent:
+        return 'does not answer'
+    return {model.UNFIT: 'could not announce anything',
+            model.SHUTDOWN: 'has no agent',
+            model.MAINTENANCE: 'is drained by its operator'}.get(
+                candidate.drained, 'has priority %d' % candidate.priority)
 
 
 def _here(snapshot):

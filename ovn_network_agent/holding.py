@@ -41,6 +41,10 @@ class Holding:
     def mark(self, groups, node, now):
         """Mark the groups that are not to be lowered yet.
 
+        A stop leaves all groups at once or none.  So of two chassis that
+        stop at the same time one is before the other in every group, and
+        they never wait for each other.
+
         :param groups: iterable of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
@@ -51,14 +55,13 @@ class Holding:
             (group.table, group.key), now) for group in groups
             if self._unanswered(group, node)}
         self._since = since
-        marked, ends = [], []
-        for group in groups:
-            end = since.get((group.table, group.key), -PATIENCE) + PATIENCE
-            if (group.table, group.key) in since and now < end:
-                group = dataclasses.replace(group, held=True)
-                ends.append(end)
-            marked.append(group)
-        return tuple(marked), min(ends, default=None)
+        ends = {key: begun + PATIENCE for key, begun in since.items()
+                if now < begun + PATIENCE}
+        return tuple(
+            dataclasses.replace(group, held=True)
+            if (group.table, group.key) in ends or
+            ends and why(group, node, self._conf) == model.SHUTDOWN
+            else group for group in groups), min(ends.values(), default=None)
 
     def _unanswered(self, group, node):
         """Whether it is to leave, and the relay to the next owner is silent.

@@ -84,22 +84,24 @@ class Loop:
 
         :param drain: :class:`drain.Drain`
         """
-        drain.begin(self._present())
-        if drain.result is not None:
-            return
         self._serving = model.Phase.DRAINING
+        drain.begin(self._present())
         wake = triggers.Wake(('drain',))
         while drain.result is None:
             self._guarded_pass(wake)
             drain.consider(self._view.last,
                            self._pass_error or self._unconfirmed())
+            self._status.waits(drain.waiting)
             if drain.result is None:
                 wake = self._trigger.wait(min(
                     self._timeout(), drain.left())) or triggers.Wake(
                         ('interval',))
+        self._status.waits(())
         if drain.unclaimed and self._conf.cleanup_on_shutdown:
-            # What is withdrawn next must not stay bound to this chassis.
+            # What is withdrawn next must not stay bound to this chassis, and
+            # there is no later pass for what would wait now.
             self._view.abandon()
+            self._reconciler.release()
             self._guarded_pass(triggers.Wake(('drain',)))
 
     def _present(self):

@@ -113,6 +113,8 @@ class Candidate:
     :ivar drained: why an agent has lowered it to 0: 'shutdown',
         'maintenance' or 'unfit' (it could not announce), '' when none has
     :ivar earlier: the priority it had before that
+    :ivar silent: whether OVN's tunnel to it is dead, as far as a drain has
+        looked; see :mod:`ovn.tunnels`
     """
 
     chassis: str
@@ -122,6 +124,7 @@ class Candidate:
     encap: str = ''
     drained: str = ''
     earlier: int = 0
+    silent: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,15 +200,28 @@ class GatewayGroup:
 
         Not those that are drained themselves: among zeros OVN goes by name.
         """
-        return tuple(c for c in self.peers(chassis) if c.priority > 0)
+        return tuple(c for c in self.peers(chassis)
+                     if c.priority > 0 and not c.silent)
 
-    def unfit_peers(self, chassis):
-        """Who would take over if it could announce, a tuple of Candidate.
+    def hopes(self, chassis):
+        """Who may yet take over, a tuple of Candidate.
 
-        That may change at any moment, unlike what an operator drains.
+        An agent has lowered it, and raises it again without being asked: the
+        agent starts, or BGP works again.  What an operator drains, and what
+        nobody has marked, is at 0 for reasons that no agent knows.
+        """
+        return tuple(c for c in self.peers(chassis) if not c.silent and
+                     not c.priority and c.drained in (UNFIT, SHUTDOWN))
+
+    def heirs(self, chassis):
+        """Who is to get the ports once that chassis has let go of them.
+
+        Those of :meth:`takers` and :meth:`hopes`, dead or alive.
+
+        :returns: tuple of :class:`Candidate`
         """
         return tuple(c for c in self.peers(chassis)
-                     if not c.priority and c.drained == UNFIT)
+                     if c.priority or c.drained in (UNFIT, SHUTDOWN))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -164,6 +164,10 @@ class Reconciler:
         self.revive([name for name in self._planes.names
                      if self._retries.waiting(name)])
 
+    def release(self):
+        """Have nothing wait for its turn at the next pass."""
+        self._precedence.release()
+
     def next_retry(self):
         """Seconds until another pass has something to do, or None.
 

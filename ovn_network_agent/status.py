@@ -30,12 +30,14 @@ class Status:
 
     :param databases: dict of name to :class:`ovn.connection.Database`
     :ivar reasons: tuple of str, or None as long as nothing is known
+    :ivar waiting: tuple of str: what a stop waits for
     """
 
     def __init__(self, databases):
         self._databases = databases
         self._ready = False
         self.reasons = None
+        self.waiting = ()
 
     def report(self, reasons):
         """Take note of the result of a pass, and say what changed.
@@ -53,6 +55,16 @@ class Status:
         notify.notify(STATUS='degraded: %s' % '; '.join(reasons[:_NOTIFIED])
                       if reasons else 'in sync')
         self.reasons = reasons
+
+    def waits(self, waiting):
+        """Tell the supervisor what a stop waits for.
+
+        :param waiting: tuple of str
+        """
+        if waiting != self.waiting and waiting:
+            notify.notify(STATUS='draining: waiting for %s' % '; '.join(
+                waiting[:_NOTIFIED]))
+        self.waiting = waiting
 
     def ready(self, routers):
         """Tell the supervisor once that a first pass is complete.

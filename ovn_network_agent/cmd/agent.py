@@ -53,6 +53,7 @@ EXIT_OK = 0
 EXIT_ENVIRONMENT = 1
 EXIT_CONFIGURATION = 2
 EXIT_INCOMPLETE = 3
+EXIT_NOT_TAKEN_OVER = 4
 
 
 class EnvironmentProblem(Exception):
@@ -72,7 +73,8 @@ def main(argv=None):
     :param argv: list of str, default sys.argv[1:]
     :returns: exit status: 0 stopped in good order, 1 the node cannot run
         the agent, 2 the configuration cannot be used, 3 stopped but not all
-        could be cleaned up, or a plan that is not complete
+        could be cleaned up, or a plan that is not complete, 4 stopped, but
+        no other chassis is known to have taken all gateways over
     """
     conf = cfg.CONF
     try:
@@ -225,10 +227,13 @@ def _serve(agent, signals, contexts):
             agent.reset()
         else:
             agent.stop()
-    if agent.complete:
-        LOG.info('Stopped')
-        return EXIT_OK
-    return EXIT_INCOMPLETE
+    if not agent.complete:
+        return EXIT_INCOMPLETE
+    if agent.drain.failed:
+        LOG.warning('Stopped; not every gateway was taken over')
+        return EXIT_NOT_TAKEN_OVER
+    LOG.info('Stopped')
+    return EXIT_OK
 
 
 def _dry_run(agent, conf):

@@ -31,7 +31,9 @@ OPTS = [
         help='Seconds that the drain of an orderly stop may take. This node '
              'goes on announcing and forwarding until everything has been '
              'taken over or time is up; then it cleans up in any case, for '
-             'which shutdown_timeout counts. A second signal ends the wait. '
+             'which shutdown_timeout counts. It also waits so long for the '
+             'agent of another gateway that was stopped, too, and may be '
+             'starting. A second signal ends the wait. '
              'The supervisor has to wait longer than the sum of both.'),
     cfg.Opt(
         'drain_settle_delay', type=types.Seconds(max=3600), default=0.5,

@@ -75,7 +75,7 @@ class Endpoint(observer.Observer):
     def _report(self):
         return report.of(self._snapshot(), self._status.reasons,
                          self._databases, self._read_names(), self._mode,
-                         self._standings())
+                         self._standings(), self._status.waiting)
 
     def _read_names(self):
         """:class:`directory.Directory`, that of before if OVN is away."""

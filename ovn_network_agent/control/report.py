@@ -22,7 +22,7 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 
 
-def of(snapshot, reasons, databases, names, mode, standings=()):
+def of(snapshot, reasons, databases, names, mode, standings=(), waiting=()):
     """The state, a dict of what JSON has.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -32,6 +32,7 @@ def of(snapshot, reasons, databases, names, mode, standings=()):
     :param names: :class:`ovn.directory.Directory`
     :param mode: name of the :class:`mode.Mode`
     :param standings: tuple of :class:`forward.standing.Standing`
+    :param waiting: tuple of str: what a stop waits for
     """
     node = snapshot.node if snapshot else None
     groups = [_group(snapshot, group, names)
@@ -44,6 +45,7 @@ def of(snapshot, reasons, databases, names, mode, standings=()):
         'phase': (node.phase if node else model.Phase.RESTORING).value,
         'drains': sorted(node.drains) if node else [],
         'degraded': list(reasons or ()),
+        'waiting': list(waiting),
         'databases': {
             name: {'connected': database.connected,
                    'trouble': database.trouble}

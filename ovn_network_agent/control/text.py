@@ -54,6 +54,8 @@ def of_status(found):
     lines.append('degraded: %s' % ('no' if not found['degraded'] else ''))
     lines += ['  %s' % reason for reason in found['degraded']]
     lines[-1] = lines[-1].rstrip()
+    lines += ['stopping, and waiting for: %s' % what
+              for what in found['waiting']]
     routers = {router['uuid']: router for router in found['routers']}
     for group in found['groups']:
         lines += _group(group, routers)

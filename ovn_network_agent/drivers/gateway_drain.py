@@ -67,7 +67,7 @@ class GatewayDrainDriver(base.Driver):
         if own is None or not peers or node.phase not in _PHASES:
             return (), ()
         why = holding.why(group, node, self.conf)
-        if why and group.held:
+        if why and group.held and not group.abandoned:
             return (), ()
         if why:
             # Without anybody to take over it goes on.
@@ -103,6 +103,6 @@ def _forsaken(group, node):
     """Whether it is let go although nobody could announce it now.
 
     It is not announced here any longer either, and whoever can announce it
-    again is to get it then.
+    first is to get it then.
     """
-    return group.abandoned and bool(group.unfit_peers(node.chassis))
+    return group.abandoned and bool(group.heirs(node.chassis))

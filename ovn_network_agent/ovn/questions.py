@@ -131,6 +131,33 @@ class Owners:
                 for port, answer in zip(self._ports, bindings, strict=True)}
 
 
+class Tunnels:
+    """How BFD is in OVN's own tunnels.
+
+    :param addresses: IP addresses of the other ends, text
+    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    """
+
+    def __init__(self, addresses):
+        self._addresses = addresses
+        # Relays of the agent have keys of their own.
+        self.operations = [_select(
+            'Interface', ['options', 'includes', ['map', [
+                ['remote_ip', address], ['key', 'flow']]]],
+            columns=('bfd_status',)) for address in addresses]
+
+    def statuses(self, answers):
+        """dict of address to list of dict, those where BFD has a state.
+
+        :param answers: list of lists of rows, one for each operation
+        """
+        return {address: [
+            status for row in answer
+            if 'state' in (status := dict(row['bfd_status'][1]))]
+            for address, answer in zip(self._addresses, answers,
+                                       strict=True)}
+
+
 class Hostnames:
     """Which hosts are there.
 

@@ -25,6 +25,7 @@ from ovn_network_agent.ovn import confirm
 from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn import tunnels
 from ovn_network_agent.ovn import wire
 from ovn_network_agent import ownership
 from ovn_network_agent import surroundings
@@ -64,6 +65,7 @@ class View:
         self._handovers = handovers or handover.Handovers(conf)
         self._absence = absence.Absence()
         self._silence = silence.Silence()
+        self._tunnels = tunnels.Tunnels(databases.get('ovs'))
         self._wake = wake
         self._unfit = unfit
         self._abandoned = False
@@ -97,6 +99,7 @@ class View:
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
         return min((due for due in (self._handovers.due_in(),
+                                    self._tunnels.due_in(),
                                     self._absence.due_in(),
                                     self._silence.due_in())
                     if due is not None), default=None)
@@ -112,6 +115,7 @@ class View:
         """
         try:
             self._read_wire()
+            silent = self._tunnels.silent(self._peers(phase))
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 # Only now, with both replicas held still: a change that is
@@ -124,23 +128,37 @@ class View:
                     self._confirmation.consider(
                         nb, sb, self.last, now, self._builder.whole)
                 self._look_for_absent(sb)
-                self.last = self._handovers.update(self._judged(now))
+                self.last = self._handovers.update(
+                    self._judged(now, silent))
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
 
-    def _judged(self, snapshot):
-        """With what is known of this node, in the groups alone.
+    def _peers(self, phase):
+        """Addresses of those of whom a drain has to know whether they live.
+        """
+        if phase is not model.Phase.DRAINING or self.last is None:
+            return set()
+        return {c.address for group in self.last.groups
+                for c in group.peers(self._wire.chassis) if c.address}
+
+    def _judged(self, snapshot, silent):
+        """With what is known of the nodes, in the groups alone.
 
         What all routers depend on would cost a computation of each.
+
+        :param silent: see :meth:`tunnels.Tunnels.silent`
         """
         unfit = self._unfit()
-        if not unfit and not self._abandoned:
+        if not unfit and not self._abandoned and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
-            dataclasses.replace(group, unfit=unfit,
-                                abandoned=self._abandoned)
+            dataclasses.replace(
+                group, unfit=unfit, abandoned=self._abandoned,
+                candidates=tuple(
+                    dataclasses.replace(c, silent=c.address in silent)
+                    for c in group.candidates))
             for group in snapshot.groups))
 
     def abandon(self):

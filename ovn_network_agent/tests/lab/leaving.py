@@ -38,7 +38,7 @@ from ovn_network_agent.tests.lab import base
 # as long as the new owner does not announce.
 LONGEST_GAP_MS = 1500
 MEDIAN_GAP_MS = 400
-_RESULTS = ('completed', 'timeout', 'error', 'noop')
+_RESULTS = ('completed', 'timeout', 'error', 'noop', 'nobody')
 
 Stopped = collections.namedtuple('Stopped', 'status seconds to report')
 

@@ -211,7 +211,7 @@ class TestDrain(leaving.LeavingTestCase):
             report = self.finished(running)
             base.note('nobody else has BGP: %s' % report)
             self.assertEqual(0, report.lost, str(report))
-            self.assertEqual(0, agent_.process.wait(60))
+            self.assertEqual(4, agent_.process.wait(60))
             self.assertEqual('timeout', self.outcome(owner, mark))
             self.assertIn('to be able to announce', self.said(owner, mark))
             self.assertEqual(0, self.priorities()[owner])

@@ -28,13 +28,14 @@ DRIVERS = ['fip_route', 'gateway_drain']
 
 
 def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
-         other=1, drained='', unfit=False):
+         other=1, drained='', unfit=False, silent=False):
     port = world.port(1, chassis=owner, local=owner == HERE,
                       handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(HERE, own),
-            model.Candidate(OTHER, other, known, drained=drained)),
+            model.Candidate(OTHER, other, known, drained=drained,
+                            silent=silent)),
         (model.GroupPort('cr-lrp-1', owner),), unfit=unfit)
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))
@@ -56,9 +57,14 @@ class DrainTest(base.BaseTestCase):
 
     def test_nothing_to_drain(self):
         """Rows DRN-04 and DRN-05, trap T14."""
-        for snapshot in (None, world.snapshot(), view(OTHER),
-                         view(known=False, own=5), view(other=0, own=5)):
-            self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
+        alone = view(own=5)
+        group, = alone.groups
+        alone = dataclasses.replace(alone, groups=(dataclasses.replace(
+            group, candidates=group.candidates[:1]),))
+        for snapshot in (None, world.snapshot(), view(OTHER), alone):
+            made = self.begun(snapshot)
+            self.assertIs(drain.Result.NOOP, made.result)
+            self.assertFalse(made.failed or made.unclaimed)
 
     def test_until_somebody_could_announce(self):
         said = self.useFixture(fixtures.FakeLogger())
@@ -67,7 +73,8 @@ class DrainTest(base.BaseTestCase):
         for _time in range(3):
             made.consider(view(**unfit))
             self.assertIsNone(made.result)
-        self.assertIn('%s to be able to announce lrp-1' % OTHER, said.output)
+        self.assertIn('%s to be able to announce, for lrp-1' % OTHER,
+                      said.output)
         self.assertEqual(1, said.output.count('to be able'))
         # It is: then the drain goes its way.
         made.consider(view(own=5))
@@ -96,18 +103,75 @@ class DrainTest(base.BaseTestCase):
             group, candidates=(*group.candidates, third)),))
         self.assertNotIn('to be able', ''.join(self.begun(seen).waiting))
 
+    def test_until_a_stopped_agent_is_back(self):
+        said = self.useFixture(fixtures.FakeLogger())
+        stopped = {'own': 5, 'other': 0, 'drained': 'shutdown'}
+        made = self.begun(view(**stopped))
+        made.consider(view(**stopped))
+        self.assertIsNone(made.result)
+        self.assertEqual(('the agent of %s to be back, for lrp-1' % OTHER,),
+                         made.waiting)
+        # It is.
+        made.consider(view(own=5))
+        self.assertIn('no longer waiting for the agent', said.output)
+        made.consider(view(OTHER))
+        self.assertIs(drain.Result.COMPLETED, made.result)
+        self.assertFalse(made.failed)
+        # It is not, and the first one that is back is to get the port.
+        made = self.begun(view(**stopped))
+        self.now += 60
+        made.consider(view(**stopped))
+        self.assertIs(drain.Result.TIMEOUT, made.result)
+        self.assertTrue(made.failed and made.unclaimed)
+
     def test_who_is_not_waited_for(self):
-        for snapshot in (
+        for snapshot, heir in (
                 # Its operator knows when that ends, and the agent does not.
-                view(own=5, other=0, drained='maintenance'),
-                view(own=5, other=0, drained='shutdown'),
+                (view(own=5, other=0, drained='maintenance'), False),
+                # Somebody has set it to 0.
+                (view(own=5, other=0), False),
                 # Its chassis is gone.
-                view(own=5, other=0, drained='unfit', known=False),
-                # There is nothing to hand over.
-                view(OTHER, own=5, other=0, drained='unfit'),
+                (view(own=5, other=0, drained='unfit', known=False), False),
+                (view(own=5, other=0, drained='shutdown', known=False),
+                 False),
+                # It is dead.
+                (view(own=5, silent=True), True),
+                (view(own=5, other=0, drained='shutdown', silent=True),
+                 True),
                 # This one cannot announce either.
-                view(own=5, other=0, drained='unfit', unfit=True)):
-            self.assertIs(drain.Result.NOOP, self.begun(snapshot).result)
+                (view(own=5, other=0, drained='unfit', unfit=True), True)):
+            made = self.begun(snapshot)
+            self.assertIs(drain.Result.NOBODY, made.result)
+            self.assertTrue(made.failed)
+            self.assertEqual(heir, made.unclaimed)
+        for drained in 'unfit', 'shutdown':
+            # There is nothing to hand over.
+            self.assertIs(drain.Result.NOOP, self.begun(view(
+                OTHER, other=0, drained=drained)).result)
+            # There is: OVN is bringing it.
+            for owner in OTHER, '':
+                self.assertIsNone(self.begun(view(
+                    owner, own=5, other=0, drained=drained)).result)
+
+    def test_one_that_dies_meanwhile_is_not_waited_for(self):
+        said = self.useFixture(fixtures.FakeLogger())
+        stopped = {'own': 5, 'other': 0, 'drained': 'shutdown'}
+        made = self.begun(view(**stopped))
+        made.consider(view(**stopped, silent=True))
+        self.assertIs(drain.Result.NOBODY, made.result)
+        self.assertIn('%s does not answer' % OTHER, said.output)
+
+    def test_a_third_one_takes_it_at_once(self):
+        seen = view(own=5, other=0, drained='shutdown')
+        group, = seen.groups
+        for third, takes in (
+                (model.Candidate('third', 1), True),
+                # One that has died would only seem to take it.
+                (model.Candidate('third', 1, silent=True), False)):
+            made = self.begun(dataclasses.replace(
+                seen, groups=(dataclasses.replace(
+                    group, candidates=(*group.candidates, third)),)))
+            self.assertEqual(takes, 'to be back' not in made.waiting[0])
 
     def test_not_wanted(self):
         """Row DRN-06."""

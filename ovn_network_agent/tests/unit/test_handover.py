@@ -215,6 +215,20 @@ class HandoverTest(base.BaseTestCase):
         self.view(HERE, relays=(), phase=model.Phase.DRAINING)
         self.assertFalse(self.seen.groups[0].held)
 
+    def test_a_stop_leaves_all_groups_at_once(self):
+        """Row DRN-26: else two that stop could wait for each other."""
+        self.view(HERE)
+        group, = self.seen.groups
+        other = dataclasses.replace(
+            group, key='other', ports=(model.GroupPort('cr-lrp-2', OTHER),))
+        for phase, drains, held in (
+                (model.Phase.DRAINING, (), True),
+                (model.Phase.RUNNING, {model.ALL}, False)):
+            marked, _until = holding.Holding(world.conf()).mark(
+                (group, other), world.node(
+                    phase=phase, drains=frozenset(drains)), 0)
+            self.assertEqual([True, held], [g.held for g in marked])
+
     def test_what_a_drain_does_not_wait_for(self):
         """A standby, nobody to take over, relays that are not wanted."""
         for owner, values in ((OTHER, {}), (HERE, {'known': False}),

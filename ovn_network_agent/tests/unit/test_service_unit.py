@@ -16,6 +16,7 @@ import configparser
 import pathlib
 import unittest
 
+from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import base
 from ovn_network_agent.tests.unit import world
 
@@ -58,6 +59,18 @@ class ServiceUnitTest(unittest.TestCase):
         for path in sorted((ROOT / 'contrib').rglob('*.service')):
             self.assertIn('\nExecStopPost=-/usr/bin/ovn-appctl -t '
                           'ovn-controller debug/resume\n', path.read_text())
+
+    def test_what_was_stopped_stays_so(self):
+        # Row DRN-27.
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.read(path)
+            never = set(map(int, unit['Service'][
+                'RestartPreventExitStatus'].split()))
+            self.assertEqual({agent.EXIT_CONFIGURATION,
+                              agent.EXIT_INCOMPLETE,
+                              agent.EXIT_NOT_TAKEN_OVER}, never)
 
     def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
         # Row DRN-22: systemd kills what is not done by then.

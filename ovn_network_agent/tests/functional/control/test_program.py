@@ -44,10 +44,10 @@ class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
         self.socket = os.path.join(self.directory, 'control.ctl')
         self.cloud.add_router('r1', chassis=base.THERE)
 
-    def spawn(self, **default):
+    def spawn(self, text=CONFIG, **default):
         """A real agent that has seen OVN."""
         self.path = self.config(
-            CONFIG, self.remotes(), control_socket=self.socket,
+            text, self.remotes(), control_socket=self.socket,
             bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
             # There are no flows and no FRR to clean up.
             cleanup_on_shutdown=False, **default)
@@ -100,6 +100,64 @@ class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
         self.assertEqual('all', self.group('lrp-r1')['wish'])
         self.assertEqual(0, self.ctl('undrain').returncode)
         self.assertIsNone(self.wished())
+
+    def draining(self, number, *marks):
+        """A real agent that has r1, and has been asked to stop.
+
+        :param marks: of the other candidate, which is at 0 with them
+        """
+        if marks:
+            self.nb.transact(ovsdb.update(
+                'Gateway_Chassis', {'name': 'lrp-r1_' + base.THERE},
+                priority=0, external_ids=ovsdb.ovsdb_dict(dict(zip(
+                    (ownership.EXT_ID_DRAINED, ownership.EXT_ID_EARLIER),
+                    marks)))))
+        self.cloud.move('lrp-r1', base.HERE)
+        agent = self.spawn(CONFIG.replace('drain_on_shutdown = false', ''))
+        self.eventually(lambda: self.group('lrp-r1')['ports'][0]['here'],
+                        self.log)
+        agent.send_signal(number)
+        return agent
+
+    def own(self):
+        """(priority, why it was lowered) of this chassis in NB."""
+        row, = self.nb.rows('Gateway_Chassis', where=ovsdb.clauses(
+            {'name': 'lrp-r1_' + base.HERE}))
+        return row['priority'], dict(row['external_ids'][1]).get(
+            ownership.EXT_ID_DRAINED, '')
+
+    def test_either_signal_drains(self):
+        # Row DRN-01: first lowered, then the port leaves, then it ends.
+        for number in signal.SIGTERM, signal.SIGINT:
+            agent = self.draining(number)
+            self.eventually(lambda: self.own() == (0, 'shutdown'), self.log)
+            self.assertIsNone(agent.poll())
+            self.cloud.move('lrp-r1', base.THERE)
+            self.assertEqual(0, agent.wait(base.LIMIT), self.log())
+            self.assertIn('Drain: completed', self.log())
+            self.priority('lrp-r1', base.HERE, 2)
+
+    def test_nobody_takes_over(self):
+        # Row DRN-24: it waits, says for whom, and ends with 4.
+        agent = self.draining(signal.SIGTERM, 'shutdown', '1')
+        waits = 'the agent of %s to be back, for lrp-r1' % base.THERE
+        self.eventually(lambda: self.status()['waiting'] == [waits],
+                        self.log)
+        self.assertIn('stopping, and waiting for: ' + waits,
+                      self.ctl('status').stdout)
+        self.logged('Drain: waiting up to 60 s for', waits)
+        self.assertEqual((2, ''), self.own())
+        agent.terminate()
+        self.assertEqual(4, agent.wait(base.LIMIT), self.log())
+        self.assertIn('Drain: timeout', self.log())
+        self.assertIn('not every gateway was taken over', self.log())
+
+    def test_an_operator_has_drained_the_other_one(self):
+        # Row DRN-24: its agent does not come back by itself.
+        agent = self.draining(signal.SIGTERM, 'maintenance', '1')
+        self.assertEqual(4, agent.wait(base.LIMIT), self.log())
+        self.logged('Drain: nobody has taken over',
+                    '%s is drained by its operator' % base.THERE)
 
     def test_a_second_agent_on_the_same_socket(self):
         self.spawn()

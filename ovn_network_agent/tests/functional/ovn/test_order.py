@@ -233,7 +233,7 @@ class StopTest(OrderTestCase):
         self.sb.transact(ovsdb.delete('Chassis', {'name': OTHER}))
         agent = self.running(gateway_drain__drain_timeout=3600)
         self.stop(agent)
-        self.assertIs(drain.Result.NOOP, agent.drain.result)
+        self.assertIs(drain.Result.NOBODY, agent.drain.result)
         self.become((2,), (1,))
 
     def mark_other(self, priority, *marks):
@@ -262,6 +262,62 @@ class StopTest(OrderTestCase):
         self.become((0, 'shutdown', '2'), (1,))
         self.with_ovn(lambda: agent.wait(0), 'the end')
         self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+
+    def test_until_a_stopped_agent_is_back(self):
+        # Row DRN-24.
+        self.mark_other(0, 'shutdown', '1')
+        agent = self.running(gateway_drain__drain_timeout=NEVER)
+        before = self.announced()
+        agent.stop()
+        self.eventually(lambda: agent.status.waiting, 'waiting')
+        self.assertIn('the agent of %s to be back' % OTHER,
+                      agent.status.waiting[0])
+        self.mark_other(0, 'shutdown', '7')
+        self.eventually(lambda: self.seen_of_other(agent) == {7}, 'seen')
+        self.assertFalse(agent.wait(0))
+        self.assertEqual(before, self.announced())
+        self.become((2,), (0, 'shutdown', '7'))
+        self.mark_other(1)
+        self.become((0, 'shutdown', '2'), (1,))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+
+    def tunnel_to_other(self, **status):
+        """The tunnel of OVN to the other chassis, and its BFD."""
+        self.ovs.transact(ovsdb.insert(
+            'Interface', 'tunnel', name='ovn-other', type='geneve',
+            options=ovsdb.ovsdb_dict({'remote_ip': self.address_of_other(),
+                                      'key': 'flow'}),
+            bfd_status=ovsdb.ovsdb_dict(status)),
+            ovsdb.insert('Port', 'port', name='ovn-other',
+                         interfaces=['named-uuid', 'tunnel']),
+            ovsdb.insert('Bridge', 'bridge', name='br-tunnels',
+                         ports=['named-uuid', 'port']),
+            {'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
+             'mutations': [['bridges', 'insert',
+                            ['set', [['named-uuid', 'bridge']]]]]})
+
+    def address_of_other(self):
+        encap, = self.sb.rows('Encap', 'ip', where=ovsdb.clauses(
+            {'chassis_name': OTHER}))
+        return encap['ip']
+
+    def test_the_other_one_is_dead(self):
+        # Row DRN-25: SB has its chassis still.  It is not waited for, and
+        # gets the ports when it is back.
+        dead = {'state': 'down',
+                'diagnostic': 'Control Detection Time Expired'}
+        self.tunnel_to_other(**dead)
+        for priority, marks in (1, ()), (0, ('shutdown', '1')):
+            self.mark_other(priority, *marks)
+            agent = self.running(gateway_drain__drain_timeout=NEVER)
+            self.stop(agent)
+            self.assertIs(drain.Result.NOBODY, agent.drain.result)
+            self.become((0, 'shutdown', '2'), (priority, *marks))
+            self.assertEqual(set(), self.announced())
+            self.mark_other(0)
+            agent.close()
+            self.set(HERE, priority=2, external_ids=ovsdb.ovsdb_dict({}))
 
     def seen_of_other(self, agent):
         """Earlier priorities of the other one in the agent's last view."""
@@ -383,16 +439,52 @@ class FleetTest(OrderTestCase):
                        if row.chassis_name == chassis)
 
     def test_both_are_stopped_at_once(self):
-        # One of them has to keep it, whoever is faster.
-        agents = [self.running(), self.elsewhere(OTHER)]
+        # Row DRN-26.  One of them goes, and the other one keeps everything,
+        # until it waits no longer.  They never wait for each other.
+        agents = [self.running(gateway_drain__drain_timeout=NEVER),
+                  self.elsewhere(OTHER, gateway_drain__drain_timeout=NEVER)]
         for agent in agents:
             agent.stop()
-        self.with_ovn(lambda: all(agent.wait(0) for agent in agents), 'end')
+        self.with_ovn(lambda: any(agent.wait(0) for agent in agents), 'one')
+        first, = [agent for agent in agents if agent.wait(0)]
+        last, = [agent for agent in agents if agent is not first]
+        self.assertIs(drain.Result.COMPLETED, first.drain.result)
+        self.with_ovn(lambda: last.status.waiting == tuple(
+            'the agent of %s to be back, for %s' % (
+                first._view.chassis, group.name)
+            for group in last._view.last.groups), lambda: last.status.waiting)
+        self.assertFalse(last.wait(0))
         for table in TABLES:
-            priorities = sorted(priority for priority, *_marks
-                                in self.candidates(table).values())
-            self.assertEqual(0, priorities[0])
-            self.assertGreater(priorities[1], 0)
+            self.assertEqual([False, True], sorted(
+                priority > 0 for priority, *_marks
+                in self.candidates(table).values()))
+        last.stop()
+        self.eventually(lambda: last.wait(0), 'the end')
+        self.assertIs(drain.Result.TIMEOUT, last.drain.result)
+        # Whoever is back first is to get it.
+        self.assertEqual([0] * 4, [
+            priority for table in TABLES
+            for priority, *_marks in self.candidates(table).values()])
+
+    def test_both_are_restarted_at_once(self):
+        # Row DRN-26: the second one goes when the first one is back.
+        agents = {HERE: self.running(gateway_drain__drain_timeout=NEVER),
+                  OTHER: self.elsewhere(
+                      OTHER, gateway_drain__drain_timeout=NEVER)}
+        for agent in agents.values():
+            agent.stop()
+        self.with_ovn(lambda: any(
+            agent.wait(0) for agent in agents.values()), 'one')
+        first, = [c for c, agent in agents.items() if agent.wait(0)]
+        last, = set(agents) - {first}
+        self.assertFalse(agents[last].wait(0))
+        if first == HERE:
+            self.running()
+        else:
+            self.elsewhere(OTHER)
+        self.with_ovn(lambda: agents[last].wait(0), 'the other one')
+        self.assertEqual([drain.Result.COMPLETED] * 2, [
+            agent.drain.result for agent in agents.values()])
 
     def test_neutron_writes_its_numbers_again(self):
         # Also as new rows, without marks: they agree again, nothing moves.

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Which other gateways are dead, as a drain has to know.
+
+SB keeps the chassis of a node that has lost its power.  The tunnels between
+gateways have BFD, which tells: ovn-controller switches that on wherever a
+gateway has more than one candidate.  OVN's tunnels are no part of the view, as
+there may be hundreds.  So the local database is asked, and only in a drain.
+
+Without an answer, and without BFD, nobody counts as dead.
+"""
+
+import threading
+import time
+
+from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import questions
+
+# Seconds from one question to the next.
+INTERVAL = 1.0
+# Seconds after which a session that is down means a dead chassis, whatever the
+# reason.  An overlap (decision record 0011) interrupts BFD for up to 12 s.
+DEAD = 15.0
+# Seconds to wait for the first answer: the first decision needs it.
+_PATIENCE = 1.0
+# Of a session that nobody has ended: packets do not come any more.  The words
+# are those of ovs-vswitchd, for diagnostic 1 of RFC 5880, 4.1.
+_EXPIRED = 'Control Detection Time Expired'
+
+
+class Tunnels:
+    """Remembers since when tunnels are down.
+
+    :param database: :class:`ovn.connection.Database` of Open_vSwitch
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, database, clock=time.monotonic):
+        self._database = database
+        self._clock = clock
+        self._answered = threading.Event()
+        self._answer = {}
+        self._down = {}
+        self._due = None
+
+    def due_in(self):
+        """Seconds until the next question, None when nobody asks."""
+        return (None if self._due is None else
+                max(0.0, self._due - self._clock()))
+
+    def silent(self, addresses):
+        """Which gateways are dead, as the last answer has it.
+
+        :param addresses: set of IP addresses of their tunnels, text
+        :returns: frozenset, those of the dead
+        """
+        if not addresses:
+            self._due = None
+            return frozenset()
+        now = self._clock()
+        if self._due is None or now >= self._due:
+            self._ask(addresses)
+            self._due = now + INTERVAL
+        return self.judged(self._answer, now)
+
+    def _ask(self, addresses):
+        question = questions.Tunnels(sorted(addresses))
+
+        def told(answers, _tables):
+            if answers is not None:
+                self._answer = question.statuses(answers)
+            self._answered.set()
+
+        try:
+            with self._database.rows():
+                self._database.ask(question.operations, told)
+        except connection.Unavailable:
+            return
+        self._answered.wait(_PATIENCE)
+
+    def judged(self, statuses, now):
+        """What follows from what was answered.
+
+        :param statuses: dict of address to list of ``bfd_status``, dict
+        :param now: monotonic seconds
+        :returns: frozenset of the addresses of the dead
+        """
+        down = {address: found for address, found in statuses.items()
+                if found and all(status.get('state') != 'up'
+                                 for status in found)}
+        self._down = {address: self._down.get(address, now)
+                      for address in down}
+        return frozenset(
+            address for address, found in down.items()
+            if now >= self._down[address] + DEAD or all(
+                status.get('diagnostic') == _EXPIRED for status in found))

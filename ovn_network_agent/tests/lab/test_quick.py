@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Restarts with nothing in between: the next stop comes before the start.
+
+While an agent starts its gateway has priority 0 still, and the other one is
+told to stop already.
+"""
+
+import time
+import unittest
+
+from lab import neutron
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+# Of the probes of both directions, about 100 a second, over all restarts.
+LOST = 20
+# Milliseconds.
+GAP = 400
+
+
+class Quick:
+    """The tests."""
+
+    GATEWAYS = 2
+    CONFIG = {**leaving.LeavingTestCase.CONFIG,
+              'gateway_drain': {'overlap': 'true'}}
+
+    def test_no_pause_between_restarts(self):
+        """Whoever has the gateway goes on until the other one is back."""
+        self.have('gw1')
+        with self.both_ways() as running:
+            began = time.monotonic()
+            for name in ('gw1', 'gw2'):
+                mark = self.mark(name)
+                self.assertEqual((0, 'completed'), (
+                    self.cloud.agents[name].stop(),
+                    self.outcome(name, mark)), self.said(name, mark)[-3000:])
+                # It is not waited for.
+                self.cloud.agents[name].start()
+                base.note('%s: %s restarted: %s' % (
+                    self.SCHEDULER, name, running.so_far()))
+            took = time.monotonic() - began
+            for agent in self.cloud.agents.values():
+                agent.wait_ready()
+            self.settled()
+            report = self.finished(running)
+        base.note('%s: two restarts in %.1f s: %s' % (
+            self.SCHEDULER, took, report))
+        self.assertLessEqual(report.lost, LOST, str(report))
+        self.assert_gap(report, GAP)
+
+
+class TestQuick(Quick, leaving.LeavingTestCase):
+    """With Gateway_Chassis."""
+
+
+class TestQuickGroup(Quick, leaving.LeavingTestCase):
+    """With HA_Chassis_Group."""
+
+    SCHEDULER = neutron.HA_CHASSIS_GROUP
+
+
+if __name__ == '__main__':
+    unittest.main()

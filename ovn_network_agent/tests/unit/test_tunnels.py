@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Which gateways a drain takes for dead."""
+
+from oslotest import base
+
+from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovn import tunnels
+
+ONE, TWO = '10.0.0.1', '10.0.0.2'
+UP = {'state': 'up', 'diagnostic': 'Control Detection Time Expired'}
+EXPIRED = {'state': 'down', 'diagnostic': 'Control Detection Time Expired'}
+# What an overlap looks like, from both ends.
+NEW = {'state': 'down', 'diagnostic': 'No Diagnostic'}
+SIGNALED = {'state': 'down',
+            'diagnostic': 'Neighbor Signaled Session Down'}
+
+
+class TunnelsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.tunnels = tunnels.Tunnels(None)
+
+    def judged(self, now, *found):
+        return self.tunnels.judged({ONE: list(found)}, now)
+
+    def test_one_that_does_not_answer_is_dead_at_once(self):
+        self.assertEqual({ONE}, self.judged(0, EXPIRED))
+        self.assertEqual(set(), self.judged(1, UP))
+
+    def test_without_bfd_nobody_is(self):
+        self.assertEqual(set(), self.judged(0))
+        self.assertEqual(set(), self.judged(1000))
+
+    def test_an_interruption_is_no_death(self):
+        for status in NEW, SIGNALED:
+            self.assertEqual(set(), self.judged(100, status))
+            self.assertEqual(set(), self.judged(114, status))
+            self.assertEqual({ONE}, self.judged(115, status))
+            # It counts anew.
+            self.judged(116, UP)
+            self.assertEqual(set(), self.judged(117, status))
+            self.judged(118, UP)
+
+    def test_one_of_two_tunnels_is_enough(self):
+        self.assertEqual(set(), self.judged(0, EXPIRED, UP))
+
+    def test_the_answer_of_the_database(self):
+        question = questions.Tunnels([ONE, TWO])
+        self.assertEqual({ONE: [UP], TWO: []}, question.statuses([
+            [{'bfd_status': ['map', list(map(list, UP.items()))]},
+             {'bfd_status': ['map', []]}], []]))

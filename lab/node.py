@@ -92,7 +92,9 @@ class Node:
         self.services = {}
         self.crashes = []
         self._recipes = {}
+        # What kill() has to reap.  Several threads may start programs.
         self._children = []
+        self._children_lock = threading.Lock()
         self._fds = {}
         self._starter = None
         self._looks = 0
@@ -155,8 +157,9 @@ class Node:
         kwargs.setdefault('env', environ())
         process = self._starter.submit(subprocess.Popen, argv,
                                        **kwargs).result()
-        self._children = [p for p in self._children if p.poll() is None]
-        self._children.append(process)
+        with self._children_lock:
+            self._children = [p for p in self._children if p.poll() is None]
+            self._children.append(process)
         return process
 
     def run(self, argv, check=True, timeout=60, **kwargs):
@@ -341,18 +344,21 @@ class Node:
         # node before this one.
         deadline = time.monotonic() + _DEATH
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
-            for process in self._children:
-                process.poll()
+            self._reap()
             if time.monotonic() > deadline:
                 raise NodeError('%s does not die:\n%s' % (
                     self.name, '\n'.join(self._alive())))
             time.sleep(0.002)
-        for process in self._children:
-            process.poll()
+        self._reap()
         self._children.clear()
         self.services.clear()
         self._looks = 0
         self._detach()
+
+    def _reap(self):
+        with self._children_lock:
+            for process in self._children:
+                process.poll()
 
     def _alive(self):
         """What is left of its processes, and where in the kernel they are.

@@ -133,8 +133,10 @@ class Contributions:
     def _take(self, contributor, wanted, phase):
         if phase is model.Phase.STOPPED:
             # The end is the same pass with nothing desired; what belongs
-            # to others is still left alone.
-            wanted = [r for r in wanted if r.kind == resources.Keep.kind]
+            # to others is still left alone.  A doubt keeps nothing: nobody
+            # is left who could ever resolve it.
+            wanted = [r for r in wanted if r.kind == resources.Keep.kind
+                      and r.theirs]
         self._problems[contributor] = tuple(
             r.text for r in wanted if r.kind == resources.Problem.kind)
         self._state.contribute(contributor, [

@@ -656,9 +656,13 @@ class Keep(Resource):
 
     :ivar of: :class:`Ref` of the resource that is neither created, changed
         nor deleted
+    :ivar theirs: whether the object is somebody else's, or about to be.
+        Then it stays when the agent stops, too; what only a doubt has kept
+        goes with everything of ours
     """
 
     of: Ref
+    theirs: bool = False
 
     kind = 'keep'
 

@@ -89,13 +89,16 @@ def handed_over(router):
     """
     for route in router.default_routes:
         if route.managed:
-            yield from _keep(router, route.output_port, route.nexthop)
+            yield from _keep(router, route.output_port, route.nexthop,
+                             theirs=True)
 
 
 def _user(router, port, nexthop):
     """Who has the address of the virtual gateway, in words, or ''."""
     if any(nat.external_ip == nexthop for nat in router.nats):
         return 'a NAT row of this router'
+    if any(each.address == nexthop for each in router.balanced):
+        return 'a load balancer of this router'
     if any(str(networks.parse_interface(n).ip) == nexthop
            for p in router.ports for n in p.networks):
         return 'a port of this router'
@@ -122,8 +125,8 @@ def _refusal(router, port, nexthop, user):
            'The router gets no default route'))
 
 
-def _keep(router, lrp, nexthop):
+def _keep(router, lrp, nexthop, theirs=False):
     yield resources.Keep(resources.Ref(
-        resources.DefaultRoute.kind, (router.uuid,)))
+        resources.DefaultRoute.kind, (router.uuid,)), theirs)
     yield resources.Keep(resources.Ref(
-        resources.MacBinding.kind, (lrp, nexthop)))
+        resources.MacBinding.kind, (lrp, nexthop)), theirs)

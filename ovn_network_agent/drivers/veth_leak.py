@@ -69,7 +69,7 @@ class VethLeakDriver(base.Driver):
             return
         for resource in wanted:
             if resource.kind != resources.Problem.kind:
-                yield resources.Keep(resource.ref)
+                yield resources.Keep(resource.ref, theirs=True)
 
     def _node(self, node):
         nexthop, provider = self._ends()

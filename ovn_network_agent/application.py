@@ -37,11 +37,13 @@ class Application:
     What a backend refused is not tried again at every event, but when the
     back-off of its plane is over, when something about it changed, or when
     somebody doubts the plane (:meth:`forgive`).  Until then it goes on
-    counting as failed.
+    counting as failed.  What stays on purpose has a back-off of its own, and
+    counts as nothing.
 
     :param state: :class:`planes.Planes`
     :param tracker: :class:`delta.Tracker`
-    :param retries: :class:`backoff.Retries`, by name of backend
+    :param retries: :class:`backoff.Retries`, by name of backend, and by Ref
+        of what stays on purpose
     :param beside: :class:`executor.Beside`
     :param hurry: :class:`precedence.Precedence`
     """
@@ -71,6 +73,18 @@ class Application:
         for ref in [ref for ref, (owner, *_why) in self._refused.items()
                     if names is None or owner in names]:
             del self._refused[ref]
+        self._retries.hasten([
+            ref for ref in self._left
+            if names is None or self._planes.owner(ref.kind) in names])
+
+    def due(self):
+        """Names of the backends in which something is due again, a set.
+
+        What is due counts as tried.
+        """
+        return {self._planes.owner(due.kind)
+                if isinstance(due, resources.Ref) else due
+                for due in self._retries.take_due()}
 
     def troubled(self):
         """Names of the backends that something failed in, a set."""
@@ -150,6 +164,8 @@ class Application:
 
     def _may_delete(self, resource):
         """False while something that rests on it could not be removed."""
+        if self._retries.waiting(resource.ref):
+            return False
         held = self._successors.keep(resource)
         if not held and (self._failed_beside(resource) or
                          self.blind_under(resource)):
@@ -238,13 +254,16 @@ class Application:
             self._untold.append((verb, resource))
             self.applied.append((verb, resource))
             self._refused.pop(resource.ref, None)
+            self._retries.forget([resource.ref])
+            self._left.pop(resource.ref, None)
             if verb == 'deleted':
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
         if not self._hurried:
             self.tell()
-        if failures:
+        if any(not isinstance(reason, base.Kept)
+               for reason in failures.values()):
             self._planes.doubt([backend.name])
         if self._planes.invalidated_by(backend):
             # What hangs on a changed link may have gone with it.
@@ -252,12 +271,15 @@ class Application:
             self._planes.refresh(self._beside.running(), by_us=True)
 
     def _leave(self, ref, reason):
-        """What stays on purpose: said once, and no longer our business."""
+        """What stays on purpose: said once, and tried again later.
+
+        The reason may go one day, but nobody tells.
+        """
         if self._left.get(ref) != reason:
             LOG.warning('%s %s stays: %s', ref.kind, outcome.brief(ref.key),
                         reason)
         self._left[ref] = reason
-        self._tracker.gone(ref)
+        self._retries.note({ref}, frozenset())
 
     def tell(self):
         """Log what was done and not told yet: a line takes its time."""

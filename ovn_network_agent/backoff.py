@@ -21,6 +21,8 @@ LAST = 60.0
 class Retries:
     """Back-off per name: 1 s, doubled up to 60 s, forgotten on success.
 
+    A name is anything hashable.
+
     :param clock: function that returns monotonic seconds
     """
 
@@ -60,6 +62,11 @@ class Retries:
         """Take names as if they had never failed."""
         for name in names:
             self._delay.pop(name, None)
+            self._due.pop(name, None)
+
+    def hasten(self, names):
+        """Take names as due; a further failure waits longer still."""
+        for name in names:
             self._due.pop(name, None)
 
     def take_due(self):

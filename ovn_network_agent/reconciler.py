@@ -195,7 +195,7 @@ class Reconciler:
             self._wanted.forget()
             self.doubt(self._planes.names)
         self.doubt(stale)
-        self.doubt(self._retries.take_due())
+        self.doubt(self._work.due())
         if snapshot.node.phase is model.Phase.STOPPED:
             # There is no later.
             self._work.forgive()

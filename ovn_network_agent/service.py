@@ -50,8 +50,12 @@ from oslo_service import service  # noqa: E402
 
 LOG = logging.getLogger(__name__)
 
-# What may be gone when a link changes.
-KERNEL_BACKENDS = ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule')
+# What may be gone, without a notice of its own, when something changes.  With
+# its last IPv4 address a device loses its IPv4 routes and neighbours
+# (fib_disable_ip()).
+_GONE_WITH = {
+    'link': ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule'),
+    'address': ('address', 'neighbour', 'route')}
 
 
 class AgentService(service.Service):
@@ -187,7 +191,7 @@ class AgentService(service.Service):
 
     def _kernel_changed(self, kind):
         """Somebody else changed something (on the watch's thread)."""
-        stale = KERNEL_BACKENDS if kind == 'link' else (kind,)
+        stale = _GONE_WITH.get(kind, (kind,))
         self.trigger.fire('kernel:%s' % kind, stale=stale)
 
     # -- the loop's thread ------------------------------------------------

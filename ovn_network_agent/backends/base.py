@@ -77,10 +77,11 @@ class BackendError(Exception):
 
 
 class Kept(str):
-    """A reason why something is left in place for good, in an answer.
+    """A reason why something is left in place on purpose, in an answer.
 
     It is no failure: deleting it would take something of others along.
-    Nothing is tried again, and nothing waits for it.
+    Nothing waits for it.  It is tried again after a back-off of its own, for
+    the reason may have gone.
     """
 
 

@@ -76,7 +76,9 @@ class LinkWatch:
     """A thread that reports changes of the kernel's network state.
 
     A vanished or downed device takes its routes, addresses and neighbours
-    along without a notification of their own: LINK puts all in doubt.
+    along without a notification of their own: LINK puts all in doubt.  So
+    does the last IPv4 address of a device with its IPv4 routes: ADDRESS puts
+    routes and neighbours in doubt, too.
 
     :param callback: called with one of :data:`KINDS`, on the thread of the
         watch; must return soon

@@ -16,6 +16,7 @@ The backends here really keep objects, and fail where a test says so; what a
 test looks at afterwards is what the world contains.
 """
 
+import dataclasses
 import threading
 
 from oslo_config import cfg
@@ -56,12 +57,14 @@ class World:
 
     :ivar unknown: refs of announcements that FRR does not know yet
     :ivar mute: names of backends that take changes and cannot be read
+    :ivar refused: refs of what was refused, once for each time
     """
 
     def __init__(self):
         self.objects = {}
         self.journal = []
         self.refuses = {}
+        self.refused = []
         self.refuses_once = {}
         self.down = set()
         self.mute = set()
@@ -149,6 +152,7 @@ class WorldBackend(base.Backend):
         ref = resource.ref
         reason = self.world.refusal(ref)
         if reason:
+            self.world.refused.append(ref)
             failures[ref] = reason
             return
         self.world.journal.append((verb, ref))
@@ -229,7 +233,24 @@ def router(number=1, fips=(), **values):
         'nats': tuple(fip(a) for a in fips), **values})
 
 
-def snapshot(*routers, **values):
+def group(router):
+    """The gateway group of a router, this chassis being a candidate."""
+    return model.GatewayGroup(
+        'Gateway_Chassis', 'lrp of ' + router.uuid, router.ports[0].lrp,
+        (model.Candidate(CHASSIS, 1), model.Candidate(OTHER, 2)),
+        tuple(model.GroupPort(
+            model.REDIRECT + p.lrp, p.chassis, p.lrp, p.networks, p.segment)
+            for p in router.ports), (router.uuid,))
+
+
+def away(router):
+    """A router with its gateways on the other chassis."""
+    return dataclasses.replace(router, ports=tuple(
+        dataclasses.replace(p, chassis=OTHER, local=False)
+        for p in router.ports))
+
+
+def snapshot(*routers, groups=(), **values):
     """A view with these routers."""
     return model.Snapshot(node(**values), tuple(
-        sorted(routers, key=lambda r: r.uuid)))
+        sorted(routers, key=lambda r: r.uuid)), tuple(groups))

@@ -28,7 +28,8 @@ insert = northbound.insert
 NB_TABLES = ('Logical_Switch', 'Logical_Switch_Port', 'Logical_Router',
              'Logical_Router_Port', 'NAT', 'Gateway_Chassis', 'HA_Chassis',
              'HA_Chassis_Group', 'Logical_Router_Static_Route',
-             'Static_MAC_Binding', 'NB_Global')
+             'Static_MAC_Binding', 'Load_Balancer', 'Load_Balancer_Group',
+             'NB_Global')
 SB_TABLES = ('Port_Binding', 'Chassis', 'Datapath_Binding')
 GATEWAY_CHASSIS = 'gateway_chassis'
 HA_CHASSIS_GROUP = 'ha_chassis_group'
@@ -396,6 +397,65 @@ class Neutron:
                         nat.external_ip in gone):
                     row.delvalue('nat', nat)
                     nat.delete()
+
+        self.nb.do(write)
+
+    def set_distributed(self, fip, distributed):
+        """Have the chassis of its machine answer for a floating IP, or not.
+
+        What Neutron writes with enable_distributed_floating_ip.
+        """
+        def write(_txn, tables):
+            nat = _one(tables, 'NAT', external_ip=fip.address)
+            nat.external_mac = (nat.external_ids['neutron:fip_external_mac']
+                                if distributed else [])
+
+        self.nb.do(write)
+
+    def add_port_forwarding(self, router, address, number, port, inside,
+                            group=False):
+        """Forward a TCP port of a floating IP to one of a machine.
+
+        :param number: port of the floating IP
+        :param port: :class:`Port` of the machine
+        :param inside: its port number
+        :param group: in a group of load balancers, as Neutron does not
+        """
+        def write(txn, tables):
+            row = _one(tables, 'Logical_Router', name=router.row_name)
+            fip = _new()
+            balancer = insert(
+                txn, tables, 'Load_Balancer',
+                name='pf-floatingip-%s-tcp' % fip, protocol='tcp',
+                vips={'%s:%d' % (address, number):
+                      '%s:%d' % (port.address, inside)},
+                external_ids={
+                    'neutron:device_owner': 'port_forwarding_plugin',
+                    'neutron:fip_id': fip,
+                    'neutron:router_name': router.row_name,
+                    'neutron:revision_number': '2'})
+            if not group:
+                row.addvalue('load_balancer', balancer.uuid)
+                return
+            members = insert(txn, tables, 'Load_Balancer_Group',
+                             name='group-' + fip)
+            members.load_balancer = [balancer.uuid]
+            row.addvalue('load_balancer_group', members.uuid)
+
+        self.nb.do(write)
+
+    def remove_port_forwarding(self, router):
+        """Delete all load balancers of a router."""
+        def write(_txn, tables):
+            row = _one(tables, 'Logical_Router', name=router.row_name)
+            for group in list(row.load_balancer_group):
+                row.delvalue('load_balancer_group', group)
+                for balancer in group.load_balancer:
+                    balancer.delete()
+                group.delete()
+            for balancer in list(row.load_balancer):
+                row.delvalue('load_balancer', balancer)
+                balancer.delete()
 
         self.nb.do(write)
 

@@ -191,6 +191,9 @@ def _addresses(router):
     for nat in router.nats:
         if not nat.distributed_mac:
             yield nat.external_ip
+    for each in router.balanced:
+        if not each.unanswered:
+            yield each.address
     for port in router.served_ports:
         yield from port.nat_addresses
         for network in port.networks:

@@ -242,6 +242,22 @@ class Nat:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class BalancedAddress:
+    """A virtual IP of a load balancer of a router.
+
+    :ivar address: IP address, canonical text
+    :ivar floating: whether it is a floating IP with port forwarding of
+        Neutron; others may just as well be addresses of tenants
+    :ivar unanswered: why the gateway of the router does not answer for it,
+        in words, '' when it does
+    """
+
+    address: str
+    floating: bool = False
+    unanswered: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class GatewayPort:
     """A router port with a gateway group.
 
@@ -305,6 +321,8 @@ class Router:
     :ivar nats: tuple of :class:`Nat`, sorted
     :ivar default_routes: tuple of :class:`NbDefaultRoute`
     :ivar problems: tuple of str: rows left out because they are malformed
+    :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
+        once
     """
 
     uuid: str
@@ -313,6 +331,7 @@ class Router:
     nats: tuple = ()
     default_routes: tuple = ()
     problems: tuple = ()
+    balanced: tuple = ()
 
     @property
     def local_ports(self):

@@ -140,21 +140,38 @@ class FipRouteDriver(base.Driver):
                 'router %s: %d distributed floating IPs (external_mac) are '
                 'answered by the chassis of their machines and not '
                 'announced here' % (router.name, distributed))
+        yield from self._unanswered(router)
         if self.conf.network_cidr:
             # Then leaving out is what was asked for.
             return
         nets = [net for port in router.ports
                 for net in networks.provider_networks(port.networks)]
-        outside = sorted({
-            nat.external_ip for nat in router.nats
-            if not nat.distributed_mac and
-            not networks.inside(nat.external_ip, nets)})
+        external = {nat.external_ip for nat in router.nats
+                    if not nat.distributed_mac}
+        # What is no floating IP may be an address of a tenant.
+        external.update(each.address for each in router.balanced
+                        if each.floating)
+        outside = sorted(address for address in external
+                         if not networks.inside(address, nets))
         if outside and not any(not p.local for p in router.ports):
             yield resources.Problem(
                 'router %s: %d NAT addresses (%s) are in no network of its '
                 'gateway ports and not announced; if they should be, name '
                 'all provider networks in [DEFAULT] network_cidr'
                 % (router.name, len(outside), ', '.join(outside[:_NAMED])))
+
+    def _unanswered(self, router):
+        """Addresses of load balancers that OVN does not answer for here."""
+        nets = [net for port in router.ports
+                for net in networks.provider_networks(
+                    port.networks, self.conf.network_cidr)]
+        for each in router.balanced:
+            if (each.unanswered and networks.family(each.address) == 4 and
+                    networks.inside(each.address, nets)):
+                yield resources.Problem(
+                    'router %s: %s of a load balancer is not announced, '
+                    'because %s' % (router.name, each.address,
+                                    each.unanswered))
 
     # -- flows ------------------------------------------------------------
 

@@ -17,6 +17,7 @@ Pure functions.
 """
 
 import dataclasses
+import ipaddress
 
 from ovn_network_agent.drivers import networks
 
@@ -43,6 +44,7 @@ def of(router, port, nets):
     """
     addresses = {nat.external_ip for nat in router.nats
                  if not nat.distributed_mac}
+    addresses.update(_balanced(router, port))
     if len(router.served_ports) > 1:
         addresses = {a for a in addresses
                      if networks.owner(a, router.served_ports) is port}
@@ -50,6 +52,20 @@ def of(router, port, nets):
     addresses = {a for a in addresses if networks.inside(a, nets)}
     addresses.update(_own(port, nets))
     return tuple(Target(a, port.mac) for a in sorted(addresses))
+
+
+def _balanced(router, port):
+    """Virtual IPs of load balancers that the gateway answers for.
+
+    They may be addresses of tenants as well; of IPv4, what is in no provider
+    network is left out anyhow.
+    """
+    nets = networks.of_version(6, port.networks)
+    for each in router.balanced:
+        address = ipaddress.ip_address(each.address)
+        if not each.unanswered and (
+                address.version == 4 or any(address in n for n in nets)):
+            yield each.address
 
 
 def _own(port, nets):

@@ -120,7 +120,11 @@ def _lost(before, now, nb):
         if new is None:
             if not questions.has_router(nb, router.uuid):
                 routers.add(router.uuid)
-        elif not ({n.external_ip for n in router.nats} <=
-                  {n.external_ip for n in new.nats}):
+        elif not _addresses(router) <= _addresses(new):
             routers.add(router.uuid)
     return gateways, routers
+
+
+def _addresses(router):
+    return ({nat.external_ip for nat in router.nats} |
+            {each.address for each in router.balanced})

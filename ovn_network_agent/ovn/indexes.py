@@ -14,6 +14,7 @@
 """What rows are looked up by, for the view.  Pure."""
 
 from ovn_network_agent.drivers import networks
+from ovn_network_agent.ovn import balancers
 from ovn_network_agent.ovn import index
 from ovn_network_agent.ovn import rows
 from ovn_network_agent import model
@@ -50,6 +51,8 @@ def make():
                 lambda r: rows.referenced(r, 'ha_chassis_group')),
             'nexthop': index.Index(_nexthop_keys),
             'address': index.Index(_address_keys)},
+        ('nb', 'Load_Balancer'): {
+            'address': index.Index(balancers.keys)},
         ('nb', 'NAT'): {
             'address': index.Index(lambda r: [r.external_ip])},
         ('nb', 'Logical_Router'): {

@@ -59,7 +59,7 @@ class Gateways:
 
 
 class Routers:
-    """What routers have: their ports, and their NAT rows.
+    """What routers have: their ports, NAT rows and load balancers.
 
     :param nb: dict of table name to dict of UUID to row
     :param routers: UUIDs of the routers, text
@@ -68,7 +68,10 @@ class Routers:
     """
 
     # Table, and the columns that decide what is announced.
-    COLUMNS = {'Logical_Router': ('nat', 'ports'),
+    COLUMNS = {'Logical_Router': ('nat', 'ports', 'load_balancer',
+                                  'load_balancer_group'),
+               'Load_Balancer': ('vips',),
+               'Load_Balancer_Group': ('load_balancer',),
                'Logical_Router_Port': ('name', 'networks'),
                'NAT': ('type', 'external_ip'),
                'Gateway_Chassis': ('chassis_name', 'priority'),
@@ -81,13 +84,12 @@ class Routers:
             self._rows.append(('Logical_Router', router))
             row = nb['Logical_Router'].get(router)
             if row is not None:
-                self._rows += [('NAT', each) for each
-                               in rows.referenced(row, 'nat')]
-                self._rows += [('Logical_Router_Port', each) for each
-                               in rows.referenced(row, 'ports')]
+                self._rows += _had(nb, row)
+        self._columns = {table: _columns(nb, table, self.COLUMNS[table])
+                         for table in {table for table, _each in self._rows}}
         self.operations = [
             _select(table, ['_uuid', '==', ['uuid', str(each)]],
-                    columns=self.COLUMNS[table])
+                    columns=('_uuid', *self._columns[table]))
             for table, each in self._rows]
 
     def wrong(self, answers, nb):
@@ -97,7 +99,7 @@ class Routers:
             if bool(answer) != (row is not None):
                 return '%s %s is %s' % (table, each, (
                     'missing' if answer else 'there no more'))
-            for column in self.COLUMNS[table] if answer else ():
+            for column in self._columns[table] if answer else ():
                 if _atoms(answer[0][column]) != _atoms(
                         row._data[column].to_json()):
                     return '%s %s, column %s' % (table, each, column)
@@ -225,10 +227,33 @@ def torn(nb, router):
     :param router: UUID, text
     """
     row = nb['Logical_Router'][uuid.UUID(router)]
-    return any(each not in nb[table]
-               for column, table in (('nat', 'NAT'),
-                                     ('ports', 'Logical_Router_Port'))
-               for each in rows.referenced(row, column))
+    return any(each not in nb[table] for table, each in _had(nb, row))
+
+
+def _had(nb, router):
+    """What a row of Logical_Router refers to, a list of (table, UUID)."""
+    found = [(table, each)
+             for column, table in (
+                 ('nat', 'NAT'), ('ports', 'Logical_Router_Port'),
+                 ('load_balancer', 'Load_Balancer'),
+                 ('load_balancer_group', 'Load_Balancer_Group'))
+             for each in rows.referenced(router, column)]
+    for each in rows.referenced(router, 'load_balancer_group'):
+        group = nb['Load_Balancer_Group'].get(each)
+        found += [] if group is None else [
+            ('Load_Balancer', member)
+            for member in rows.referenced(group, 'load_balancer')]
+    return found
+
+
+def _columns(nb, table, wanted):
+    """Those of the columns that the schema has.
+
+    A table without rows tells nothing, and there is nothing to compare.
+    """
+    row = next(iter(nb[table].values()), None)
+    return () if row is None else tuple(
+        column for column in wanted if column in row._data)
 
 
 def torn_groups(nb):
@@ -265,6 +290,6 @@ def _uuids(answer):
 
 def _atoms(value):
     """The members of a column's value in JSON; one alone has no set."""
-    if isinstance(value, list) and value[0] == 'set':
+    if isinstance(value, list) and value[0] in ('set', 'map'):
         return {str(member) for member in value[1]}
     return {str(value)}

@@ -120,7 +120,9 @@ def nat_addresses(row):
     """IPv4 addresses in nat_addresses of a router's gateway patch port.
 
     The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
-    Neutron made for a router gateway count.
+    Neutron made for a router gateway count.  An entry whose resident is not
+    a gateway's chassisredirect port is a distributed floating IP: the
+    chassis of its machine answers for it (northd, get_nat_addresses).
 
     :returns: sorted tuple of str
     """
@@ -129,7 +131,10 @@ def nat_addresses(row):
         return ()
     found = set()
     for text in row.nat_addresses:
-        for word in text.split()[1:]:
+        addresses, bound, resident = text.partition('is_chassis_resident')
+        if bound and not resident.startswith('("%s' % model.REDIRECT):
+            continue
+        for word in addresses.split()[1:]:
             try:
                 found.add(str(ipaddress.IPv4Address(word)))
             except ValueError:

@@ -23,8 +23,11 @@ from ovn_network_agent.ovn import events
 OLDEST = '22.03'
 # Their absence has a meaning, or is said by who would write there.
 _OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
+                    'Load_Balancer', 'Load_Balancer_Group',
                     'Static_MAC_Binding'}
 _OPTIONAL_COLUMNS = {
+    ('Logical_Router', 'load_balancer'),
+    ('Logical_Router', 'load_balancer_group'),
     ('Logical_Router_Port', 'gateway_chassis'),
     ('Logical_Router_Port', 'ha_chassis_group'),
     ('Logical_Router_Static_Route', 'output_port'),

@@ -21,6 +21,7 @@ import collections
 
 from ovn_network_agent.drivers import networks
 from ovn_network_agent import model
+from ovn_network_agent.ovn import balancers
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
@@ -42,6 +43,7 @@ class Builder:
         self._wire = None
         self._hostname = ''
         self._nats = {}
+        self._balanced = {}
         self._routers = {}
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
@@ -128,6 +130,7 @@ class Builder:
 
     def _forget(self):
         self._nats.clear()
+        self._balanced.clear()
         self._routers.clear()
         self._depends.clear()
         self._groups.forget()
@@ -145,6 +148,7 @@ class Builder:
     def _invalidate(self, database, table, uuid):
         """Drop the routers that a row concerns, by its present keys."""
         self._nats.pop(uuid, None)
+        self._balanced.pop(uuid, None)
         self._groups.changed(table, uuid)
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Logical_Router':
@@ -152,7 +156,7 @@ class Builder:
         elif table == 'Logical_Router_Static_Route':
             stale.update(self._index('nb', 'Logical_Router',
                                      'route').find(uuid))
-        elif table in ('NAT', 'Logical_Router_Port'):
+        elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
                 stale.update(self._routers_via(address))
         elif table == 'Port_Binding':
@@ -225,11 +229,12 @@ class Builder:
         problems = []
         ports = [port for lrp in row.ports
                  for port in self._gateway_ports(sb, uuid, lrp, problems)]
-        router = model.Router(
+        nats = self._router_nats(uuid, row, problems)
+        balanced = self._router_balanced(uuid, row, problems)
+        return model.Router(
             str(uuid), row.name, tuple(sorted(ports, key=lambda p: p.lrp)),
-            self._router_nats(uuid, row, problems),
-            self._default_routes(uuid, row), tuple(sorted(problems)))
-        return router
+            nats, self._default_routes(uuid, row), tuple(sorted(problems)),
+            balanced)
 
     def _router_nats(self, router, row, problems):
         found = set()
@@ -245,6 +250,19 @@ class Builder:
             found.add(self._nats[uuid])
         return tuple(sorted(found, key=lambda n: (n.external_ip, n.type,
                                                   n.logical_ip)))
+
+    def _router_balanced(self, router, row, problems):
+        found = []
+        those, used_groups = balancers.of(row)
+        for used in (*those, *used_groups):
+            self._depends[used].add(router)
+        for uuid, balancer in those.items():
+            if uuid not in self._balanced:
+                self._balanced[uuid] = balancers.addresses(balancer)
+            addresses, bad = self._balanced[uuid]
+            found.extend(addresses)
+            problems.extend(bad)
+        return balancers.merged(found)
 
     def _default_routes(self, router, row):
         found = set()
@@ -285,6 +303,8 @@ class Builder:
         nexthop = networks.virtual_gateway(nets)
         if self._index('nb', 'NAT', 'address').find(nexthop):
             return 'a NAT row'
+        if self._index('nb', 'Load_Balancer', 'address').find(nexthop):
+            return 'a load balancer'
         if self._index('nb', 'Logical_Router_Port', 'address').find(nexthop):
             return 'a router port'
         return ''

@@ -30,6 +30,11 @@ OTHER_SEGMENT = world.segment(datapath='dp-2', localnet_port='provnet-2',
                               mac='0a:00:00:00:00:09')
 
 
+def balanced(address, floating=True, unanswered=''):
+    """A virtual IP of a load balancer."""
+    return model.BalancedAddress(address, floating, unanswered)
+
+
 class FipRouteTestCase(base.BaseTestCase):
 
     def driver(self, **options):
@@ -205,6 +210,14 @@ class AddressesTest(FipRouteTestCase):
                     ports=(world.port(nat_addresses=(
                         '198.51.100.1', '198.51.100.33')),)), {},
                  ['198.51.100.1', '198.51.100.33']),
+                ('load balancers, one of them of a tenant', world.router(
+                    balanced=(balanced('10.0.0.9', floating=False),
+                              balanced(FIP), balanced('2001:db8::9'))), {},
+                 ['198.51.100.1', FIP]),
+                ('a load balancer that OVN does not answer for',
+                 world.router(balanced=(balanced(
+                     FIP, unanswered='it is distributed'),)), {},
+                 ['198.51.100.1']),
                 ('outside of the networks', world.router(
                     fips=['192.0.2.7']), {}, ['198.51.100.1']),
                 ('distributed', world.router(nats=(distributed,)), {},
@@ -229,6 +242,16 @@ class AddressesTest(FipRouteTestCase):
                     fips=[FIP, '203.0.113.8']), {},
                  ['198.51.100.1', FIP])):
             self.assertEqual(wanted, self.announced(router, **options), what)
+
+    def test_load_balancers_of_ipv6(self):
+        # Not those of tenants, which nothing outside sends to.
+        router = world.router(
+            ports=(world.port(networks=('198.51.100.1/24',
+                                        '2001:db8::1/64')),),
+            balanced=(balanced('2001:db8::9'), balanced('fd00::9')))
+        self.assertEqual(
+            {'198.51.100.1/32', '2001:db8::1/128', '2001:db8::9/128'},
+            set(self.hairpins(router)))
 
     def hairpins(self, *args, **options):
         return {f.dst: f.set_dst for f in self.kind(
@@ -470,6 +493,14 @@ class NorthboundTest(FipRouteTestCase):
         elsewhere = world.router(fips=[FIP, '192.0.2.7'])
         said, = self.problems(elsewhere)
         self.assertIn('(192.0.2.7)', said)
+        said, = self.problems(world.router(balanced=(
+            balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
+        self.assertIn('1 NAT addresses (192.0.2.7)', said)
+        said, = self.problems(world.router(balanced=(
+            balanced(FIP, unanswered='it is distributed'),
+            balanced('10.0.0.9', floating=False, unanswered='it is so'))))
+        self.assertIn('%s of a load balancer is not announced, because it '
+                      'is distributed' % FIP, said)
         # By hand it is what was asked for.
         self.assertEqual([], self.problems(
             elsewhere, network_cidr=['198.51.100.0/24']))

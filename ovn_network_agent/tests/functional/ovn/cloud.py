@@ -192,6 +192,44 @@ class Cloud:
         self.nb.transact(ovsdb.update('NAT', {'external_ip': external_ip},
                                       **row))
 
+    def add_balancer(self, router, *vips, group=False, options=None,
+                     floating=True):
+        """A load balancer of a router, as port forwarding of Neutron is one.
+
+        :param vips: keys of column vips, 'address:port'
+        :param group: in a group of load balancers
+        :param floating: whether it is port forwarding
+        """
+        owner = {'neutron:device_owner': 'port_forwarding_plugin'}
+        operations = [ovsdb.insert(
+            'Load_Balancer', 'lb', name='pf-' + router,
+            vips=ovsdb.ovsdb_dict({vip: '10.0.0.5:22' for vip in vips}),
+            options=ovsdb.ovsdb_dict(options or {}),
+            external_ids=ovsdb.ovsdb_dict(owner if floating else {}))]
+        column = 'load_balancer'
+        if group:
+            operations.append(ovsdb.insert(
+                'Load_Balancer_Group', 'lbg', name=str(uuid.uuid4()),
+                load_balancer=['named-uuid', 'lb']))
+            column = 'load_balancer_group'
+        self.nb.transact(*operations, ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-' + router}, column,
+            'insert', ['named-uuid', 'lbg' if group else 'lb']))
+
+    def change_balancers(self, router, *vips):
+        """Give the load balancers of a router other VIPs."""
+        self.nb.transact(ovsdb.update(
+            'Load_Balancer', {'name': 'pf-' + router},
+            vips=ovsdb.ovsdb_dict({vip: '10.0.0.5:22' for vip in vips})))
+
+    def remove_balancers(self, router):
+        """Take all load balancers from a router, and delete them."""
+        self.nb.transact(
+            ovsdb.update('Logical_Router', {'name': 'neutron-' + router},
+                         load_balancer=ovsdb.ovsdb_set(()),
+                         load_balancer_group=ovsdb.ovsdb_set(())),
+            ovsdb.delete('Load_Balancer', {'name': 'pf-' + router}))
+
     def add_static_route(self, router, prefix='0.0.0.0/0',
                          nexthop='198.51.100.9', external_ids=None, **row):
         """A static route, as somebody else makes it."""

@@ -36,6 +36,7 @@ class ConfirmTest(test_loss.LossTestCase):
         super().setUp()
         self.cloud.add_nat('r1', '198.51.100.11')
         self.wanted = {'198.51.100.%d/32' % n for n in (1, 10, 11)}
+        self.balancers = set()
 
     def running(self, **options):
         agent = super().running(**options)
@@ -66,7 +67,8 @@ class ConfirmTest(test_loss.LossTestCase):
         self.cloud.add_nat('r1', '198.51.100.12')
         self.cloud.remove_nat('r1', '198.51.100.10')
         self.eventually(lambda: self.announced() == {
-            '198.51.100.%d/32' % n for n in (1, 11, 12)}, self.announced)
+            '198.51.100.%d/32' % n for n in (1, 11, 12)} | self.balancers,
+            self.announced)
         self.assertEqual({'198.51.100.10/32'}, {
             ref.key[1] for ref in self.deleted()
             if ref.kind == resources.Announcement.kind})
@@ -152,6 +154,34 @@ class ConfirmTest(test_loss.LossTestCase):
         self.heals(agent, 'nb', 'NAT', lambda nats: {
             row.external_ip for row in nats.values()} == {
             '198.51.100.10', '198.51.100.11'})
+
+    def test_a_load_balancer_that_was_never_seen(self):
+        """Trap T3, for port forwarding of Neutron."""
+        self.balanced()
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'Load_Balancer') as balancers:
+            balancers.clear()
+        self.heals(agent, 'nb', 'Load_Balancer',
+                   lambda balancers: len(balancers) == 2)
+
+    def test_a_load_balancer_with_stale_content(self):
+        """Trap T4: the same UUID, another address."""
+        self.balanced()
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'Load_Balancer') as balancers:
+            for row in balancers.values():
+                (atom,) = row._data['vips'].values
+                atom.value = '203.0.113.77:22'
+        self.heals(agent, 'nb', 'Load_Balancer', lambda balancers: {
+            vip for row in balancers.values() for vip in row.vips} == {
+            '198.51.100.20:22', '198.51.100.21:22'})
+
+    def balanced(self):
+        """Two more addresses, one of them by way of a group."""
+        self.balancers = {'198.51.100.20/32', '198.51.100.21/32'}
+        self.wanted |= self.balancers
+        self.cloud.add_balancer('r1', '198.51.100.20:22')
+        self.cloud.add_balancer('r1', '198.51.100.21:22', group=True)
 
     @staticmethod
     def rename(nat, address):

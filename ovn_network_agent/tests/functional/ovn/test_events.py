@@ -64,6 +64,13 @@ class EventsTest(base.OvsdbTestCase):
                  {'nb:NAT'}, set()),
                 (lambda: self.cloud.remove_nat('r1', '198.51.100.11'),
                  {'nb:NAT', 'nb:Logical_Router'}, set()),
+                (lambda: self.cloud.add_balancer('r1', '198.51.100.13:22'),
+                 {'nb:Load_Balancer', 'nb:Logical_Router'}, set()),
+                (lambda: self.cloud.change_balancers('r1',
+                                                     '198.51.100.14:22'),
+                 {'nb:Load_Balancer'}, set()),
+                (lambda: self.cloud.remove_balancers('r1'),
+                 {'nb:Load_Balancer', 'nb:Logical_Router'}, set()),
                 (lambda: self.cloud.set_nat_addresses(
                     'lrp-r1', 'fa:16:3e:00:00:01 198.51.100.12'),
                  {'sb:Port_Binding'}, set()),

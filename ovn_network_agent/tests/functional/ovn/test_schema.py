@@ -76,6 +76,11 @@ class TestOvn2203(SchemaTestCase):
         'Static_MAC_Binding', 'NAT.match', 'NAT.priority',
         'Logical_Router_Static_Route.selection_fields')}
 
+    def test_load_balancers(self):
+        self.cloud.add_balancer('r1', '198.51.100.20:22')
+        self.assertEqual(['198.51.100.20'], [
+            each.address for each in self.eyes().router('r1').balanced])
+
     def test_the_view_is_complete(self):
         self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
                          self.look())
@@ -93,6 +98,33 @@ class TestOvn2203(SchemaTestCase):
             self.reason('nb', without(
                 'Logical_Router_Static_Route',
                 'Logical_Router.static_routes')))
+
+
+class TestNoGroups(SchemaTestCase):
+    """Neither groups of load balancers nor them are needed."""
+
+    schema_changes = {'nb': without(
+        'Load_Balancer_Group', 'Logical_Switch.load_balancer_group',
+        'Logical_Router.load_balancer_group')}
+
+    def test_the_view_is_complete(self):
+        self.cloud.add_balancer('r1', '198.51.100.20:22')
+        self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
+                         self.look())
+        self.assertEqual(['198.51.100.20'], [
+            each.address for each in self.eyes().router('r1').balanced])
+
+
+class TestNoBalancers(SchemaTestCase):
+
+    schema_changes = {'nb': without(
+        'Load_Balancer', 'Load_Balancer_Group',
+        'Logical_Switch.load_balancer', 'Logical_Switch.load_balancer_group',
+        'Logical_Router.load_balancer', 'Logical_Router.load_balancer_group')}
+
+    def test_the_view_is_complete(self):
+        self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
+                         self.look())
 
 
 class TestFuture(SchemaTestCase):

@@ -94,7 +94,9 @@ class ViewTest(base.OvsdbTestCase):
         self.cloud.set_nat_addresses(
             'lrp-Gateway_Chassis',
             'fa:16:3e:00:00:01 198.51.100.1 198.51.100.12 2001:db8::12 '
-            'is_chassis_resident("cr-lrp-Gateway_Chassis")')
+            'is_chassis_resident("cr-lrp-Gateway_Chassis")',
+            # The distributed one, as northd lists it.
+            'fa:16:3e:00:00:aa 198.51.100.11 is_chassis_resident("vm-port")')
         look = self.eyes().look()
         self.assertEqual((HERE, cloud.HOSTNAME, (('physnet1', cloud.BRIDGE),
                                                  )),
@@ -146,11 +148,65 @@ class ViewTest(base.OvsdbTestCase):
     def test_only_patch_ports_of_a_router_gateway_offer_addresses(self):
         self.cloud.add_router('r1', chassis=HERE)
         self.cloud.set_nat_addresses('lrp-r1', 'fa:16:3e:00:00:01 '
-                                     '198.51.100.12 is_chassis_resident("x")')
+                                     '198.51.100.12 '
+                                     'is_chassis_resident("cr-lrp-r1")')
         self.sb.transact(ovsdb.update(
             'Port_Binding', {'logical_port': self.cloud.ports['lrp-r1']},
             external_ids=ovsdb.ovsdb_dict({})))
         self.assertEqual((), self.eyes().router('r1').ports[0].nat_addresses)
+
+    def test_load_balancers_of_a_router(self):
+        """Port forwarding of Neutron has no NAT row, and is told anyhow."""
+        eyes = self.eyes()
+
+        def seen():
+            return {(each.address, each.floating, each.unanswered)
+                    for each in eyes.router('r1').balanced}
+
+        def becomes(*wanted):
+            self.eventually(lambda: seen() == set(wanted), seen)
+
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=HERE, mac='fa:16:3e:00:00:02')
+        self.eventually(lambda: eyes.router('r1'), 'the router')
+        becomes()
+        one, two, three = (('198.51.100.%d' % n, True, '')
+                           for n in (20, 21, 22))
+        self.cloud.add_balancer('r1', '198.51.100.20:22', '198.51.100.20:80')
+        becomes(one)
+        self.cloud.add_balancer('r1', '198.51.100.21:22', group=True)
+        becomes(one, two)
+        # A change of a row changes the routers that have it, and no other.
+        other = eyes.router('r2')
+        self.cloud.change_balancers('r1', '198.51.100.22:22')
+        becomes(three)
+        self.assertIs(other, eyes.router('r2'))
+        self.cloud.remove_balancers('r1')
+        becomes()
+        self.cloud.add_balancer(
+            'r1', '10.0.0.9', '[2001:db8::9]:80', '2001:db8::10',
+            floating=False)
+        becomes(('10.0.0.9', False, ''), ('2001:db8::9', False, ''),
+                ('2001:db8::10', False, ''))
+
+    def test_load_balancers_that_cannot_be_announced(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        for options, vips in (
+                ({'template': 'true'}, ['^vip:^port', '198.51.100.20:1']),
+                ({'neighbor_responder': 'none'}, ['198.51.100.21:1']),
+                ({'distributed': 'true'}, ['198.51.100.22:1', 'fe80::1%x'])):
+            self.cloud.add_balancer('r1', *vips, options=options)
+        router = self.eyes().router('r1')
+        self.assertEqual(
+            {'198.51.100.20': '',
+             '198.51.100.21': 'its option neighbor_responder is none',
+             '198.51.100.22': 'it is distributed, and the chassis of its '
+                              'backends answer'},
+            {each.address: each.unanswered for each in router.balanced})
+        self.assertEqual(2, len(router.problems))
+        for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
+                router.problems, key=lambda p: 'fe80' in p), strict=True):
+            self.assertIn(text + ' cannot be told', problem)
 
     def test_local_is_where_the_port_is_bound(self):
         self.cloud.add_router('r1', chassis=HERE)
@@ -579,6 +635,11 @@ class IncrementalTest(base.OvsdbTestCase):
             strategies.tuples(strategies.just('no_nat'), name, address),
             strategies.tuples(strategies.just('change_nat'), address,
                               address),
+            strategies.tuples(strategies.just('balancer'), name, address,
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('no_balancer'), name),
+            strategies.tuples(strategies.just('change_balancer'), name,
+                              address),
             strategies.tuples(strategies.just('networks'), name,
                               strategies.integers(1, 9)),
             strategies.tuples(strategies.just('route'), name, tag),
@@ -631,6 +692,7 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_no_router(self, name):
         if 'lrp-' + name in self.cloud.ports:
             self._take_back(name)
+            self.cloud.remove_balancers(name)
             self.cloud.remove_router(name)
             self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
                 'name': 'neutron-lrp-' + name}))
@@ -664,6 +726,16 @@ class IncrementalTest(base.OvsdbTestCase):
 
     def _do_change_nat(self, old, new):
         self.cloud.change_nat(old, external_ip=new)
+
+    def _do_balancer(self, name, address, group):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_balancer(name, address + ':22', group=group)
+
+    def _do_no_balancer(self, name):
+        self.cloud.remove_balancers(name)
+
+    def _do_change_balancer(self, name, address):
+        self.cloud.change_balancers(name, address + ':80')
 
     def _do_networks(self, name, number):
         self.nb.transact(ovsdb.update(

@@ -56,6 +56,9 @@ VETH_PROVIDER = 'veth-provider'
 VETH_ENDS = (VETH_DEFAULT, VETH_PROVIDER)
 LINK_ALIAS = 'ovn-network-agent'
 
+# On port_forward_dev, beside the managed VIPs, and no VIP itself.
+ANCHOR = '169.254.169.253/32'
+
 # nftables table (port_forward), in the families ip and ip6; its sets that
 # follow the routers; and the marks of its packets: on their way to a backend,
 # and back, with the rules that look for them.

@@ -17,7 +17,8 @@ on kernels before 5.18, carry none: there, ours is what is wanted, exactly
 so, on exactly that device.
 
 What is ours on ``port_forward_dev`` is the address of a VIP, wanted or not:
-to take it away is to withdraw it, which comes before all else.
+to take it away is to withdraw it, which comes before all else.  Only the
+anchor is none: it keeps the last VIP from being the last address.
 """
 
 import errno
@@ -45,24 +46,30 @@ class AddressBackend(base.Backend):
             'devices', links.read_all).items()}
         # A wanted one that somebody else made counts as present; the root
         # side never deletes it.
-        return [self._kind(dev)(dev, address.address)
+        return [self._kind(dev, address.address)(dev, address.address)
                 for address in kernel.reading('addresses',
                                               addresses.read_all)
                 if (dev := names.get(address.index)) and (
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
 
-    def _kind(self, dev):
-        """The class of the addresses of ours on a device."""
-        return (resources.VipAddress if dev ==
-                self.conf.port_forward.port_forward_dev
-                else resources.Address)
+    def _kind(self, dev, address):
+        """The class of an address of ours on a device."""
+        return (resources.VipAddress
+                if dev == self.conf.port_forward.port_forward_dev and
+                address != ownership.ANCHOR else resources.Address)
 
     def apply(self, delta):
         wanted = kernel.wanted(delta)
+        vips = [r for r in delta.delete
+                if r.kind == resources.VipAddress.kind]
+        others = [r for r in delta.delete if r not in vips]
         return {
             **kernel.refused(netlink.set_addresses, wanted,
                              [list(r.key) for r in wanted]),
-            **kernel.refused(netlink.delete_addresses, delta.delete,
-                             [list(r.key) for r in delta.delete],
+            # A VIP that stays attracts its clients: that is a failure.
+            **kernel.refused(netlink.delete_addresses, vips,
+                             [list(r.key) for r in vips]),
+            **kernel.refused(netlink.delete_addresses, others,
+                             [list(r.key) for r in others],
                              kept=(errno.EBUSY,))}

@@ -70,16 +70,31 @@ class PortForwardDriver(base.Driver):
                         nft_table.family(version), ownership.NFT_SNAT,
                         address)
 
+    def for_group(self, group, node):
+        """The networks of a standby, so that the guard knows them in time.
+
+        What a machine sends comes out of OVN here as soon as the port does,
+        and the guard of another network would drop it until nft has run;
+        see fip_route.  They alone switch no guard on.
+        """
+        if not node.extent or not self.conf.fip_route.standby_prepare:
+            return
+        for version in node.extent.versions:
+            if version == 6 or not self.conf.network_cidr:
+                yield from _elements(version, {
+                    network for port in group.ports
+                    if port.chassis != node.chassis
+                    for network in networks.of_version(version,
+                                                       port.networks)})
+
     def _networks(self, version, found):
         """Provider networks; with the first of them the guard drops."""
-        family = nft_table.family(version)
         found = list(found)
-        for network in found:
-            yield resources.NftElement(family, ownership.NFT_NETWORKS,
-                                       str(network))
+        yield from _elements(version, found)
         if found and self.conf.frr.vrf_name:
-            yield resources.NftElement(family, ownership.NFT_GUARDED,
-                                       ownership.VETH_DEFAULT)
+            yield resources.NftElement(
+                nft_table.family(version), ownership.NFT_GUARDED,
+                ownership.VETH_DEFAULT)
 
     # -- the rules --------------------------------------------------------
 
@@ -94,10 +109,22 @@ class PortForwardDriver(base.Driver):
         if vips:
             yield from self._sysctls()
             yield from self._no_way_out(node)
+        if any(vip.managed and vip.version == 4 for vip in vips):
+            yield self._anchor()
         for version in (4, 6):
             of_family = tuple(v for v in vips if v.version == version)
             if of_family:
                 yield from self._family(version, of_family, forwards, node)
+
+    def _anchor(self):
+        """An address that stays on the device when the last VIP goes.
+
+        With its last IPv4 address a device loses its IPv4 routes, those of
+        others too, so the last one of ours would have to stay.  FRR does not
+        redistribute link-local addresses (zebra_check_addr()).
+        """
+        return resources.Address(self.conf.port_forward.port_forward_dev,
+                                 ownership.ANCHOR)
 
     def _family(self, version, vips, forwards, node):
         way = [*self._way_back(version),
@@ -230,6 +257,13 @@ class PortForwardDriver(base.Driver):
             resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)
 
 
+def _elements(version, found):
+    """Elements of the set of provider networks."""
+    for network in found:
+        yield resources.NftElement(nft_table.family(version),
+                                   ownership.NFT_NETWORKS, str(network))
+
+
 def _snat_addresses(router):
     """Addresses that machines without a floating IP come from, sorted.
 
@@ -240,6 +274,7 @@ def _snat_addresses(router):
         return []
     floating = {nat.external_ip for nat in router.nats
                 if nat.type != 'snat'}
+    floating.update(each.address for each in router.balanced)
     return sorted({
         *(nat.external_ip for nat in router.nats if nat.type == 'snat'),
         *(address for port in router.served_ports

@@ -245,6 +245,18 @@ class PortForwardTest(base.BaseTestCase):
         self.assertEqual([], self.problems(self.forwards(
             golden.vip(), node=node(None))))
 
+    def test_the_anchor_of_managed_vips(self):
+        # Also of a dead one: with it the last one can be withdrawn.
+        anchor = resources.Address('loopback1', '169.254.169.253/32')
+        dead = forwarding.Backend('10.0.0.1', alive=False)
+        for vip, there in (
+                (golden.vip(), True),
+                (golden.vip(forwarding.Rule('udp', 53, 53, (dead,))), True),
+                (golden.vip(address='2001:db8::53'), False),
+                (golden.vip(taken='r1'), False),
+                (self.unmanaged(), False)):
+            self.assertEqual(there, anchor in self.forwards(vip), vip)
+
     # -- what follows the routers -----------------------------------------
 
     def elements(self, router, extent, **options):
@@ -269,6 +281,27 @@ class PortForwardTest(base.BaseTestCase):
                                              forwarding.Extent((4,))))
         self.assertEqual(four | six, self.elements(
             router, forwarding.Extent((4, 6))))
+
+    def test_networks_of_a_standby_switch_no_guard_on(self):
+        ports = [model.GroupPort('cr-lrp-1', chassis, 'lrp-1', (network,
+                                                                'fd00::1/64'))
+                 for chassis, network in (
+                     (world.OTHER, '198.51.100.1/24'),
+                     (world.CHASSIS, '192.0.2.1/24'))]
+        group = model.GatewayGroup('HA_Chassis_Group', ports=tuple(ports))
+
+        def of(versions, **options):
+            return {r.key for r in self.driver(**options).for_group(
+                group, world.node(extent=versions and forwarding.Extent(
+                    versions)))}
+
+        four = {('ip', 'provider_networks', '198.51.100.0/24')}
+        six = {('ip6', 'provider_networks', 'fd00::/64')}
+        self.assertEqual(four, of((4,)))
+        self.assertEqual(four | six, of((4, 6)))
+        self.assertEqual(set(), of(None))
+        self.assertEqual(set(), of((4, 6), fip_route__standby_prepare=False))
+        self.assertEqual(six, of((4, 6), network_cidr=['203.0.113.0/24']))
 
     def test_no_network_no_guard(self):
         # Trap T63, row PF-14.
@@ -298,7 +331,9 @@ class PortForwardTest(base.BaseTestCase):
             nats=(world.fip('198.51.100.10'), model.Nat(
                 'snat', '198.51.100.20', '10.0.0.0/24')),
             ports=(world.port(nat_addresses=(
-                '198.51.100.10', '198.51.100.21')),))
+                '198.51.100.10', '198.51.100.21', '198.51.100.22')),),
+            # Nor those of load balancers, which northd may list as well.
+            balanced=(model.BalancedAddress('198.51.100.22'),))
         self.assertEqual(
             {'198.51.100.20', '198.51.100.21'},
             {key[2] for key in self.elements(
@@ -313,7 +348,9 @@ class PortForwardTest(base.BaseTestCase):
                 world.router(ports=(world.port(
                     networks=('192.0.2.53/24',)),)),
                 world.router(ports=(world.port(
-                    nat_addresses=('192.0.2.53',)),))):
+                    nat_addresses=('192.0.2.53',)),)),
+                world.router(balanced=(
+                    model.BalancedAddress('192.0.2.53'),))):
             tracker = delta.Tracker()
             wanted = contributions.Contributions(
                 [self.driver()], tracker,

@@ -23,6 +23,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import link
 from ovn_network_agent.backends import neighbour
 from ovn_network_agent.backends import sysctl
+from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
@@ -254,6 +255,26 @@ class VipAddressTest(base.KernelTestCase):
         self.assertEqual({left, other}, set(found))
         self.assertIs(resources.Stage.ANNOUNCE, left.stage)
         self.assertEqual([other], self.change(self.backend, delete=[left]))
+
+    def test_the_last_one_goes_beside_the_anchor(self):
+        """Issue 10, A5: a VIP that stays attracts its clients."""
+        vip = resources.VipAddress('loopback1', '192.0.2.53/32')
+        anchor = resources.Address('loopback1', ownership.ANCHOR)
+        self.create(self.backend, anchor, vip)
+        self.ip('route add 198.51.100.53/32 dev loopback1 proto static')
+        self.assertEqual([anchor], self.change(self.backend, delete=[vip]))
+        self.assertEqual(1, len(self.shown('route show 198.51.100.53')))
+        # The anchor attracts nothing, so it may stay for the route.
+        failures = self.backend.apply(backends.Delta(delete=(anchor,)))
+        self.assertIsInstance(failures[anchor.ref], backends.Kept)
+
+    def test_one_that_has_to_stay_is_a_failure(self):
+        vip = resources.VipAddress('loopback1', '192.0.2.53/32')
+        self.create(self.backend, vip)
+        self.ip('route add 198.51.100.53/32 dev loopback1 proto static')
+        failures = self.backend.apply(backends.Delta(delete=(vip,)))
+        self.assertNotIsInstance(failures[vip.ref], backends.Kept)
+        self.assertIn('is the last address', failures[vip.ref])
 
     def test_an_address_of_the_operator_is_not_ours(self):
         self.ip('address add 192.0.2.1/32 dev loopback1')

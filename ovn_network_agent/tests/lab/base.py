@@ -160,7 +160,7 @@ class LabTestCase(testtools.TestCase):
 
         :returns: probe.Report
         """
-        probe.wait_reachable(node, kind, target, SETTLE)
+        probe.wait_reachable(node, kind, target, SETTLE, **kwargs)
         report = probe.ping(node, target, count, 0.05, kind, **kwargs)
         self.assertEqual((count, count, 0),
                          (report.sent, report.received, report.lost),

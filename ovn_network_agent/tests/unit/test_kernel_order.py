@@ -107,16 +107,22 @@ class OrderTest(base.BaseTestCase):
                          {r.kind for r in self.world.values()})
 
     def test_no_flow_of_ours_is_left_where_no_router_is(self):
-        """Trap T53: MAC-tweak goes on standby; what uses it has gone."""
-        self.run_pass(ROUTER)
-        cookies = {flow.cookie for flow in
-                   self.world.of(resources.Flow).values()}
+        """Trap T53: MAC-tweak goes on standby; what uses it has gone.
+
+        But for that of a network that this node is a candidate for.
+        """
+        away = worlds.away(ROUTER)
+        self.run_pass(ROUTER, groups=[worlds.group(ROUTER)])
         self.assertEqual({ownership.COOKIE_MAC_TWEAK,
-                          ownership.COOKIE_HAIRPIN}, cookies)
-        self.run_pass(dataclasses.replace(ROUTER, ports=(
-            dataclasses.replace(ROUTER.ports[0], local=False,
-                                chassis=worlds.OTHER),)))
-        self.assertEqual({}, self.world.of(resources.Flow))
+                          ownership.COOKIE_HAIRPIN}, self._cookies())
+        self.run_pass(away, groups=[worlds.group(away)])
+        self.assertEqual({ownership.COOKIE_MAC_TWEAK}, self._cookies())
+        self.run_pass(away)
+        self.assertEqual(set(), self._cookies())
+
+    def _cookies(self):
+        return {flow.cookie for flow in
+                self.world.of(resources.Flow).values()}
 
 
 class ForwardOrderTest(base.BaseTestCase):

@@ -22,6 +22,7 @@ from hypothesis import stateful
 from hypothesis import strategies
 from oslotest import base
 
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
@@ -37,6 +38,15 @@ DST = FIP + '/32'
 ROUTE = resources.Ref('kernel_route', (254, DST))
 HAIRPIN = resources.Ref('flow', ('br-ex', 910, 3, 4, DST))
 ANNOUNCEMENT = resources.Ref('announcement', ('vrf-provider', DST))
+# What a standby for the network of a router has of it.
+PREPARED = {
+    *(resources.Ref('flow', ('br-ex', 900, 3, family, None))
+      for family in (4, 6)),
+    resources.Ref('prefix_list_entry', ('ANNOUNCED-NETWORKS',
+                                        '198.51.100.0/24', 32, 32)),
+    resources.Ref('rule', (2000, '198.51.100.0/24', None, None, None, None)),
+    resources.Ref('rule', (2001, '198.51.100.0/24', None, 'br-ex', None,
+                           None))}
 PROOF = resources.Ref('advertised', (worlds.router().uuid,))
 
 
@@ -313,6 +323,54 @@ class UrgentTest(ReconcilerTestCase):
                                  phase=model.Phase.STOPPED)
         self.assertEqual((), outcome.pending)
         self.assertEqual(set(), self.taker.addresses())
+
+
+class KeptTest(ReconcilerTestCase):
+    """What stays on purpose: others would lose something with it."""
+
+    STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+
+    def setUp(self):
+        super().setUp()
+        self.kept = self.gateway()
+        self.kept.world.put(self.STRAY)
+        self.kept.world.refuses[self.STRAY.ref] = backends.Kept('in use')
+        self.kept.run()
+
+    def passes(self, count, seconds, **values):
+        """So many passes; how often the kernel was asked in them."""
+        del self.kept.world.refused[:]
+        for number in range(count):
+            self.kept.clock += seconds
+            outcome = self.kept.run(
+                worlds.router(fips=['198.51.100.%d' % (50 + number)]),
+                **values)
+            self.assertTrue(outcome.settled, outcome)
+        return len(self.kept.world.refused)
+
+    def test_it_waits_for_its_back_off(self):
+        """However many events there are; later and later."""
+        del self.kept.world.reads[:]
+        self.assertEqual(0, self.passes(20, 0.01))
+        self.assertEqual([], self.kept.world.reads)
+        # After 1, 2, 4, 8, 16 and 32 seconds, and then every 60.
+        self.assertEqual(6, self.passes(100, 1))
+        self.assertLessEqual(self.kept.reconciler.next_retry(), 60)
+
+    def test_it_goes_when_nothing_keeps_it(self):
+        del self.kept.world.refuses[self.STRAY.ref]
+        self.kept.clock += self.kept.reconciler.next_retry()
+        self.kept.run()
+        self.assertNotIn(self.STRAY, self.kept.world.values())
+        self.assertIsNone(self.kept.reconciler.next_retry())
+
+    def test_it_is_tried_again_when_its_plane_is_in_doubt(self):
+        self.assertEqual(3, self.passes(3, 0.01, stale=['route']))
+
+    def test_the_end_tries_it_again(self):
+        del self.kept.world.refuses[self.STRAY.ref]
+        self.kept.run(phase=model.Phase.STOPPED)
+        self.assertNotIn(self.STRAY, self.kept.world.values())
 
 
 class HoldBackTest(ReconcilerTestCase):
@@ -742,6 +800,34 @@ class PhaseTest(ReconcilerTestCase):
         self.assertEqual({'sysctl', 'link_up', 'advertised'},
                          {r.kind for r in left - theirs})
 
+    def test_stopped_keeps_nothing_in_doubt(self):
+        """A segment that cannot be used; nobody is left to use it again."""
+        for segment in (None, worlds.segment(patch_port=0),
+                        worlds.segment(bridge='', device='', mac='')):
+            gateway = self.gateway()
+            gateway.run(worlds.router(fips=[FIP]))
+            doubtful = worlds.router(
+                fips=[FIP], ports=(worlds.port(segment=segment),))
+            self.assertTrue(gateway.run(doubtful).settled)
+            self.assertIn(DST, gateway.addresses())
+            self.assertEqual(1, len(gateway.world.of(
+                resources.DefaultRoute)))
+            outcome = gateway.run(doubtful, phase=model.Phase.STOPPED)
+            self.assertTrue(outcome.settled, outcome)
+            self.assertEqual(set(), gateway.addresses())
+            self.assertEqual(set(), {
+                r for r in gateway.world.values() if not r.retained})
+
+    def test_nor_when_its_driver_raises_then(self):
+        gateway = self.gateway()
+        doubtful = worlds.router(fips=[FIP],
+                                 ports=(worlds.port(segment=None),))
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.run(doubtful)
+        gateway.fip_route.raises_for.add(doubtful.uuid)
+        gateway.run(doubtful, phase=model.Phase.STOPPED)
+        self.assertEqual(set(), gateway.addresses())
+
     def test_a_driver_that_raises_then_leaves_nothing_either(self):
         gateway = self.gateway()
         router = worlds.router(fips=[FIP])
@@ -770,14 +856,27 @@ class PhaseTest(ReconcilerTestCase):
         self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
 
     def test_no_router_at_all(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(1, [FIP]))
-        gateway.run()
-        self.assertEqual(set(), gateway.addresses())
-        self.assertEqual({}, gateway.world.of(resources.PrefixListEntry))
-        self.assertEqual([(200, '0.0.0.0/0')],
-                         list(gateway.world.of(resources.KernelRoute)))
-        self.assertEqual(1, len(gateway.world.of(resources.VethPair)))
+        """Rows FIP-15, OVS-04 and VETH-07, of a candidate and without."""
+        router = worlds.router(1, [FIP])
+        standby = [worlds.group(worlds.away(router))]
+        for groups, prepare, prepared in (
+                ((), True, False), (standby, False, False),
+                (standby, True, True)):
+            gateway = self.gateway(fip_route__standby_prepare=prepare)
+            gateway.run()
+            bare = gateway.world.values()
+            gateway.run(router, groups=groups and [worlds.group(router)])
+            gateway.run(groups=groups)
+            self.assertEqual(
+                PREPARED if prepared else set(),
+                {r.ref for r in gateway.world.values() - bare
+                 if not r.retained})
+            self.assertLessEqual(bare, gateway.world.values())
+            self.assertEqual(set(), gateway.addresses())
+            # At the stop it goes, too.
+            gateway.run(groups=groups, phase=model.Phase.STOPPED)
+            self.assertEqual(set(), {r for r in gateway.world.values()
+                                     if not r.retained})
 
 
 class MethodTest(ReconcilerTestCase):

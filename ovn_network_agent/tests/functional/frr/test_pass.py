@@ -110,6 +110,15 @@ class TestPass(PassTestCase):
                       self.entries())
         self.run_pass()
         self.assertEqual(before, self.frr.running())
+        # Row FIP-21: a candidate has the entry of its network in advance.
+        here = [worlds.group(self.router)]
+        away = [worlds.group(worlds.away(self.router))]
+        self.run_pass(self.router, groups=here)
+        entries = self.entries()
+        self.run_pass(groups=away)
+        self.assertEqual((set(), entries), (self.statics(), self.entries()))
+        self.run_pass(groups=away, phase=model.Phase.STOPPED)
+        self.assertEqual(before, self.frr.running())
         self.run_pass(self.router)
         self.run_pass(self.router, phase=model.Phase.STOPPED)
         self.assertEqual(before, self.frr.running())

@@ -107,6 +107,8 @@ class Paths:
 
     FOREIGN = FOREIGN
     ORPHANS = ORPHANS
+    # What a standby for the network of ALPHA has of it.
+    PREPARED = frozenset()
 
     def setUp(self):
         super().setUp()
@@ -171,14 +173,24 @@ class Paths:
         self.assert_foreign()
 
     def test_standby(self):
-        """Trap T55: with no router here all of ours goes, theirs stays."""
+        """Trap T55: with no router here all of ours goes, theirs stays.
+
+        Of a candidate that prepares (row FIP-15) what it prepares stays.
+        """
         agent = self.agent()
         self.settled(agent.run())
         bare = self.ours()
-        self.settled(agent.run(ALPHA))
-        self.settled(agent.run(elsewhere(ALPHA)))
-        self.assertEqual(bare, self.ours())
-        self.assert_foreign()
+        here, away = worlds.group(ALPHA), worlds.group(elsewhere(ALPHA))
+        for prepare, groups, prepared in (
+                (True, (away,), self.PREPARED), (True, (), set()),
+                (False, (away,), set())):
+            self.conf.set_override('standby_prepare', prepare, 'fip_route')
+            self.settled(agent.run(ALPHA, groups=groups and (here,)))
+            self.settled(agent.run(elsewhere(ALPHA), groups=groups))
+            self.assertEqual(bare | prepared, self.ours())
+            self.assert_foreign()
+        self.settled(agent.run(groups=(away,), phase=STOPPED))
+        self.assert_state(self.before)
 
     def test_move_away_and_back(self):
         agent = self.started(ALPHA, BETA)

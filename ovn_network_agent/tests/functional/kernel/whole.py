@@ -59,7 +59,7 @@ class Agent:
                if b.name not in NAMES)],
             lambda reason: None)
 
-    def run(self, *routers, phase=model.Phase.RUNNING, **kwargs):
+    def run(self, *routers, phase=model.Phase.RUNNING, groups=(), **kwargs):
         """A pass, on the devices that there are.
 
         :returns: :class:`outcome.Outcome`
@@ -68,7 +68,8 @@ class Agent:
             phase=phase, devices=view.relevant_devices(self.conf, ()))
         return self.reconciler.run(
             model.Snapshot(node, tuple(sorted(
-                routers, key=lambda r: r.uuid))), **{'full': True, **kwargs})
+                routers, key=lambda r: r.uuid)), tuple(groups)),
+            **{'full': True, **kwargs})
 
 
 class WholeTestCase(base.KernelTestCase):

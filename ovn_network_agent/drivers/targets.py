@@ -17,9 +17,9 @@ Pure functions.
 """
 
 import dataclasses
-import ipaddress
 
 from ovn_network_agent.drivers import networks
+from ovn_network_agent import iptext
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _balanced(router, port):
     """
     nets = networks.of_version(6, port.networks)
     for each in router.balanced:
-        address = ipaddress.ip_address(each.address)
+        address = iptext.address(each.address)
         if not each.unanswered and (
                 address.version == 4 or any(address in n for n in nets)):
             yield each.address

@@ -17,8 +17,7 @@ IP has no NAT row.  Nor does ovn-northd list it in nat_addresses, because
 Neutron sets exclude-lb-vips-from-garp.
 """
 
-import ipaddress
-
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 
 # What Neutron's OVN driver writes as neutron:device_owner for port
@@ -93,11 +92,8 @@ def _address(key):
     host, bracket, _port = key.removeprefix('[').partition(']')
     if not bracket:
         host = key if key.count(':') > 1 else key.partition(':')[0]
-    if '%' in host:
-        # A zone is no part of an address in OVN.
-        return ''
     try:
-        return str(ipaddress.ip_address(host))
+        return str(iptext.address(host))
     except ValueError:
         return ''
 

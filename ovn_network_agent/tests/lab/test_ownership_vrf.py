@@ -16,8 +16,12 @@ The paths of functional.kernel.test_ownership and what only a VRF has.  Needs
 nothing of the lab but its kernel.
 """
 
+import itertools
+import re
 import subprocess
+import tempfile
 
+from lab import node as nodes
 from ovn_network_agent import model
 from ovn_network_agent.netlink import links
 from ovn_network_agent.tests.functional.kernel import test_ownership
@@ -170,16 +174,43 @@ class PathsVrfTest(test_ownership.Paths, VrfCase):
         self.assert_state(self.before)
 
     def test_rules_then_routes_then_the_pair(self):
-        """Row VETH-12: the order of the end."""
+        """Row VETH-12: the order of the end, as the kernel tells it."""
         agent = self.started(ALPHA)
-        with self.assertLogs('ovn_network_agent.application',
-                             'INFO') as logs:
-            agent.run(phase=STOPPED)
-        words = [record.getMessage().split() for record in logs.records]
-        order = dict.fromkeys(w[1] for w in words if w[0] == 'deleted')
-        wanted = ['rule', 'kernel_route', 'neighbour', 'address',
-                  'veth_pair']
-        self.assertEqual(wanted, [k for k in order if k in wanted])
+        told = tempfile.NamedTemporaryFile('r')
+        self.addCleanup(told.close)
+        with open(told.name, 'w') as writing:
+            monitor = subprocess.Popen(['ip', 'monitor', 'all'],
+                                       stdout=writing)
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+        self._told(told, '198.18.0.1')
+        agent.run(phase=STOPPED)
+        lines = self._told(told, '198.18.0.2')
+        order = [kind for line in lines for kind, mark in self.DELETED
+                 if re.match(mark, line)]
+        self.assertEqual(
+            [kind for kind, _mark in self.DELETED],
+            [kind for kind, _each in itertools.groupby(order)])
+
+    # Those of ours; the kernel adds some of its own to each.
+    DELETED = (('rule', r'\[RULE\]Deleted .* proto 44'),
+               ('route', r'\[ROUTE\]Deleted .* proto 44'),
+               ('neighbour', r'\[NEIGH\]Deleted 169\.254\.0\..* dev veth-'),
+               ('address', r'\[ADDR\]Deleted .* veth-.* inet '),
+               ('pair', r'\[LINK\]Deleted .* veth-'))
+
+    def _told(self, told, address):
+        """What the monitor tells until it tells of a new route, lines."""
+        text = []
+
+        def seen():
+            self.ip('route add blackhole ' + address)
+            self.ip('route del blackhole ' + address)
+            text.append(told.read())
+            return address in text[-1]
+
+        nodes.wait_until('the monitor tells of ' + address, seen, 20)
+        return ''.join(text).splitlines()
 
 
 class LeakStateTest(VrfCase):
@@ -389,7 +420,20 @@ class NoWayOutTest(VrfCase):
         self.ip('address add 192.0.2.10/24 dev br-ex-peer')
         self.ip('route add default via 192.0.2.1 dev br-ex-peer')
         agent = whole.Agent(self.conf)
+        with self.assertLogs('ovn_network_agent.contributions',
+                             'INFO') as logs:
+            self._ways(agent)
+            # With no router here nobody needs it.
+            self.settled(agent.run())
+        told = [record.getMessage().partition(':')[0]
+                for record in logs.records
+                if f'VRF {VRF}' in record.getMessage()]
+        # However many passes there are.
+        self.assertEqual(['Left out', 'No longer left out'] * 2, told)
+
+    def _ways(self, agent):
         for commands, said in (
+                ((), True),
                 ((), True),
                 (('route add unreachable default table 10 '
                   'metric 4278198272',), True),
@@ -406,5 +450,4 @@ class NoWayOutTest(VrfCase):
                     route for route in self.shown(
                         '-d -N route show default table 10')
                     if route['protocol'] == '44'])
-        # With no router here nobody needs it.
-        self.settled(agent.run())
+

@@ -25,12 +25,15 @@ from oslotest import base
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent import forwarding
 from ovn_network_agent import model
 from ovn_network_agent import precedence
 from ovn_network_agent import reconciler
 from ovn_network_agent import resources
 from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP = '198.51.100.10'
@@ -535,6 +538,28 @@ class IsolationTest(ReconcilerTestCase):
         self.assertEqual(['northbound'], list(outcome.unreadable))
         self.assertEqual({}, gateway.world.of(resources.DefaultRoute))
         self.assertIn(DST, gateway.addresses())
+
+    def test_port_forwards_without_their_plane(self):
+        """Row LOOP-01: no nftables, no VIP, and all else as ever."""
+        gateway = self.gateway()
+        gateway.drivers.append(port_forward.PortForwardDriver(
+            'port_forward', worlds.conf()))
+        gateway.start()
+        view = dataclasses.replace(
+            worlds.snapshot(worlds.router(fips=[FIP])),
+            forwards=forwarding.Forwards((golden.vip(),), True))
+        gateway.world.down.add('nftables')
+        outcome = gateway.reconciler.run(view)
+        self.assertEqual(['nftables'], list(outcome.unreadable))
+        self.assertIn(DST, gateway.addresses())
+        self.assertEqual({}, gateway.world.of(resources.VipAddress))
+        # By itself, and not before its back-off is over.
+        gateway.world.down.clear()
+        self.assertFalse(gateway.reconciler.run(view).settled)
+        gateway.clock += gateway.reconciler.next_retry()
+        self.assertTrue(gateway.reconciler.run(view).settled)
+        self.assertEqual([('loopback1', '192.0.2.53/32')],
+                         list(gateway.world.of(resources.VipAddress)))
 
     def test_a_backend_with_a_bug_costs_only_itself(self):
         gateway = self.gateway()

@@ -87,13 +87,7 @@ ORPHAN_ADDRESSES = (['br-ex', '169.254.169.253/32'],
 
 ALPHA = worlds.router(1, ['198.51.100.10', '198.51.100.11'])
 BETA = worlds.router(2, ['198.51.100.20'])
-
-
-def elsewhere(router):
-    """The router with its gateway on another chassis."""
-    return dataclasses.replace(router, ports=tuple(
-        dataclasses.replace(port, chassis=worlds.OTHER, local=False)
-        for port in router.ports))
+elsewhere = worlds.away
 
 
 def without(router, address):

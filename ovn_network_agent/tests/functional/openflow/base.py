@@ -16,7 +16,10 @@ Each test class has its own ovsdb-server and ovs-vswitchd in a directory and
 a network namespace of its own; they are ended by their process ids.
 """
 
+import contextlib
+import itertools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -38,6 +41,8 @@ BRIDGE = 'br-ex'
 MAC = '0a:00:00:00:00:01'
 LRP_MAC = 'fa:16:3e:00:00:01'
 _SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
+# What a monitor tells of the marks in its text.
+_MARK = re.compile(r'event=ADDED table=99 cookie=0x(\w+)\n')
 _TOOLS = ('ovs-vswitchd', 'ovsdb-server', 'ovsdb-tool', 'ovs-vsctl',
           'ovs-ofctl', 'unshare')
 
@@ -135,6 +140,41 @@ class OpenVSwitch:
         """Add flows as somebody else would."""
         self.ofctl('--bundle', 'add-flows', BRIDGE, '-',
                    stdin='\n'.join(flows) + '\n')
+
+    @contextlib.contextmanager
+    def monitor(self):
+        """Have the switch tell of changes of flows, in their order.
+
+        :returns: context with a function that returns the lines so far
+        """
+        with tempfile.NamedTemporaryFile('r') as told:
+            with open(told.name, 'w') as writing:
+                process = subprocess.Popen(
+                    ['ovs-ofctl', 'monitor', BRIDGE, 'watch:!initial'],
+                    env=self._env, stdin=subprocess.DEVNULL, stdout=writing,
+                    stderr=writing)
+            numbers = itertools.count(1)
+
+            def lines():
+                text, deadline = '', time.monotonic() + 10
+                mark = first = next(numbers)
+                while time.monotonic() < deadline:
+                    # When it tells of this, it has told what came before.
+                    self.add('table=99,cookie=0x%x,actions=drop' % mark)
+                    text += told.read()
+                    if any(int(seen, 16) >= first for seen in _MARK.findall(
+                            text)):
+                        return text.splitlines()
+                    mark = next(numbers)
+                raise AssertionError('the switch tells nothing: ' + text)
+
+            try:
+                lines()
+                yield lines
+            finally:
+                process.kill()
+                process.wait()
+                self.ofctl('del-flows', BRIDGE, 'table=99')
 
     def _spawn(self, *argv, name=None):
         log = open(os.path.join(self.rundir, argv[0] + '.log'), 'ab')

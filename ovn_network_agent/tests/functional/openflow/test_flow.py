@@ -12,6 +12,7 @@
 
 """Flows through the management socket of a bridge."""
 
+import re
 import signal
 import time
 
@@ -87,6 +88,19 @@ class TestFlow(base.FlowTestCase):
         delta = backends.Delta(delete=tuple(self.wanted()))
         self.assertEqual({}, self.backend.apply(delta))
         self.assertEqual({}, self.backend.apply(delta))
+
+    def test_additions_before_deletions(self):
+        """Row OVS-09, as the switch tells it; nothing else is written."""
+        stays, goes = base.mac_tweak(4), base.hairpin(DST)
+        comes = base.hairpin(DST, in_port=7)
+        self.backend.apply(backends.Delta(create=(stays, goes)))
+        with self.ovs.monitor() as told:
+            self.assertEqual({}, self.backend.apply(backends.Delta(
+                create=(comes,), delete=(goes,))))
+            events = [re.search(r'event=(\w+) .*in_port=(\w+)', line).groups()
+                      for line in told() if '0x998' in line]
+        self.assertEqual([('ADDED', '7'), ('DELETED', '3')], events)
+        self.assertEqual({stays, comes}, self.read())
 
     def test_others_survive(self):
         self.ovs.add(*FOREIGN)

@@ -50,6 +50,14 @@ PRIORITY_RELAY = 920
 RELAY_PREFIX = 'ona-'
 RELAY_KEY = 0xffff44
 
+# Sequence numbers of our lines of FRR's prefix list.  Each network has a few
+# of its own in this range (:func:`prefix_list_numbers`): FRR gives a line
+# without a number the highest one plus 5, which may be in the range, too.
+# FRR 8.4 sorts the numbers from 2^31 on before all others.
+PREFIX_LIST_FIRST = 1_000_000_000
+PREFIX_LIST_LAST = 1_999_999_999
+_NUMBERS_OF_A_NETWORK = 8
+
 # veth pair between the default VRF and the provider VRF.
 VETH_DEFAULT = 'veth-default'
 VETH_PROVIDER = 'veth-provider'
@@ -117,3 +125,15 @@ def relay_name(address):
     digits = (ip.packed.hex() if ip.version == 4 else
               '%08x' % zlib.crc32(ip.packed))
     return RELAY_PREFIX + digits
+
+
+def prefix_list_numbers(network):
+    """The sequence numbers that our line for a network may have.
+
+    :param network: '198.51.100.0/24', text
+    :returns: list of int, the one to be preferred first
+    """
+    size = PREFIX_LIST_LAST - PREFIX_LIST_FIRST + 1
+    begin = zlib.crc32(network.encode())
+    return [PREFIX_LIST_FIRST + (begin + step) % size
+            for step in range(_NUMBERS_OF_A_NETWORK)]

@@ -587,7 +587,7 @@ class Advertised(Resource):
 class PrefixListEntry(Resource):
     """``permit <network> ge <ge> le <le>`` of an FRR prefix list.
 
-    The sequence number is FRR's business and not part of the value.
+    The sequence number is the backend's business and not part of the value.
     """
 
     name: str

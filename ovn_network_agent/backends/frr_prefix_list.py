@@ -12,10 +12,16 @@
 
 """Backend frr_prefix_list: the prefix lists that let our networks out.
 
-Ours are the entries ``permit <network> ge 32 le 32`` of the one list, with
-any sequence number; and, of the list of IPv6 that has the same name, those
-with 128.  The operator's own entries have another shape; one of exactly this
-shape cannot be told from ours and is taken for ours.
+An entry has the shape ``permit <network> ge 32 le 32``, or 128 in the list of
+IPv6, which has the same name.  It is ours by its sequence number, which is
+one of those that its network has (:func:`ownership.prefix_list_numbers`).
+With another number it may be from the Go program or from an earlier version
+of this one.  So it counts as ours where its network is one that is wanted
+here, or was until now, and keeps its number: FRR takes no second entry of
+the same content.  Every other entry is the operator's.
+
+Ours come behind those that the operator has numbered: the first one that
+matches decides, so a ``deny`` of the operator is stronger.
 
 Each daemon of FRR has its own copy of a prefix list, and one that was
 restarted may have lost it (bgpd's counts for BGP).  An entry that is not in
@@ -28,12 +34,10 @@ import shutil
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.frr import output
+from ovn_network_agent import ownership
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
-
-# FRR's own step between two sequence numbers.
-_STEP = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +69,9 @@ class PrefixListBackend(base.Backend):
 
     def read(self, known):
         name = self.conf.frr.frr_prefix_list
-        return list(_found(name, self._copies()).values()) if name else []
+        if not name:
+            return []
+        return list(_found(name, self._copies(), known).values())
 
     def apply(self, delta):
         name = self.conf.frr.frr_prefix_list
@@ -81,22 +87,28 @@ class PrefixListBackend(base.Backend):
         return failures
 
     def _change(self, name, adds, deletes):
+        known = {r.ref for r in (*adds, *deletes)}
         before = self._copies()
-        present = _found(name, before)
-        missing = [r for r in adds if present.get(r.ref) != r]
+        present = _found(name, before, known)
         # Without this FRR complains, and nothing would be wrong.
         deletes = [r for r in deletes if r.ref in present]
-        if not missing and not deletes:
-            return {}
         numbers = _numbers(before)
+        numbered = {r: numbers(r.network) for r in adds
+                    if present.get(r.ref) != r}
+        failures = {r.ref: 'the sequence numbers of this network are in use; '
+                           'give those entries other ones'
+                    for r, number in numbered.items() if number is None}
+        missing = [r for r in numbered if r.ref not in failures]
+        if not missing and not deletes:
+            return failures
         refused, said = self._call(
             vtysh.change_prefix_list, name,
-            [[r.network, r.ge, r.le, numbers(r.network)] for r in missing],
+            [[r.network, r.ge, r.le, numbered[r]] for r in missing],
             [[r.network, r.ge, r.le] for r in deletes])
         lists = {'adds': missing, 'deletes': deletes}
-        failures = {lists[kind][index].ref: reason
-                    for kind, index, reason in refused}
-        after = _found(name, self._copies())
+        failures.update({lists[kind][index].ref: reason
+                         for kind, index, reason in refused})
+        after = _found(name, self._copies(), known)
         reason = 'FRR did not take it: ' + (
             ' '.join(said.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
@@ -125,8 +137,8 @@ def _hosts(network):
     return (128, 128) if ':' in network else (32, 32)
 
 
-def _networks(entries):
-    """{network: sequence} of the entries of our shape."""
+def _shaped(entries):
+    """{network: sequence} of the entries of our shape, ours or not."""
     return {entry.prefix: entry.sequence for entry in entries
             if entry.action == 'permit' and
             (entry.ge, entry.le) == _hosts(entry.prefix)}
@@ -143,23 +155,30 @@ def _by_family(copies):
              or daemon == 'BGP'} for ipv6 in (False, True)]
 
 
-def _found(name, copies):
-    """{ref: resource} of what is in any copy."""
+def _found(name, copies, known):
+    """{ref: resource} of what is ours in any copy.
+
+    :param known: refs of what is ours with any number
+    """
     found = {}
     for of_family in _by_family(copies):
-        found.update(_found_of(name, of_family))
+        found.update(_found_of(name, of_family, known))
     return found
 
 
-def _found_of(name, copies):
-    by_daemon = {daemon: _networks(entries)
+def _found_of(name, copies, known):
+    by_daemon = {daemon: _shaped(entries)
                  for daemon, entries in copies.items()}
     found = {}
     for network in sorted(set().union(*by_daemon.values())):
-        missing_in = tuple(sorted(d for d, networks in by_daemon.items()
-                                  if network not in networks))
         resource = resources.PrefixListEntry(name, network,
                                              *_hosts(network))
+        if resource.ref not in known and not any(
+                numbers.get(network) in ownership.prefix_list_numbers(network)
+                for numbers in by_daemon.values()):
+            continue
+        missing_in = tuple(sorted(d for d, networks in by_daemon.items()
+                                  if network not in networks))
         if missing_in:
             resource = PartialEntry(name, network, *_hosts(network),
                                     missing_in=missing_in)
@@ -168,7 +187,7 @@ def _found_of(name, copies):
 
 
 def _numbers(copies):
-    """A function that gives the sequence number for a network."""
+    """A function that gives the sequence number for a network, or None."""
     four, six = map(_numbers_of, _by_family(copies))
     return lambda network: (six if ':' in network else four)(network)
 
@@ -180,18 +199,19 @@ def _numbers_of(copies):
     that for something else.
     """
     taken = {}
-    for entries in copies.values():
-        for entry in entries:
-            taken.setdefault(entry.sequence, set()).add(entry[1:])
     old = {}
     for entries in copies.values():
-        old.update(_networks(entries))
-    highest = max(taken, default=0)
+        old.update(_shaped(entries))
+        for entry in entries:
+            taken.setdefault(entry.sequence, set()).add(entry[1:])
 
     def number(network):
-        nonlocal highest
         if network in old and len(taken[old[network]]) == 1:
             return old[network]
-        highest += _STEP
-        return highest
+        free = [n for n in ownership.prefix_list_numbers(network)
+                if n not in taken]
+        if not free:
+            return None
+        taken[free[0]] = {network}
+        return free[0]
     return number

@@ -30,9 +30,10 @@ OPTS = [
         default='ANNOUNCED-NETWORKS',
         help='Prefix list of FRR that the agent keeps filled with the '
              'provider networks of its routers, as "permit <network> ge 32 '
-             'le 32". Use it as outbound filter of the BGP neighbours. Only '
-             'entries of that shape are touched. Empty means that no prefix '
-             'list is managed.'),
+             'le 32". Use it as outbound filter of the BGP neighbours. Its '
+             'entries have sequence numbers from 1000000000 to 1999999999, '
+             'and those of others stay. Empty means that no prefix list is '
+             'managed.'),
     cfg.Opt(
         'vtysh_timeout', type=types.Integer(1, 600), default=10,
         help='Seconds after which a vtysh process is killed with all its '

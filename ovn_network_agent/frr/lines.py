@@ -77,7 +77,7 @@ def static_route(prefix, nexthop):
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):
-    """'ip prefix-list ...' (or ipv6) of a permitting entry.
+    """'ip prefix-list ...' (or ipv6) of an entry that permits host routes.
 
     :param sequence: its number; None is for removing it: with a number FRR
         would remove whatever has that number by now
@@ -87,9 +87,8 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
     for value in (ge, le):
         if type(value) is not int:
             raise ValueError(f'{value!r} is not a prefix length')
-    if not checked.prefixlen <= ge <= le <= checked.max_prefixlen:
-        raise ValueError(f'{network} ge {ge} le {le}: FRR wants length <= '
-                         'ge <= le')
+    if (ge, le) != (checked.max_prefixlen,) * 2:
+        raise ValueError(f'{network} ge {ge} le {le} is not for host routes')
     numbered = ''
     if sequence is not None:
         if type(sequence) is not int or not 0 < sequence <= _MAX_SEQUENCE:

@@ -32,6 +32,7 @@ from oslo_config import cfg
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import vty
@@ -107,7 +108,10 @@ def read_prefix_list(name):
         when it has one of the lists
     :raises OSError: when it cannot be read, or bgpd does not run
     """
-    checked(lines.check_name, name)
+    return _prefix_lists(checked(lines.check_name, name))
+
+
+def _prefix_lists(name):
     result = show('show daemons', f'show ip prefix-list {name} json',
                   f'show ipv6 prefix-list {name} json')
     # A daemon that does not know the list prints nothing for it.
@@ -152,6 +156,10 @@ def change_static(vrf, adds, deletes):
 def change_prefix_list(name, adds, deletes):
     """Add entries to a prefix list, then remove some.
 
+    FRR puts an entry in the place of another one that has its number.  So a
+    number is one of our own (:func:`ownership.prefix_list_numbers`), or that
+    of this entry in some daemon.
+
     :param name: name of the list
     :param adds: list of [network, ge, le, sequence]
     :param deletes: list of [network, ge, le]
@@ -159,9 +167,19 @@ def change_prefix_list(name, adds, deletes):
     :raises OSError: as :func:`change_static`
     """
     checked(lines.check_name, name)
-    refused, configuration = _lines(
-        adds, deletes,
-        lambda *item: lines.prefix_list_entry(name, *item))
+    there = []
+
+    def line(network, ge, le, *sequence):
+        text = lines.prefix_list_entry(name, network, ge, le, *sequence)
+        if sequence and sequence[0] not in ownership.prefix_list_numbers(
+                network):
+            if not there:
+                there.append(_entries(name))
+            if (*sequence, 'permit', network, ge, le) not in there[0]:
+                raise ValueError(f'sequence number {sequence[0]} is neither '
+                                 f'ours nor that of the entry {network}')
+        return text
+    refused, configuration = _lines(adds, deletes, line)
     return [refused, _configure(configuration, _OF_PREFIX_LISTS)
             if configuration else '']
 
@@ -197,6 +215,12 @@ def read_daemons(answering=False):
     :raises OSError: as :func:`change_static`
     """
     return sorted(_running() if answering else _daemons())
+
+
+def _entries(name):
+    """The entries of a prefix list in any daemon, a set of tuples."""
+    return {tuple(entry) for entries in _prefix_lists(name).values()
+            for entry in entries}
 
 
 def _daemons():

@@ -24,6 +24,7 @@ from ovn_network_agent.tests.lab import base
 # What an operator has, and looks much like ours.  The address on br-ex is
 # needed: with the last one of a device, the kernel removes its routes.
 _FRR = '''\
+ip prefix-list ANNOUNCED-NETWORKS seq 7 permit 192.0.2.224/28 ge 32 le 32
 ip prefix-list ANNOUNCED-NETWORKS seq 500 permit 192.0.2.0/24 le 28
 vrf vrf-provider
  ip route 198.51.100.200/32 172.31.{number}.1
@@ -32,6 +33,7 @@ exit-vrf
 '''
 _KERNEL = '''\
 link set br-ex up
+addr add 192.0.2.23{number}/32 dev loopback1
 addr add 192.0.2.65/32 dev br-ex
 route add 198.51.100.201/32 dev br-ex proto static
 route add 198.51.100.202/32 via 172.31.{number}.1 table 10 proto static
@@ -39,6 +41,8 @@ rule add from 192.0.2.128/25 lookup 200 priority 2000 protocol static
 rule add from 192.0.2.128/25 lookup 201 priority 2000
 rule add from 198.51.100.0/24 lookup 123 priority 2002
 '''
+# A VIP of the operator on each gateway; only his line lets it out.
+_VIP = '192.0.2.23%s'
 _FLOWS = ('cookie=0x777,priority=910,ip,nw_dst=198.51.100.201,'
           'actions=NORMAL',
           'cookie=0x777,priority=900,ip,nw_dst=192.0.2.77,actions=drop')
@@ -105,9 +109,18 @@ class Stop:
         for where, before in self.before.items():
             self.assertEqual([], dump.difference(before, after[where]),
                              where)
+        self._reach_vips()
+
+    def _reach_vips(self):
+        """What the operator announces by a line of our shape (FIP-20)."""
+        for name in self.cloud.gateways:
+            vip = _VIP % name[-1]
+            self.cloud.wait_announced(vip, name, base.SETTLE)
+            self.reach(self.client, 'icmp', vip, 2)
 
     def _start(self):
         """Both agents, at work."""
+        self._reach_vips()
         self.cloud.start_agents(self.configuration())
         self.addCleanup(self._end)
         for router, fip, name in ((self.alpha, self.fip, 'gw1'),
@@ -117,6 +130,7 @@ class Stop:
             nodes.wait_until('%s has a default route' % router.name,
                              lambda r=router: self.default_route(r),
                              base.SETTLE)
+        self._reach_vips()
 
     def _end(self):
         """Whatever a failed test left running."""

@@ -116,7 +116,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
         before = self.entries()
         self.frr.restart_bgpd()
         base.wait_until(
-            lambda: 'seq 5 permit' in self.frr.only(
+            lambda: 'permit 198.51.100.0/24' in self.frr.only(
                 'bgpd', 'show ip prefix-list'), 'in bgpd again')
         self.assertEqual(before, self.entries())
 

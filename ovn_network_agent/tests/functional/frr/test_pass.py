@@ -28,6 +28,7 @@ from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent import drift
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import test_reconciler
 from ovn_network_agent.tests.unit import world as worlds
@@ -41,7 +42,10 @@ REAL = {'frr_static': frr_static.StaticBackend,
         'route': route.RouteBackend, 'rule': rule.RuleBackend}
 FOREIGN = ('ip route 198.51.100.77/32 10.0.0.2',
            'ip route 198.51.100.78/32 blackhole',
-           f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/25 ge 32')
+           f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/25 ge 32',
+           f'ip prefix-list {base.LIST} seq 9 permit 192.0.2.0/24 ge 32 le 32')
+ENTRY = 'seq %d permit 198.51.100.0/24 ge 32 le 32' % (
+    ownership.prefix_list_numbers('198.51.100.0/24')[0])
 
 
 class PassTestCase(base.FrrTestCase):
@@ -106,8 +110,7 @@ class TestPass(PassTestCase):
         self.frr.configure(*FOREIGN)
         before = self.frr.running()
         self.run_pass(self.router)
-        self.assertIn('seq 12 permit 198.51.100.0/24 ge 32 le 32',
-                      self.entries())
+        self.assertIn(ENTRY, self.entries())
         self.run_pass()
         self.assertEqual(before, self.frr.running())
         # Row FIP-21: a candidate has the entry of its network in advance.
@@ -123,6 +126,28 @@ class TestPass(PassTestCase):
         self.run_pass(self.router, phase=model.Phase.STOPPED)
         self.assertEqual(before, self.frr.running())
 
+    def test_upgrade_keeps_what_is_wanted_and_removes_it_at_the_end(self):
+        # Row FIP-20: as the Go program and earlier versions numbered them.
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.frr.configure(f'ip prefix-list {base.LIST} seq 14 permit '
+                           '198.51.100.0/24 ge 32 le 32')
+        left = self.entries()
+        for _time in range(2):
+            self.run_pass(self.router, full=True)
+            self.assertEqual(left, self.entries())
+        self.run_pass(self.router, phase=model.Phase.STOPPED)
+        self.assertEqual(before, self.frr.running())
+
+    def test_dry_run_deletes_nothing_of_the_operator(self):
+        self.frr.configure(*FOREIGN)
+        steps, _outcome = self.gateway.reconciler.plan(
+            worlds.snapshot(self.router))
+        self.assertEqual(
+            [('create', '198.51.100.0/24')],
+            [(verb, r.network) for verb, r in steps
+             if r.kind == 'prefix_list_entry'])
+
     def test_order(self):
         # Trap T32: what lets an address out is there before the address.
         seen = self._watched_vtysh()
@@ -131,7 +156,7 @@ class TestPass(PassTestCase):
         with open(seen) as opened:
             written = [line.strip() for line in opened
                        if line.strip().startswith(('ip ', 'no ip '))]
-        entry = f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 '
+        entry = f'ip prefix-list {base.LIST} {ENTRY}'
         announce = f'ip route {FIP}/32 {base.BRIDGE}'
         added = [line.startswith(entry) for line in written].index(True)
         self.assertLess(added, written.index(announce + ' with its route'))

@@ -16,6 +16,8 @@ import signal
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent import ownership
+from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
 
@@ -23,6 +25,8 @@ FOREIGN = ('seq 7 permit 198.51.100.0/24 ge 25 le 32',
            'seq 9 deny 198.51.100.0/25 ge 32 le 32',
            'seq 11 permit 192.0.2.77/32',
            'seq 13 permit 203.0.113.0/24 le 32',
+           # Of our shape, as for his own VIPs.
+           'seq 15 permit 192.0.2.0/24 ge 32 le 32',
            'seq 400 permit any')
 
 
@@ -30,14 +34,22 @@ def entry(network='198.51.100.0/24'):
     return resources.PrefixListEntry(base.LIST, network)
 
 
-class TestPrefixList(base.FrrTestCase):
+def written(network='198.51.100.0/24', attempt=0):
+    """The line of an entry that is ours."""
+    length = 128 if ':' in network else 32
+    number = ownership.prefix_list_numbers(network)[attempt]
+    return f'seq {number} permit {network} ge {length} le {length}'
+
+
+class PrefixListTestCase(base.FrrTestCase):
 
     def setUp(self):
         super().setUp()
         self.backend = frr_prefix_list.PrefixListBackend(self.conf)
 
-    def read(self):
-        return set(self.backend.read(frozenset()))
+    def read(self, *known):
+        """What is found by one that wants or has had these."""
+        return set(self.backend.read(frozenset(e.ref for e in known)))
 
     def create(self, *entries):
         return self.backend.apply(backends.Delta(create=entries))
@@ -51,9 +63,15 @@ class TestPrefixList(base.FrrTestCase):
         return [line.removeprefix(head) for line in self.frr.running()
                 if line.startswith(head)]
 
-    def foreign(self):
+    def line(self, *texts):
         self.frr.configure(*(f'ip prefix-list {base.LIST} {text}'
-                             for text in FOREIGN))
+                             for text in texts))
+
+    def foreign(self):
+        self.line(*FOREIGN)
+
+
+class TestPrefixList(PrefixListTestCase):
 
     def test_created_and_removed(self):
         self.assertEqual(set(), self.read())
@@ -61,8 +79,8 @@ class TestPrefixList(base.FrrTestCase):
         self.assertEqual({}, self.create(*sorted(two, key=str)))
         self.assertEqual(two, self.read())
         self.assertEqual(
-            ['seq 5 permit 198.51.100.0/24 ge 32 le 32',
-             'seq 10 permit 203.0.113.0/25 ge 32 le 32'], self.shown())
+            sorted(map(written, ('198.51.100.0/24', '203.0.113.0/25'))),
+            sorted(self.shown()))
         self.assertEqual({}, self.delete(*two))
         self.assertEqual(set(), self.read())
         self.assertEqual([], self.shown())
@@ -81,16 +99,10 @@ class TestPrefixList(base.FrrTestCase):
         before = self.shown()
         self.assertEqual(set(), self.read())
         self.assertEqual({}, self.create(entry()))
-        self.assertEqual(
-            [*before, 'seq 405 permit 198.51.100.0/24 ge 32 le 32'],
-            self.shown())
+        # Behind his, so that his "deny" decides.
+        self.assertEqual([*before, written()], self.shown())
         self.assertEqual({}, self.delete(entry()))
         self.assertEqual(before, self.shown())
-
-    def test_own_shape_with_any_number_is_ours(self):
-        self.frr.configure(f'ip prefix-list {base.LIST} seq 10 permit '
-                           '198.51.100.0/24 ge 32 le 32')
-        self.assertEqual({entry()}, self.read())
 
     def test_ipv6(self):
         """Rows of the list of the same name, numbered by themselves."""
@@ -102,11 +114,10 @@ class TestPrefixList(base.FrrTestCase):
         both = {entry('192.0.2.53/32'), six}
         self.assertEqual({}, self.create(*both))
         self.assertEqual(both, self.read())
-        self.assertEqual(['seq 5 permit 192.0.2.53/32 ge 32 le 32'],
-                         self.shown())
+        self.assertEqual([written('192.0.2.53/32')], self.shown())
         self.assertEqual(
             ['seq 5 permit 2001:db8::/32 le 64', 'seq 7 permit any',
-             'seq 12 permit 2001:db8::53/128 ge 128 le 128'],
+             written('2001:db8::53/128')],
             self.shown('ipv6'))
         self.assertEqual({}, self.delete(*both))
         self.assertEqual(2, len(self.shown('ipv6')))
@@ -127,8 +138,7 @@ class TestPrefixList(base.FrrTestCase):
         other = entry('203.0.113.0/24')
         self.assertEqual({}, self.backend.apply(
             backends.Delta(create=(other,), delete=(entry(),))))
-        self.assertEqual(['seq 10 permit 203.0.113.0/24 ge 32 le 32'],
-                         self.shown())
+        self.assertEqual([written(other.network)], self.shown())
 
     def test_bgpd_has_lost_it(self):
         # Trap T35.
@@ -162,11 +172,27 @@ class TestPrefixList(base.FrrTestCase):
         self.assertEqual({e.ref for e in bad}, set(failed))
         self.assertEqual({entry()}, self.read())
 
-    def test_no_number_left(self):
-        self.frr.configure(f'ip prefix-list {base.LIST} seq 4294967293 '
-                           'permit 192.0.2.0/24')
-        failed = self.create(entry())
-        self.assertIn('out of range', failed[entry().ref])
+    def test_a_number_that_the_operator_uses_is_left_to_him(self):
+        numbers = ownership.prefix_list_numbers(entry().network)
+        for taken, number in enumerate(numbers):
+            self.line(f'seq {number} deny 192.0.2.{taken}/32')
+            before = self.shown()
+            failed = self.create(entry())
+            if number == numbers[-1]:
+                self.assertIn('are in use', failed[entry().ref])
+            else:
+                self.assertEqual({}, failed)
+                self.assertEqual({*before, written(attempt=taken + 1)},
+                                 set(self.shown()))
+            self.delete(entry())
+            self.assertEqual(before, self.shown())
+
+    def test_many(self):
+        many = [entry(f'11.0.{n}.0/24') for n in range(100)]
+        self.assertEqual({}, self.create(*many))
+        self.assertEqual(set(many), self.read())
+        self.assertEqual({}, self.delete(*many))
+        self.assertEqual([], self.shown())
 
     def test_what_frr_does_not_take_is_no_success(self):
         # vtysh is content, and no daemon has it.
@@ -207,3 +233,85 @@ class TestPrefixList(base.FrrTestCase):
         finally:
             self.frr.signal('bgpd', signal.SIGCONT)
         self.assertEqual({}, self.create(entry()))
+
+
+class TestOwnership(PrefixListTestCase):
+    """Entries of our shape that we have not written, row FIP-20."""
+
+    OURS = entry('203.0.113.0/24')
+    HIS = entry('192.0.2.0/24')
+
+    def test_the_operators_stays_while_ours_come_and_go(self):
+        self.foreign()
+        before = self.shown()
+        for known in ((), (self.OURS,)):
+            self.assertEqual(set(), self.read(*known))
+        self.create(self.OURS)
+        self.assertEqual({self.OURS}, self.read(self.OURS))
+        self.assertEqual({}, self.delete(self.OURS))
+        self.assertEqual(before, self.shown())
+
+    def test_numbered_by_frr_is_the_operators(self):
+        """FRR counts on from the highest number, which is one of ours."""
+        self.create(self.OURS)
+        self.line('permit 192.0.2.0/24 ge 32 le 32',
+                  'permit 192.0.2.128/25 ge 32 le 32')
+        ours = ownership.prefix_list_numbers(self.OURS.network)[0]
+        self.assertEqual(
+            [written(self.OURS.network),
+             f'seq {ours + 5} permit 192.0.2.0/24 ge 32 le 32',
+             f'seq {ours + 10} permit 192.0.2.128/25 ge 32 le 32'],
+            self.shown())
+        self.assertEqual({self.OURS}, self.read())
+        self.assertEqual({}, self.delete(*self.read()))
+        self.assertEqual(2, len(self.shown()))
+
+    def test_upgrade(self):
+        """From the Go program or an earlier version, with any number."""
+        self.foreign()
+        before = self.shown()
+        self.line('seq 20 permit 203.0.113.0/24 ge 32 le 32')
+        left = self.shown()
+        # Not wanted here: nobody can tell.
+        self.assertEqual(set(), self.read())
+        self.assertEqual({self.OURS}, self.read(self.OURS))
+        self.assertEqual({}, self.create(self.OURS))
+        # With its number: there is no moment without it.
+        self.assertEqual(left, self.shown())
+        self.assertEqual({}, self.delete(self.OURS))
+        self.assertEqual(before, self.shown())
+
+    def test_upgrade_of_ipv6(self):
+        six = resources.PrefixListEntry(base.LIST, '2001:db8::53/128', 128,
+                                        128)
+        self.frr.configure(*(
+            f'ipv6 prefix-list {base.LIST} seq {number} permit '
+            f'2001:db8::{number}/128 ge 128 le 128' for number in (52, 53)))
+        self.assertEqual(set(), self.read())
+        self.assertEqual({six}, self.read(six))
+        self.assertEqual({}, self.create(six))
+        self.assertEqual({}, self.delete(six))
+        self.assertEqual(
+            ['seq 52 permit 2001:db8::52/128 ge 128 le 128'],
+            self.shown('ipv6'))
+
+    def test_bgpd_has_lost_one_with_another_number(self):
+        self.line('seq 20 permit 203.0.113.0/24 ge 32 le 32')
+        before = self.shown()
+        self.frr.restart_bgpd()
+        found, = self.read(self.OURS)
+        self.assertEqual(('BGP',), found.missing_in)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, self.OURS),))))
+        self.assertEqual({self.OURS}, self.read(self.OURS))
+        self.assertEqual(before, self.shown())
+
+    def test_nobody_writes_over_another_entry(self):
+        """The wall itself: FRR would replace what has the number."""
+        self.foreign()
+        before = self.shown()
+        for number in (7, 15, 17):
+            (refused,), _said = vtysh.change_prefix_list(
+                base.LIST, [['203.0.113.0/24', 32, 32, number]], [])
+            self.assertIn(f'sequence number {number} is neither', refused[2])
+        self.assertEqual(before, self.shown())

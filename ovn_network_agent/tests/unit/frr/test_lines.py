@@ -77,7 +77,9 @@ class TestLines(unittest.TestCase):
             with self.subTest((prefix, nexthop)), self.assertRaises(
                     ValueError):
                 lines.static_route(prefix, nexthop)
-        for values in (('L', '198.51.100.0/24', 20, 32),
+        for values in (('L', '198.51.100.0/24', 24, 32),
+                       ('L', '198.51.100.0/24', 24, 24),
+                       ('L', '198.51.100.0/24', 20, 32),
                        ('L', '198.51.100.0/24', 32, 33),
                        ('L', '2001:db8::/64', 32, 128),
                        ('L', '2001:db8::/64', 128, 129),

@@ -22,6 +22,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import executor
 from ovn_network_agent import outcome
 from ovn_network_agent import planes
 from ovn_network_agent import resources
@@ -67,6 +68,9 @@ class Application:
         self.applied = []
         self.seconds = []
         self._failed_about = collections.defaultdict(set)
+        # What is done beside the loop, or waits for that.
+        self._busy_about = collections.defaultdict(set)
+        self._busy = set()
 
     def forgive(self, names=None):
         """Try again what these backends refused (None: all of them)."""
@@ -98,6 +102,9 @@ class Application:
 
         :param urgent: announce as soon as possible, see :mod:`precedence`
         """
+        for name, delta in self._beside.changing().items():
+            if self._planes.backend(name).system:
+                self._hold_back(delta)
         self._hurried = urgent or self._precedence.held
         if not self._hurried:
             self._go_on(lambda resource: True)
@@ -107,6 +114,9 @@ class Application:
                         if resource.stage is resources.Stage.ANNOUNCE)
         if announced:
             LOG.info('Announced %d addresses first', announced)
+        if announced or any(
+                self._planes.stage(ref.kind) is resources.Stage.ANNOUNCE
+                for ref in self._busy):
             self._precedence.hold()
         if not self._precedence.held:
             self._go_on(lambda resource: resource.follows)
@@ -146,7 +156,8 @@ class Application:
         """False when a prerequisite is not in place."""
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
-        if missing and self._under_way(missing):
+        if self._busy_before(resource) or (
+                missing and self._under_way(missing)):
             return False
         waits_for = missing or self._failed_before(resource)
         if waits_for:
@@ -160,11 +171,14 @@ class Application:
         Then nothing has failed, and the end of that work wakes the loop.
         """
         running = self._beside.running()
-        return all(self._planes.owner(ref.kind) in running for ref in refs)
+        return all(self._planes.owner(ref.kind) in running or
+                   ref in self._busy for ref in refs)
 
     def _may_delete(self, resource):
         """False while something that rests on it could not be removed."""
-        if self._retries.waiting(resource.ref):
+        if (self._retries.waiting(resource.ref) or
+                self._busy_beside(resource) or
+                self._first_look_under(resource)):
             return False
         held = self._successors.keep(resource)
         if not held and (self._failed_beside(resource) or
@@ -188,6 +202,25 @@ class Application:
                     b.name in self._planes.unreadable
                     for b in self._planes.at(resources.Stage.ANNOUNCE)))
 
+    def _first_look_under(self, resource):
+        """Whether that is about to be seen."""
+        return (resource.subject is not None and
+                resource.stage is not resources.Stage.ANNOUNCE and
+                any(self._planes.first_look(b.name)
+                    for b in self._planes.at(resources.Stage.ANNOUNCE)))
+
+    def _busy_beside(self, resource):
+        """Refs under way, or held back for that, with its subject."""
+        if resource.subject is None:
+            return []
+        return [ref for ref in self._busy_about[resource.subject]
+                if ref != resource.ref]
+
+    def _busy_before(self, resource):
+        """Those of them that come first, in whatever order is made."""
+        return [ref for ref in self._busy_beside(resource)
+                if self._planes.stage(ref.kind) <= resource.stage]
+
     def _failed_beside(self, resource):
         """Refs that failed in this pass with the resource's subject."""
         if resource.subject is None:
@@ -206,7 +239,11 @@ class Application:
         if not delta:
             return
         name = backend.name
-        if self._planes.unread(name) or self._planes.hopeless(name):
+        busy = backend.system and backend.system in self._beside.systems()
+        if busy and name not in self._planes.unreadable:
+            self._hold_back(delta)
+            return
+        if busy or self._planes.unread(name) or self._planes.hopeless(name):
             # Without knowing what is there nothing can be told apart.
             for ref in _refs(delta):
                 self._fail(ref, self._planes.unreadable.get(
@@ -214,6 +251,9 @@ class Application:
             return
         if backend.concurrent:
             self._beside.submit(backend, delta)
+            return
+        if backend.system:
+            self._apply_beside(backend, delta)
             return
         began = time.monotonic()
         try:
@@ -225,17 +265,44 @@ class Application:
             self.seconds.append((name, time.monotonic() - began))
         self._take(backend, delta, failures)
 
-    def collect(self):
-        """Take in what has ended beside the loop."""
-        for backend, delta, failures, error in self._beside.done():
-            if error is not None:
+    def _apply_beside(self, backend, delta):
+        """On the loop in effect, unless it takes unusually long."""
+        name = backend.name
+        began = time.monotonic()
+        self._beside.submit(backend, delta, awaited=True)
+        if self._beside.wait(executor.PATIENCE, [name], wake=False):
+            self.collect([name])
+        else:
+            LOG.warning('%s: no answer within %s s; what does not need it '
+                        'goes on', name, executor.PATIENCE)
+            self._hold_back(delta)
+        self.seconds.append((name, time.monotonic() - began))
+
+    def _hold_back(self, delta):
+        """What is about the same addresses waits; that is no failure."""
+        for _verb, resource in _steps(delta):
+            self._busy.add(resource.ref)
+            self._busy_about[resource.subject].add(resource.ref)
+
+    def collect(self, names=None):
+        """Take in what has ended beside the loop.
+
+        :param names: of backends, None for all
+        """
+        for backend, delta, failures, error in self._beside.done(names):
+            if delta is None:
+                self._planes.take(backend.name, failures, error)
+            elif error is not None:
                 self._failed_whole(backend.name, delta, planes.expected(
                     backend.name, error))
             else:
                 self._take(backend, delta, failures)
 
     def _failed_whole(self, name, delta, error):
-        self._planes.failed(name, error)
+        if self._planes.backend(name).system:
+            self._planes.failed_beside(name, error)
+        else:
+            self._planes.failed(name, error)
         for ref in _refs(delta):
             self._fail(ref, str(error))
 
@@ -268,7 +335,7 @@ class Application:
         if self._planes.invalidated_by(backend):
             # What hangs on a changed link may have gone with it.
             self.forgive(backend.invalidates)
-            self._planes.refresh(self._beside.running(), by_us=True)
+            self._planes.refresh(by_us=True)
 
     def _leave(self, ref, reason):
         """What stays on purpose: said once, and tried again later.

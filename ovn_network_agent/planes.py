@@ -13,13 +13,16 @@
 """The planes: backends whose state is read, cached and doubted.
 
 A plane that cannot be read keeps its last known state; it is tried again
-later and later, and costs the others nothing meanwhile.
+later and later, and costs the others nothing meanwhile.  What may hang is
+read beside the loop.  That is waited for as long as it is usual; then its
+last known state counts until the answer is there.
 """
 
 from oslo_log import log as logging
 
 from ovn_network_agent.backends import base
 from ovn_network_agent import drift
+from ovn_network_agent import executor
 
 LOG = logging.getLogger(__name__)
 
@@ -30,15 +33,19 @@ class Planes:
     :param backends: list of :class:`backends.base.Backend`
     :param tracker: :class:`delta.Tracker` that takes the actual state
     :param retries: :class:`backoff.Retries`
+    :param beside: :class:`executor.Beside`
     """
 
-    def __init__(self, backends, tracker, retries):
+    def __init__(self, backends, tracker, retries, beside):
         self._backends = {b.name: b for b in backends}
         self._kinds = {b.name: tuple(k.kind for k in b.kinds)
                        for b in backends}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
         self._tracker = tracker
         self._retries = retries
+        self._beside = beside
+        # Names of those that are read beside the loop, with ``by_us``.
+        self._reading = {}
         self._stale = set(self._backends)
         self._never_read = set(self._backends)
         self._unreadable = {}
@@ -58,6 +65,10 @@ class Planes:
     def unreadable(self):
         """dict of backend name to str: why it cannot be read or reached."""
         return dict(self._unreadable)
+
+    def backend(self, name):
+        """The :class:`backends.base.Backend` of a name."""
+        return self._backends[name]
 
     def at(self, stage):
         """Backends with a kind of that stage, in order of registration."""
@@ -94,29 +105,67 @@ class Planes:
         self.doubt(names)
         return bool(names)
 
-    def refresh(self, busy, by_us=False):
-        """Read what is in doubt.
+    def refresh(self, by_us=False):
+        """Read what is in doubt, but for what works beside the loop.
 
-        :param busy: names of backends that work beside the loop
         :param by_us: the doubt comes from a change of our own, so that
             what is gone is no surprise
         """
-        for name in [n for n in self._backends if n in self._stale]:
-            if name in busy or self.hopeless(name):
-                continue
-            kinds = self._kinds[name]
-            try:
-                lost = self._tracker.resync(
-                    kinds, self._backends[name].read(
-                        self._tracker.known_refs(kinds)))
-            except Exception as e:
-                self.failed(name, expected(name, e))
-                continue
-            if not by_us:
-                self._drift.note(name, lost)
+        busy = self._beside.running()
+        names = [n for n in self._backends if n in self._stale and
+                 n not in busy and not self.hopeless(n)]
+        beside = [n for n in names if self._backends[n].system]
+        # What did not answer the last time is not waited for.
+        awaited = [n for n in beside if n not in self._unreadable]
+        for name in beside:
             self._stale.discard(name)
-            self._never_read.discard(name)
-            self.reached(name)
+            self._reading[name] = by_us
+            self._beside.read(self._backends[name], self._known(name),
+                              awaited=name in awaited)
+        for name in names:
+            if name not in beside:
+                self._read(name, by_us)
+        self._beside.wait(executor.PATIENCE, awaited, wake=False)
+        for backend, _delta, found, error in self._beside.done(beside):
+            self.take(backend.name, found, error)
+
+    def _read(self, name, by_us):
+        try:
+            found = self._backends[name].read(self._known(name))
+            self._found(name, found, by_us)
+        except Exception as e:
+            self.failed(name, expected(name, e))
+            return
+        self._stale.discard(name)
+
+    def take(self, name, found, error):
+        """Take in what was read beside the loop.
+
+        :param found: list of resources, or None
+        :param error: why it could not be read, or None
+        """
+        by_us = self._reading.pop(name)
+        try:
+            if error is not None:
+                raise error
+            self._found(name, found, by_us)
+        except Exception as e:
+            self.failed_beside(name, expected(name, e))
+
+    def _found(self, name, found, by_us):
+        lost = self._tracker.resync(self._kinds[name], found)
+        if not by_us:
+            self._drift.note(name, lost)
+        self._never_read.discard(name)
+        self.reached(name)
+
+    def _known(self, name):
+        return self._tracker.known_refs(self._kinds[name])
+
+    def first_look(self, name):
+        """Whether it is being read for the first time."""
+        return (name in self._reading and name in self._never_read and
+                name not in self._unreadable)
 
     def unread(self, name):
         """Whether its state was never read: nothing can be told apart."""
@@ -132,6 +181,11 @@ class Planes:
             LOG.warning('%s: %s', name, error)
         self._unreadable[name] = str(error)
         self.doubt([name])
+
+    def failed_beside(self, name, error):
+        """Likewise, and try again later: this pass has not begun it."""
+        self.failed(name, error)
+        self._retries.note({name}, {name})
 
     def reached(self, name):
         """Take note that a plane answered."""

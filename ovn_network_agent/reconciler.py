@@ -45,7 +45,8 @@ class Reconciler:
         self.tracker = deltas.Tracker()
         self._retries = backoff.Retries()
         self._beside = executor.Beside(wake)
-        self._planes = planes.Planes(backends, self.tracker, self._retries)
+        self._planes = planes.Planes(backends, self.tracker, self._retries,
+                                     self._beside)
         self._wanted = contributions.Contributions(
             drivers, self.tracker, self._planes.kinds)
         self._precedence = precedence.Precedence()
@@ -119,6 +120,9 @@ class Reconciler:
             and 'unknown'
         """
         self._prepare(snapshot, (), True)
+        # Nothing waits for this pass.
+        self._beside.wait(None)
+        self._work.collect()
         steps = []
         for name, delta in self._deltas(sorted(resources.Stage)):
             for verb, changed in (
@@ -201,4 +205,4 @@ class Reconciler:
             self._work.forgive()
             self._precedence.release()
         self._wanted.update(snapshot)
-        self._planes.refresh(self._beside.running())
+        self._planes.refresh()

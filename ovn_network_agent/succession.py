@@ -19,6 +19,7 @@ FRR knows the new one, so that BGP has nothing to withdraw in between.
 
 from oslo_log import log as logging
 
+from ovn_network_agent import executor
 from ovn_network_agent import outcome
 from ovn_network_agent import planes
 from ovn_network_agent import resources
@@ -67,7 +68,13 @@ class Successors:
         if not there:
             return set()
         try:
-            return backend.in_effect(there)
+            # It asks FRR, which may hang.
+            return executor.within(executor.PATIENCE,
+                                   lambda: backend.in_effect(there))
+        except TimeoutError:
+            LOG.warning('%s: no answer yet to what is announced',
+                        backend.name)
+            return set()
         except Exception as e:
             LOG.warning('%s', planes.expected(backend.name, e))
             return set()

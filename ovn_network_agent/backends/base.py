@@ -90,7 +90,7 @@ class Backend(abc.ABC):
 
     Backends are loaded by stevedore from ``ovn_network_agent.backends`` and
     created with ``conf`` (the oslo.config ConfigOpts).  All methods run on
-    the loop thread.
+    the loop thread, but for what :attr:`concurrent` and :attr:`system` say.
     """
 
     #: entry point name, used in logs and by "ovn-network-agent-ctl status"
@@ -103,6 +103,10 @@ class Backend(abc.ABC):
     #: True when apply() may run beside the loop: a remote database must not
     #: delay what the node does for itself
     concurrent = False
+    #: name of what may hang, '' for nothing: read() and apply() then run
+    #: beside the loop, which waits for a moment only, and of the backends
+    #: with the same name only one makes changes at a time
+    system = ''
 
     def __init__(self, conf):
         self.conf = conf

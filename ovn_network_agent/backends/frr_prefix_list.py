@@ -56,6 +56,7 @@ class PrefixListBackend(base.Backend):
     """See the module."""
 
     name = 'frr_prefix_list'
+    system = 'FRR'
     kinds = (resources.PrefixListEntry,)
 
     def check(self):

@@ -48,6 +48,7 @@ class StaticBackend(base.Backend):
     """See the module."""
 
     name = 'frr_static'
+    system = 'FRR'
     kinds = (resources.Announcement,)
 
     def __init__(self, conf):

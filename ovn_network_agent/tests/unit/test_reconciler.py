@@ -1099,6 +1099,81 @@ class BesideTest(ReconcilerTestCase):
         self.assertIn(lead.ref, world.objects)
         self.assertNotIn(PROOF, world.objects)
 
+    def hanging(self, name='frr_static'):
+        """A gateway where FRR may hang, and its backend that does."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.executor.PATIENCE', 0.05))
+        gateway = self.gateway(world=worlds.World())
+        for each in ('frr_static', 'frr_prefix_list'):
+            gateway.backend(each).system = 'FRR'
+        self.settle(gateway)
+        backend = gateway.backend(name)
+        self.addCleanup(backend.gate.set)
+        backend.gate.clear()
+        return gateway, backend
+
+    def settle(self, gateway, *routers):
+        outcome = gateway.run(*routers)
+        while outcome.pending:
+            self.ended(gateway)
+            outcome = gateway.run(*routers)
+        self.assertTrue(outcome.settled, outcome)
+
+    def routes(self, gateway):
+        return {key[1] for key in gateway.world.of(resources.KernelRoute)}
+
+    def test_frr_in_its_usual_time_needs_one_pass_and_wakes_nobody(self):
+        # Trap T44, and the next three.
+        gateway, frr = self.hanging()
+        frr.gate.set()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.executor.PATIENCE', 10))
+        del gateway.woken[:]
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(full=True).settled)
+        self.assertEqual([], gateway.woken)
+
+    def test_what_is_being_announced_keeps_its_route(self):
+        """Trap T44: the router has left before FRR has answered."""
+        gateway, frr = self.hanging()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertIn(DST, self.routes(gateway))
+        self.assertEqual(set(), gateway.addresses())
+        gateway.run()
+        self.assertIn(DST, self.routes(gateway))
+        frr.gate.set()
+        self.settle(gateway)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn(DST, self.routes(gateway))
+
+    def test_what_is_being_withdrawn_keeps_its_route(self):
+        # Trap T44: what the fabric sends on still has its way.
+        gateway, frr = self.hanging()
+        frr.gate.set()
+        self.settle(gateway, worlds.router(fips=[FIP]))
+        frr.gate.clear()
+        for _pass in range(3):
+            self.assertEqual([], gateway.run().degraded)
+            self.assertIn(DST, self.routes(gateway))
+        frr.gate.set()
+        self.settle(gateway)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn(DST, self.routes(gateway))
+
+    def test_no_address_before_its_line_in_the_prefix_list(self):
+        # Trap T44: the order is that of the stages.
+        gateway, lines = self.hanging('frr_prefix_list')
+        for _pass in range(3):
+            gateway.run(worlds.router(fips=[FIP]))
+            self.assertEqual(set(), gateway.addresses())
+        self.assertIn(DST, self.routes(gateway))
+        lines.gate.set()
+        self.settle(gateway, worlds.router(fips=[FIP]))
+        order = gateway.world.order('create')
+        self.assertLess(order.index('prefix_list_entry'),
+                        order.index('announcement'))
+
     def test_work_is_never_done_twice_at_a_time(self):
         gateway, nb = self.slow()
         nb.gate.clear()

@@ -48,17 +48,42 @@ ENTRY = 'seq %d permit 198.51.100.0/24 ge 32 le 32' % (
     ownership.prefix_list_numbers('198.51.100.0/24')[0])
 
 
+class Patient(test_reconciler.Gateway):
+    """Makes passes until nothing works beside them any more."""
+
+    def run(self, *routers, full=False, stale=(), **how):
+        outcome = self.once(*routers, full=full, stale=stale, **how)
+        while outcome.pending:
+            if not self.reconciler.wait_beside(60):
+                raise AssertionError('still at work: %s' % outcome.pending)
+            outcome = self.once(*routers, **how)
+        return outcome
+
+    def once(self, *routers, **how):
+        """One pass."""
+        return super().run(*routers, **how)
+
+
 class PassTestCase(base.FrrTestCase):
+    """See the module.
+
+    :cvar limit: seconds that vtysh has
+    :cvar options: what differs from OPTIONS
+    """
+
+    limit = 1
+    options = {}
 
     def setUp(self):
         super().setUp()
         self.enter_namespace()
-        self.root_side(vtysh_timeout=1)
+        self.root_side(vtysh_timeout=self.limit)
         world = worlds.World()
-        conf = worlds.conf(**OPTIONS)
-        self.gateway = test_reconciler.Gateway(
+        options = {**OPTIONS, **self.options}
+        conf = worlds.conf(**options)
+        self.gateway = Patient(
             [REAL[name](conf) if name in REAL else worlds.WorldBackend(
-                name, world) for name in worlds.BACKENDS], world, **OPTIONS)
+                name, world) for name in worlds.BACKENDS], world, **options)
         self.addCleanup(self.gateway.reconciler.close)
         self.addCleanup(self.gateway.run, phase=model.Phase.STOPPED)
         self.router = worlds.router(fips=[FIP])
@@ -70,14 +95,18 @@ class PassTestCase(base.FrrTestCase):
 
     def statics(self):
         """What FRR has for our addresses, without the operator's."""
-        return {line.split()[2] for line in self.frr.running()
+        # Of one daemon: another one may hang.
+        return {line.split()[2] for line in self.running(base.holder())
                 if line.startswith('ip route ') and
                 line.endswith(' ' + base.BRIDGE)}
 
     def entries(self):
         return [line.split(f'{base.LIST} ')[1]
-                for line in self.frr.running()
+                for line in self.running('bgpd')
                 if line.startswith('ip prefix-list')]
+
+    def running(self, daemon):
+        return self.frr.only(daemon, 'show running-config').split('\n')
 
     def routes(self):
         """Host routes of our table."""
@@ -303,6 +332,127 @@ exec {self.frr.real_vtysh} "$@" < "$0.input"
                 self.assertIn(FIP, self.routes())
                 self.frr.restore_vtysh()
                 self.assertEqual(before, self.frr.running())
+
+
+class WithBfdd(base.Frr):
+    """And a daemon that the agent needs for nothing."""
+
+    def _start(self):
+        super()._start()
+        self.start('bfdd')
+
+
+class HangingTestCase(PassTestCase):
+    """Trap T44: a daemon of FRR hangs.
+
+    vtysh waits for it, whatever it is asked.  Two planes were read one after
+    the other, and the pass took twice the limit of vtysh.
+    """
+
+    make = WithBfdd
+    limit = 6
+    # Longer than the loop waits for FRR, with what a busy machine adds.
+    SOON = 3
+    OTHER = '198.51.100.11'
+
+    def setUp(self):
+        super().setUp()
+        self.run_pass(self.router)
+        self.both = worlds.router(fips=[FIP, self.OTHER])
+
+    def hang(self):
+        self.frr.signal('bfdd', signal.SIGSTOP)
+        # Cleared in reverse order, so before the last pass.
+        self.addCleanup(self.frr.signal, 'bfdd', signal.SIGCONT)
+
+    def timed(self, *routers, **how):
+        """One pass, which is over soon."""
+        began = time.monotonic()
+        outcome = self.gateway.once(*routers, **how)
+        self.assertLess(time.monotonic() - began, self.SOON)
+        return outcome
+
+    def go_on(self, *routers):
+        """What hung goes on, and all becomes as it should be."""
+        self.frr.signal('bfdd', signal.SIGCONT)
+        self.gateway.clock += 60
+        self.run_pass(*routers)
+
+    def said(self, *routers):
+        """What is degraded when FRR was given up."""
+        self.assertTrue(self.gateway.reconciler.wait_beside(60))
+        return ' '.join(self.timed(*routers).degraded)
+
+
+class TestHanging(HangingTestCase):
+
+    def test_new_addresses_go_on(self):
+        self.hang()
+        # All planes are to be read.
+        self.timed(self.router, full=True)
+        self.timed(self.both)
+        self.assertIn(self.OTHER, self.routes())
+        self.assertNotIn(f'{self.OTHER}/32', self.statics())
+        # Neither plane is taken for empty, and it is said.
+        said = self.said(self.both)
+        self.assertIn('frr_static: static routes of FRR: [Errno 110]', said)
+        self.assertIn('frr_prefix_list: prefix list of FRR: [Errno 110]',
+                      said)
+        # The next attempt costs nothing either.
+        self.gateway.clock += 60
+        self.timed(self.both, full=True)
+        self.assertEqual({FIP, self.OTHER, '198.51.100.1'}, self.routes())
+        self.assertEqual({f'{FIP}/32', '198.51.100.1/32'}, self.statics())
+        self.assertIn(ENTRY, self.entries())
+        self.go_on(self.both)
+        self.assertIn(f'{self.OTHER}/32', self.statics())
+
+    def test_a_change_that_does_not_come_back(self):
+        """Nobody knew that FRR hangs."""
+        self.hang()
+        self.timed(self.both)
+        self.timed(self.both)
+        self.assertIn(self.OTHER, self.routes())
+        self.assertIn('did not answer', self.said(self.both))
+        self.go_on(self.both)
+        self.assertIn(f'{self.OTHER}/32', self.statics())
+
+    def test_what_is_announced_keeps_its_route(self):
+        """Trap T43: while the withdrawal is under way, and after it."""
+        self.hang()
+        for _time in range(2):
+            self.timed()
+            self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+        self.said()
+        self.assertEqual({FIP, '198.51.100.1'}, self.routes())
+        self.assertIn(f'{FIP}/32', self.statics())
+        self.go_on()
+        self.assertEqual((set(), set()), (self.statics(), self.routes()))
+
+
+class TestHangingKernel(HangingTestCase):
+    """Where FRR is not what makes the announcements."""
+
+    options = {'fip_route__announce_method': 'kernel',
+               'fip_route__route_table_id': 0}
+
+    def announced(self):
+        shown = subprocess.run(['ip', '-j', 'route', 'show', 'proto', '44'],
+                               check=True, capture_output=True).stdout
+        return {found['dst'] for found in json.loads(shown or '[]')}
+
+    def test_addresses_come_and_go(self):
+        self.hang()
+        self.timed(self.router, full=True)
+        self.timed(self.both)
+        self.assertIn(self.OTHER, self.announced())
+        self.timed(self.router)
+        self.assertNotIn(self.OTHER, self.announced())
+        self.assertIn('frr_static', self.said(self.router))
+        self.gateway.clock += 60
+        self.timed(self.both, full=True)
+        self.assertIn(self.OTHER, self.announced())
+        self.go_on(self.both)
 
 
 def _running_vtysh(rundir):

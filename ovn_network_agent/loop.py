@@ -158,8 +158,10 @@ class Loop:
         if not self._reload_wanted.is_set():
             return
         self._reload_wanted.clear()
-        notify.notify(RELOADING=1, MONOTONIC_USEC=int(
-            time.monotonic() * 1000000))
+        # Until it is ready for the first time it is still starting.
+        if self._status.is_ready:
+            notify.notify(RELOADING=1, MONOTONIC_USEC=int(
+                time.monotonic() * 1000000))
         try:
             reload.reload(self._conf)
         except validate.ConfigError as e:
@@ -167,7 +169,8 @@ class Loop:
         self._forwards.reread()
         # Drivers are asked again: their options may have changed.
         self._next_full = 0.0
-        notify.notify(READY=1)
+        if self._status.is_ready:
+            notify.notify(READY=1)
 
     def _run_without_ovn(self, wake=None, waiting_for=()):
         """A pass while there is no view of OVN (yet, or for a moment).
@@ -176,15 +179,15 @@ class Loop:
         what failed.  Nothing is removed: what a former run left may be in
         use.
         """
-        snapshot = self._forwards.on(self._view.last or model.Snapshot(
-            self.bare_node(self._phase)))
         try:
+            snapshot = self._forwards.on(self._view.last or model.Snapshot(
+                self.bare_node(self._phase)))
             outcome = self._reconciler.run(
                 snapshot, wake.stale if wake else (), prune=False)
-        except Exception:
-            LOG.exception('Setting up the node failed; it will be repeated')
+            self._forwards.after_pass(outcome, self._reconciler.tracker)
+        except Exception as e:
+            self._pass_failed(e)
             return
-        self._forwards.after_pass(outcome, self._reconciler.tracker)
         self._status.report((*waiting_for, *outcome.degraded,
                              *self._forwards.reasons))
 

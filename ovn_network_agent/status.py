@@ -66,6 +66,11 @@ class Status:
                 waiting[:_NOTIFIED]))
         self.waiting = waiting
 
+    @property
+    def is_ready(self):
+        """Whether a first pass is complete."""
+        return self._ready
+
     def ready(self, routers):
         """Tell the supervisor once that a first pass is complete.
 

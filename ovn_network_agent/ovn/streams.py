@@ -32,6 +32,7 @@ from ovs import stream
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import validate
 from ovn_network_agent import iptext
+from ovn_network_agent.ovn import hosts
 from ovn_network_agent.ovn import tls_words
 
 _lock = threading.Lock()
@@ -92,16 +93,12 @@ def _well(remote):
         _reasons.pop(remote, None)
 
 
-class _Unresolved(Exception):
-    """There is no address for a host name."""
-
-
 def _resolve(suffix):
     """(host, 'address:port') of 'host:port'.
 
     One of several addresses, by chance: the next attempt may find another.
 
-    :raises _Unresolved:
+    :raises hosts.Unresolved: when the name has none, or none yet
     """
     host, _colon, port = suffix.rpartition(':')
     host = host.strip('[]')
@@ -110,12 +107,7 @@ def _resolve(suffix):
         return host, suffix
     except ValueError:
         pass
-    try:
-        found = socket.getaddrinfo(host, int(port), 0, socket.SOCK_STREAM)
-    except OSError as error:
-        raise _Unresolved('host name %s: %s' % (
-            host, error.strerror)) from None
-    address = random.choice(found)[4][0]  # noqa: S311
+    address = random.choice(hosts.addresses(host, int(port)))  # noqa: S311
     return host, ('[%s]:%s' if ':' in address else '%s:%s') % (address, port)
 
 
@@ -163,7 +155,7 @@ def _connect(remote, dscp, wrap):
     """
     try:
         host, target = _resolve(remote.partition(':')[2])
-    except _Unresolved as error:
+    except hosts.Unresolved as error:
         _note(remote, str(error))
         return errno.EHOSTUNREACH, None
     address = socket_util.inet_parse_active(target, 0, raises=False)

@@ -12,8 +12,12 @@
 
 """How long the loop sleeps, and what may end a drain."""
 
+import errno
+import os
+import socket
 import threading
 
+import fixtures
 from oslotest import base
 
 from ovn_network_agent import drain
@@ -71,6 +75,13 @@ class Failing(view.View):
         raise ValueError('a bug')
 
 
+class Exhausted(source.Source):
+    """The process has no file descriptor left."""
+
+    def on(self, snapshot):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
 class Rules(source.Source):
     """Counts how often they are read again."""
 
@@ -104,6 +115,40 @@ class LoopTest(base.BaseTestCase):
         self.assertEqual(0.0, made._timeout())
         made._guarded_pass(trigger.Wake(('test',)))
         self.assertGreater(made._timeout(), 0.5)
+
+    def test_without_ovn_nothing_that_fails_ends_the_loop(self):
+        made = self.loop(view.View(self.conf, {}))
+        made._forwards = Exhausted(self.conf)
+        stop = threading.Timer(0.2, lambda: (
+            made._stopping.set(), self.trigger.fire('stop', urgent=True)))
+        stop.start()
+        self.addCleanup(stop.join)
+        made.run()
+        reason, = made._status.reasons
+        self.assertIn('Too many open files', reason)
+        # And it is tried again.
+        self.assertLess(made._timeout(), 10)
+
+    def test_a_reload_does_not_say_ready_before_the_first_pass(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(supervisor.close)
+        supervisor.bind(os.path.join(folder, 'notify'))
+        supervisor.settimeout(0)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'NOTIFY_SOCKET', os.path.join(folder, 'notify')))
+        told = status.Status({})
+        made = loop.Loop(self.conf, None, None, self.trigger, told,
+                         threading.Event(), forwards=Rules(self.conf))
+        made.reload()
+        made._take_in_configuration()
+        self.assertRaises(BlockingIOError, supervisor.recv, 1000)
+        told.ready(0)
+        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        made.reload()
+        made._take_in_configuration()
+        self.assertIn(b'RELOADING=1', supervisor.recv(1000))
+        self.assertEqual(b'READY=1', supervisor.recv(1000))
 
     def test_a_reload_reads_the_rules_again(self):
         """Whether or not the rest of the configuration can be used."""

@@ -69,3 +69,38 @@ class GatewaylessTest(test_service.ServiceTestCase):
             for key in self.world.of(kind) if ':' in str(key)])
         self.assertIn('192.0.2.0/24', str(
             list(self.world.of(resources.PrefixListEntry))))
+
+
+class NetworksTest(test_service.ServiceTestCase):
+    """Rows ST-08 and ST-09: two routers of one network, one of another."""
+
+    def setUp(self):
+        super().setUp()
+        for name, network, chassis in (
+                ('one', '198.51.100.1/24', cloud.CHASSIS),
+                ('two', '198.51.100.2/24', cloud.CHASSIS),
+                ('far', '192.0.2.1/24', cloud.OTHER)):
+            self.cloud.add_router(name, [network], chassis)
+        for address in ('198.51.100.10', '203.0.113.10'):
+            self.cloud.add_nat('one', address)
+
+    def listed(self):
+        """Networks in the prefix list."""
+        return {entry.network for entry in
+                self.world.of(resources.PrefixListEntry).values()}
+
+    def test_discovered(self):
+        agent = self.agent(fip_route__standby_prepare=False)
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.%d/32' % n for n in (1, 2, 10)}, self.announced)
+        self.assertEqual({'198.51.100.0/24'}, self.listed())
+        self.eventually(lambda: '203.0.113.10' in str(agent.status.reasons),
+                        'said')
+
+    def test_by_hand(self):
+        agent = self.agent(network_cidr=['203.0.113.0/24'],
+                           fip_route__standby_prepare=False)
+        self.eventually(lambda: self.announced() == {'203.0.113.10/32'},
+                        self.announced)
+        self.assertEqual({'203.0.113.0/24'}, self.listed())
+        self.assertNotIn('are in no network', str(agent.status.reasons))

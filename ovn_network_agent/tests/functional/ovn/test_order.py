@@ -133,6 +133,20 @@ class LeadTest(OrderTestCase):
         self.set(HERE, priority=1)
         self.become((2,), (0,))
 
+    def test_without_another_candidate_nothing_is_written(self):
+        # Row DRN-13.
+        self.running()
+        self.nb.transact(ovsdb.update(
+            'HA_Chassis_Group', {}, ha_chassis=ovsdb.ovsdb_set([
+                ['uuid', row['_uuid'][1]] for row in
+                self.nb.rows('HA_Chassis', '_uuid', where=ovsdb.clauses(
+                    {'chassis_name': HERE}))])))
+        self.set(HERE, priority=1)
+        self.set(OTHER, priority=2)
+        # What is answered here would have been answered there.
+        self.become((3,), (2,), ['Gateway_Chassis'])
+        self.assertEqual({HERE: (1,)}, self.candidates('HA_Chassis_Group'))
+
     def test_the_group_is_numbered_anew_at_the_end_of_the_numbers(self):
         # Row DRN-15.
         self.running(gateway_drain__handover_timeout=0)

@@ -90,6 +90,39 @@ class Changes:
         self.assertEqual(before[1:], after[1:])
         self.undisturbed(running)
 
+    def test_no_way_out_of_the_vrf(self):
+        """Trap T61: clients get no answer, and the agent says why.
+
+        The way of the VIP in is there, the way of its answers out is not.
+        """
+        self.assertEqual((pf.REMOTE, plan.CLIENT), self.asked(pf.PLAIN, 81))
+        self.addCleanup(self._default_route, True)
+        self._default_route(False)
+        self.silent(pf.PLAIN, 81, 'tcp', self.client)
+        self._default_route(True)
+        self.assertEqual((pf.REMOTE, plan.CLIENT), self.asked(pf.PLAIN, 81))
+
+    def _default_route(self, wanted):
+        """Have the fabric give gw1's VRF a default route, or none.
+
+        Returns when the agent, which looks at a full comparison, says so.
+        """
+        agent = self.cloud.agents['gw1']
+        self.cloud['spine'].run([
+            'vtysh', '-c', 'configure terminal',
+            '-c', 'router bgp %d' % plan.SPINE_AS,
+            '-c', 'address-family ipv4 unicast',
+            '-c', '%sneighbor %s default-originate' % (
+                '' if wanted else 'no ', plan.UPLINKS['gw1'][1])])
+        nodes.wait_until('the default route comes or goes', lambda: wanted is (
+            'proto bgp' in self.cloud['gw1'].out(
+                'ip', 'route', 'show', 'vrf', plan.VRF, 'default')),
+            base.SETTLE)
+        agent.process.send_signal(signal.SIGHUP)
+        nodes.wait_until('the agent knows', lambda: wanted is (
+            'no default route' not in agent.ctl(
+                'status', check=False).stdout), base.SETTLE)
+
     def test_another_backend_takes_connections_over(self):
         """A backend that is taken out takes its connections along."""
         with self.running_probe(pf.PLAIN, 81, 'udp') as running:

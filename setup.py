@@ -12,4 +12,4 @@
 
 import setuptools
 
-setuptools.setup(setup_requires=['pbr>=6.1.1'], pbr=True)
+setuptools.setup(setup_requires=['pbr>=7.0.1'], pbr=True)

@@ -136,8 +136,7 @@ def _load(namespace, names):
     return list(named.NamedExtensionManager(
         namespace, names, name_order=True,
         on_load_failure_callback=failed,
-        on_missing_entrypoints_callback=missing,
-        conflict_resolver=extension.error_on_conflict))
+        on_missing_entrypoints_callback=missing))
 
 
 def _refuse_doubles(namespace, names):

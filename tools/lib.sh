@@ -33,6 +33,7 @@ VENV=$ROOT/.venv
 PY=$VENV/bin/python
 LOGS=$ROOT/build/log
 MIN_PYTHON=3.11
+REQUIREMENTS=(requirements.txt test-requirements.txt doc/requirements.txt)
 # How often a step that does not write to a terminal says it is alive.
 HEARTBEAT=15
 
@@ -168,9 +169,8 @@ PY
 _venv() {
     local deps project version
     version=$("$1" -c 'import sys; print(sys.version)')
-    deps=$( (echo "$version"; cat requirements.txt test-requirements.txt \
-        doc/requirements.txt; [ -z "${CONSTRAINTS:-}" ] ||
-        cat "$CONSTRAINTS") | sha256sum)
+    deps=$( (echo "$version"; cat "${REQUIREMENTS[@]}"
+        [ -z "${CONSTRAINTS:-}" ] || cat "$CONSTRAINTS") | sha256sum)
     project=$(cat setup.cfg setup.py pyproject.toml | sha256sum)
     # A tree that was moved has an environment that points elsewhere.
     if ! "$PY" -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' \
@@ -181,8 +181,7 @@ _venv() {
     if [ "$(cat "$VENV/.deps" 2>/dev/null)" != "$deps" ]; then
         step "Installing the Python packages" \
             "$PY" -m pip install --disable-pip-version-check \
-            ${CONSTRAINTS:+-c "$CONSTRAINTS"} -r requirements.txt \
-            -r test-requirements.txt -r doc/requirements.txt \
+            ${CONSTRAINTS:+-c "$CONSTRAINTS"} "${REQUIREMENTS[@]/#/-r}" \
             'setuptools>=77' wheel || return
         echo "$deps" >"$VENV/.deps"
         rm -f "$VENV/.project"

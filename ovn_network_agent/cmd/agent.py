@@ -22,9 +22,10 @@ import queue
 import signal
 import sys
 
-# python-ovs imports eventlet when it is installed, and oslo.service requires
-# it.  We never use it, and without it the start takes half the time.
-sys.modules.setdefault('eventlet', None)
+from ovn_network_agent import own_threads
+
+# Before any library that would import eventlet.
+own_threads.keep_eventlet_out()
 
 from oslo_config import cfg  # noqa: E402
 from oslo_log import log as logging  # noqa: E402
@@ -78,6 +79,7 @@ def main(argv=None):
     """
     conf = cfg.CONF
     try:
+        _check_threads()
         plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
         if conf.check_config:
             return _checked(conf)
@@ -89,6 +91,16 @@ def main(argv=None):
         return _fail('environment', e.messages, EXIT_ENVIRONMENT)
     except (privileges.NoPrivileges, view.NotReady) as e:
         return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
+
+
+def _check_threads():
+    """An interpreter that was patched before us runs no real threads."""
+    patched = own_threads.patched()
+    if patched:
+        raise EnvironmentProblem([
+            'eventlet has patched %s before the start; take the call of '
+            'eventlet.monkey_patch() out of sitecustomize and out of the '
+            'files *.pth of %s' % (', '.join(patched), sys.prefix)])
 
 
 def _checked(conf):

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""eventlet may be installed, but the agent never uses it.
+
+oslo.service requires eventlet, and python-ovs imports it wherever it is
+installed. The start takes a third longer with it and the process a third more
+memory. A driver that patches the standard library with it would turn the
+threads of the agent into something else.
+"""
+
+import importlib
+import sys
+
+
+def keep_eventlet_out():
+    """Make every later import of eventlet fail.
+
+    Libraries that can do without eventlet take it for not installed.
+    oslo.privsep before 3.11 cannot, so it alone gets eventlet.
+
+    An eventlet that is imported already stays; :func:`patched` tells whether
+    that one did harm.
+    """
+    if sys.modules.setdefault('eventlet', None) is not None:
+        return
+    try:
+        importlib.import_module('oslo_privsep.daemon')
+    except ModuleNotFoundError as error:
+        if error.name != 'eventlet':
+            raise
+        del sys.modules['eventlet']
+        importlib.import_module('oslo_privsep.daemon')
+        sys.modules['eventlet'] = None
+
+
+def patched():
+    """Modules of the standard library that eventlet has replaced.
+
+    :returns: list of str, empty in a process as it should be
+    """
+    patcher = sys.modules.get('eventlet.patcher')
+    if patcher is None:
+        return []
+    return [name for name in ('os', 'select', 'socket', 'thread', 'time')
+            if patcher.is_monkey_patched(name)]

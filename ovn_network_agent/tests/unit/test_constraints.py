@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The versions of Python packages that the agent is tried with."""
+
+import glob
+import importlib.util
+import os
+import re
+
+from oslotest import base
+from packaging import requirements
+from packaging import version
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 3))
+SETS = glob.glob(os.path.join(ROOT, 'tools', 'constraints', '*.txt'))
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding='utf-8') as opened:
+        return opened.read().splitlines()
+
+
+def load_lowest():
+    """The program tools/lowest.py as a module."""
+    spec = importlib.util.spec_from_file_location(
+        'lowest', os.path.join(ROOT, 'tools', 'lowest.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ConstraintsTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.lowest = load_lowest()
+        self.required = [requirements.Requirement(line.partition('#')[0])
+                         for line in read('requirements.txt')
+                         if line.partition('#')[0].strip()]
+
+    def pins(self, path):
+        return {self.lowest.canonical(match[1]): match[2]
+                for match in (re.match(r'([\w.-]+)===([^;]+)', line)
+                              for line in read(path)) if match}
+
+    def test_each_release_has_what_is_required(self):
+        self.assertEqual(3, len(SETS))
+        for path in SETS:
+            pins = self.pins(path)
+            for one in self.required:
+                pinned = pins[self.lowest.canonical(one.name)]
+                self.assertIn(pinned, one.specifier, (path, one.name))
+
+    def test_the_lowest_versions_are_those_of_the_requirements(self):
+        lines = self.lowest.constraints(
+            read('requirements.txt'),
+            read('tools', 'constraints', '2025.2.txt'))
+        for one in self.required:
+            line, = [line for line in lines if line.startswith(
+                self.lowest.canonical(one.name) + '==')]
+            lowest = version.Version(line.partition('==')[2])
+            self.assertIn(str(lowest), one.specifier)
+            self.assertIn('>=%s' % lowest, str(one.specifier).split(','))
+
+    def test_a_requirement_without_a_bound(self):
+        error = self.assertRaises(ValueError, self.lowest.bounds,
+                                  ['# text', 'ovs', 'pbr>=7'])
+        self.assertIn("'ovs'", str(error))

@@ -1,0 +1,60 @@
+#!/bin/bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# Part of tools/test: the tests on the Python packages of each OpenStack
+# release in tools/constraints, and on the lowest that requirements.txt allows.
+# Each set has a virtual environment of its own in build/constraints.
+
+SETS=(lowest 2025.2 2026.1 master)
+# Real agents: with real databases and, of FRR, real daemons.
+STARTS='control\.test_program\.ProgramTest\.(test_appctl|test_a_drain)'
+STARTS+='|frr\.test_agent\.TestAgent\.test_stop_empties'
+STARTS+='|plugin\.test_program'
+
+# run_constraints: the sets that REGEX selects, each a line of the summary.
+run_constraints() {
+    local set found=
+    for set in "${SETS[@]}"; do
+        [[ $set =~ ^(${REGEX:-.*})$ ]] || continue
+        found=1
+        constrained "$set"
+    done
+    if [ -z "$found" ]; then
+        warn "There is no set of constraints '$REGEX'; there are ${SETS[*]}."
+        record constraints 0 1 0 0
+    fi
+}
+
+# run_lowest: only the set of lowest versions.
+run_lowest() { constrained lowest; }
+
+constrained() {
+    local set=$1 REGEX= start=$SECONDS
+    local VENV=$ROOT/build/constraints/$set
+    local PY=$VENV/bin/python CONSTRAINTS REQUIREMENTS
+    REQUIREMENTS=(requirements.txt test-requirements.txt)
+    CONSTRAINTS=$ROOT/tools/constraints/$set.txt
+    mkdir -p "$ROOT/build/constraints"
+    if [ "$set" = lowest ]; then
+        CONSTRAINTS=$VENV.txt
+        "${PYTHON:-python3}" tools/lowest.py requirements.txt \
+            tools/constraints/2025.2.txt >"$CONSTRAINTS" || return
+    fi
+    say "Python packages: $set"
+    if ! _venv "${PYTHON:-python3}"; then
+        record "$set" 0 1 0 $((SECONDS - start))
+        return
+    fi
+    run_python_tier unit "unit-$set"
+    run_python_tier functional "functional-$set" "$STARTS"
+}

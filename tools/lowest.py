@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Prints pip constraints with the lowest versions of requirements.txt.
+
+    python3 tools/lowest.py requirements.txt tools/constraints/2025.2.txt
+
+What requirements.txt does not name, because it comes along with something
+else, is taken from the second file.
+"""
+
+import re
+import sys
+
+_BOUND = re.compile(
+    r'(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?>=(?P<version>[0-9.]+)')
+_PIN = re.compile(r'(?P<name>[A-Za-z0-9._-]+)===')
+
+
+def bounds(lines):
+    """Lower bounds of a requirements file.
+
+    :param lines: iterable of str
+    :returns: dict of name, as pip writes it, to version
+    :raises ValueError: for a requirement without a lower bound
+    """
+    found = {}
+    for line in lines:
+        line = line.partition('#')[0].strip()
+        if not line:
+            continue
+        match = _BOUND.match(line)
+        if match is None:
+            raise ValueError('%r has no lower bound; write NAME>=VERSION'
+                             % line)
+        found[canonical(match['name'])] = match['version']
+    return found
+
+
+def canonical(name):
+    """The one spelling of a package's name: "Oslo_Log" is "oslo-log"."""
+    return re.sub('[-_.]+', '-', name).lower()
+
+
+def constraints(requirements, others):
+    """The lines of the constraints file.
+
+    :param requirements: lines of requirements.txt
+    :param others: lines of upper-constraints.txt
+    :returns: list of str
+    """
+    lowest = bounds(requirements)
+    lines = ['%s==%s' % item for item in lowest.items()]
+    for line in others:
+        match = _PIN.match(line)
+        if match and canonical(match['name']) not in lowest:
+            lines.append(line.strip())
+    return lines
+
+
+def main(requirements, others):
+    """Print the constraints made of two files."""
+    with (open(requirements, encoding='utf-8') as first,
+            open(others, encoding='utf-8') as second):
+        print('\n'.join(constraints(first, second)))
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

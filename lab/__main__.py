@@ -47,7 +47,9 @@ def _up(args):
     return boot.run(argv, args.mem)
 
 
-def _kernel(_args):
+def _kernel(args):
+    if args.ready:
+        return 0 if kernel.ready() else 1
     print(kernel.choose())
     return 0
 
@@ -149,6 +151,10 @@ def _parser():
             name, help=text, parents=[which] if name == 'down' else [],
             aliases=['ps'] if name == 'list' else [])
         one.set_defaults(function=function)
+        if name == 'kernel':
+            one.add_argument('--ready', action='store_true',
+                             help='only tell, by the exit status, whether '
+                             'there is one that need not be built')
     return parser
 
 
@@ -165,7 +171,8 @@ def main():
     except boot.MachineDied as e:
         print('lab: %s' % e, file=sys.stderr)
         return DIED
-    except (boot.BootError, kernel.KernelError, running.NotRunning) as e:
+    except (boot.BootError, kernel.KernelError, running.NotRunning,
+            OSError) as e:
         print('lab: %s' % e, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -92,17 +92,17 @@ def _mounts(disk):
     syscalls.make_private()
     syscalls.mount('proc', '/proc', 'proc')
     syscalls.mount('sysfs', '/sys', 'sysfs')
-    # A checkout or an interpreter below /tmp has to stay visible.
+    # The clone and the interpreter have to stay visible, see places.py.
     visible = [p for p in os.environ.get('LAB_VISIBLE', '').split(':') if p]
     for path in visible:
         syscalls.mount(path, KEPT + path, flags=syscalls.MS_BIND)
     for path in VOLATILE:
         syscalls.mount('node', path, 'tmpfs', options='mode=0755')
-    for path in visible:
-        syscalls.mount(KEPT + path, path, flags=syscalls.MS_BIND)
     for path in DISK:
         os.makedirs(disk + path, exist_ok=True)
         syscalls.mount(disk + path, path, flags=syscalls.MS_BIND)
+    for path in visible:
+        syscalls.mount(KEPT + path, path, flags=syscalls.MS_BIND)
     for path in ('/tmp', '/var/tmp'):
         os.chmod(path, 0o1777)
     for path in ('/run/openvswitch', '/run/ovn', '/var/log/openvswitch',

@@ -27,11 +27,11 @@ from lab import bridge
 from lab import console
 from lab import kernel
 from lab import lastwords
+from lab import places
 from lab import running
 from lab import syscalls
 
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'init.py')
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Environment that must not reach the machine: it names things of the host.
 FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
            'DBUS_SESSION_BUS_ADDRESS')
@@ -79,7 +79,8 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
         else bridge.Bridge.variable())
     environ[running.VARIABLE] = running.marker(socket)
     try:
-        _write_job(directory, argv, writable, interactive, environ)
+        _write_job(directory, argv, writable, interactive, environ,
+                   places.of_machine(chosen == kernel.HOST))
         with running.announced(os.path.basename(directory), socket, argv):
             if chosen == kernel.HOST:
                 return _run_on_host(directory)
@@ -91,7 +92,7 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _write_job(directory, argv, writable, interactive, environ):
+def _write_job(directory, argv, writable, interactive, environ, visible):
     for name in FOREIGN:
         environ.pop(name, None)
     paths = environ.get('PATH', '').split(':')
@@ -99,24 +100,16 @@ def _write_job(directory, argv, writable, interactive, environ):
               '/sbin', '/bin']
     environ['PATH'] = ':'.join(dict.fromkeys(p for p in paths if p))
     environ['PYTHONPATH'] = ':'.join(
-        p for p in (TOP, environ.get('PYTHONPATH')) if p)
+        p for p in (places.TOP, environ.get('PYTHONPATH')) if p)
     environ['LAB_MACHINE'] = '1'
-    environ['LAB_VISIBLE'] = ':'.join(_visible())
+    environ['LAB_VISIBLE'] = ':'.join(places.of_nodes())
     job = {'argv': list(argv), 'cwd': os.getcwd(), 'environ': environ,
            'writable': [os.path.abspath(p) for p in writable],
-           'visible': _visible(),
+           'visible': visible,
            'interactive': interactive}
     with open(os.path.join(directory, 'job.json'), 'w',
               encoding='utf-8') as opened:
         json.dump(job, opened)
-
-
-def _visible():
-    """Directories that the machine's own /tmp and /run would hide."""
-    needed = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
-    needed |= {os.path.realpath(path) for path in needed}
-    return sorted(path for path in needed
-                  if path.startswith(('/tmp/', '/run/')))
 
 
 def _status(directory, ended, log):
@@ -167,15 +160,32 @@ def _memory_directory():
     """Where the machine's memory is a file: better not on a disk.
 
     It has to be possible to execute from there.
+
+    :raises BootError: when there is no such place
     """
-    for path in (os.environ.get('TMPDIR'), '/dev/shm'):
-        if not path or not os.access(path, os.W_OK | os.X_OK):
+    refused = []
+    for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
+        if not path:
             continue
-        stat = os.statvfs(path)
-        free = stat.f_bavail * stat.f_frsize
-        if not stat.f_flag & os.ST_NOEXEC and free >= ROOM:
+        reason = _unfit(path)
+        if not reason:
             return path
-    return '/tmp'
+        refused.append('%s %s' % (path, reason))
+    raise BootError('the memory of the machine has no place: %s; name a '
+                    'directory that fits: TMPDIR=...' % ', '.join(refused))
+
+
+def _unfit(path):
+    """Why the memory of the machine cannot be there; empty if it can."""
+    if not os.access(path, os.W_OK | os.X_OK):
+        return 'cannot be written to'
+    stat = os.statvfs(path)
+    free = stat.f_bavail * stat.f_frsize
+    if stat.f_flag & os.ST_NOEXEC:
+        return 'is mounted noexec'
+    if free < ROOM:
+        return 'has %d MiB free of the %d needed' % (free >> 20, ROOM >> 20)
+    return ''
 
 
 def _console(stack, interactive):

@@ -357,6 +357,9 @@ def main():
         if args.keep:
             _keep(story)
         return status
+    except (nodes.NodeError, OSError) as error:
+        print('The cloud cannot be shown: %s' % error, flush=True)
+        return 1
     finally:
         story.close()
 

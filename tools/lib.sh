@@ -117,7 +117,53 @@ need_packages() {
     [ "$(id -u)" -eq 0 ] || die "Run this as root, or first, as root:" \
         "apt-get update && apt-get install -y --no-install-recommends \\" \
         "    ${missing[*]}"
-    _without_services _install "${missing[@]}" || exit 1
+    _install_all "${missing[@]}"
+}
+
+_install_all() {
+    _without_services _install "$@" || die \
+        "The system packages could not be installed; the lines above say why." \
+        "Install ${*} by other means, then set SKIP_APT=1."
+}
+
+# need_kernel: install what building the kernel of the lab needs, where one
+# has to be built: the host's own may do, or one may be kept.  After need_venv.
+need_kernel() {
+    local source
+    ! "$PY" -m lab kernel --ready || return 0
+    [ "$(uname -m)" = x86_64 ] || die "The lab needs a processor of the kind" \
+        "x86_64, or a kernel of the host that has VRF, Open vSwitch, geneve," \
+        "VLAN and nftables: this one is $(uname -m), its kernel lacks them."
+    need_packages kernel
+    [ "${SKIP_APT:-}" != 1 ] || return 0
+    ! compgen -G '/usr/src/linux-source-*.tar.*' >/dev/null || return 0
+    source=$(kernel_source)
+    if [ -z "$source" ]; then
+        # A fresh system has no lists yet.
+        step "Updating the package lists" apt-get update || exit 1
+        source=$(kernel_source)
+    fi
+    [ -n "$source" ] || die "The kernel of this host lacks what the lab needs" \
+        "and apt knows no package linux-source-6.x to build another one." \
+        "Name a binary of user-mode Linux: LAB_KERNEL=..."
+    say "System packages that are missing: $source"
+    _install_all "$source"
+}
+
+# kernel_source: the package with the source of a kernel, 6.12 if there is one.
+kernel_source() {
+    local known
+    known=$(apt-cache search --names-only '^linux-source-6\.[0-9.]+$' |
+        awk '{ print $1 }' | sort -V)
+    grep -x 'linux-source-6\.12' <<<"$known" || tail -n 1 <<<"$known"
+}
+
+# need_space MIB DIRECTORY WHY
+need_space() {
+    local free
+    free=$(df --output=avail -m "$2" | tail -n 1)
+    [ "$free" -ge "$1" ] || die "There are $((free)) MiB free in $2 of the" \
+        "$1 that $3 needs. Make room there."
 }
 
 _install() {
@@ -149,6 +195,9 @@ _without_services() {
 # requirements did not change.
 need_venv() {
     local python=${PYTHON:-python3}
+    [ -w . ] || die "$ROOT cannot be written to; the virtual environment and" \
+        "the logs have their place there. Take a clone of your own."
+    [ -x "$PY" ] || need_space 600 "$ROOT" "the virtual environment"
     command -v "$python" >/dev/null || die "There is no $python." \
         "Install Python $MIN_PYTHON or newer, or name one: PYTHON=..."
     "$python" - "$MIN_PYTHON" <<'PY' || exit 1

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which directories have to be carried into the machine and its nodes.
+
+The machine and each node have directories of their own in the place of the
+host's, like /tmp. The clone and the interpreter have to be seen there all the
+same, wherever they lie.
+"""
+
+import os
+import sys
+
+from lab import birth
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# What the machine has of its own, see init.py.
+MACHINE = ('/tmp', '/run', '/dev')
+# What each node has of its own.
+NODE = (*birth.VOLATILE, *birth.DISK)
+
+
+def needed():
+    """Directories that a program of the lab reads.
+
+    :returns: set of str, each by the name that is used and by its real one
+    """
+    found = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
+    return found | {os.path.realpath(path) for path in found}
+
+
+def hidden(paths, by):
+    """Those of some paths that lie below a directory.
+
+    :param paths: iterable of absolute paths
+    :param by: directories, tuple of str
+    :returns: sorted list of str
+    """
+    return sorted(path for path in paths
+                  if path.startswith(tuple(name + '/' for name in by)))
+
+
+def elsewhere(paths):
+    """Those of some paths that are not on the file system of /.
+
+    On the host's own kernel the machine sees that file system alone.
+
+    :param paths: iterable of absolute paths
+    :returns: sorted list of str
+    """
+    root = os.stat('/').st_dev
+    return sorted(path for path in paths if os.stat(path).st_dev != root)
+
+
+def of_machine(on_host):
+    """What has to be carried into the machine.
+
+    :param on_host: whether it runs on the host's own kernel
+    :returns: sorted list of str
+    """
+    paths = needed()
+    found = set(hidden(paths, MACHINE))
+    if on_host:
+        found.update(elsewhere(paths))
+    return sorted(found)
+
+
+def of_nodes():
+    """What has to be carried from the machine into its nodes.
+
+    :returns: sorted list of str
+    """
+    return hidden(needed(), NODE)

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A clone that lies where each node has a directory of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from oslotest import base
+
+from lab import places
+
+# A node runs a program of the clone, as it runs the agent.
+PROGRAM = '''\
+import sys
+from lab import node
+one = node.Node('one')
+try:
+    print(one.out(sys.executable, '-c', 'import lab.plan; print(lab.plan)'))
+    open('/var/tmp/of-the-machine', 'w').close()
+    print(one.out('ls', '-A', '/var/tmp'))
+finally:
+    one.close()
+'''
+
+
+class PlaceTest(base.BaseTestCase):
+
+    def test_below_var_tmp(self):
+        clone = tempfile.mkdtemp(prefix='clone-', dir='/var/tmp')
+        self.addCleanup(shutil.rmtree, clone)
+        shutil.copytree(os.path.join(places.TOP, 'lab'),
+                        os.path.join(clone, 'lab'))
+        ended = subprocess.run(
+            [sys.executable, '-m', 'lab', 'run', '--mem', '512M', '--',
+             sys.executable, '-c', PROGRAM], cwd=clone,
+            env={**os.environ, 'PYTHONPATH': clone},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=120)
+        self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
+        self.assertIn("from '%s/lab/plan.py'" % clone, ended.stdout)
+        # What else is in the machine's directory is not in that of the node.
+        self.assertEqual(os.path.basename(clone),
+                         ended.stdout.split()[-1])

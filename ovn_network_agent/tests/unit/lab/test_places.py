@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the clone may lie, and from which source the kernel is built."""
+
+import os
+
+import fixtures
+from oslotest import base
+
+from lab import birth
+from lab import boot
+from lab import kernel
+from lab import places
+
+
+class PlacesTest(base.BaseTestCase):
+
+    def test_whatever_a_node_has_of_its_own_is_carried_in(self):
+        for name in (*birth.VOLATILE, *birth.DISK):
+            clone = name + '/clone'
+            self.assertEqual([clone], places.hidden([clone], places.NODE))
+        self.assertEqual([], places.hidden(
+            ['/var/tmporary/clone', '/srv/clone'], places.NODE))
+
+    def test_what_the_machine_itself_shows_is_not_mounted_over(self):
+        self.assertEqual(['/dev/shm/clone', '/tmp/clone'], places.hidden(
+            ['/tmp/clone', '/var/tmp/clone', '/dev/shm/clone'],
+            places.MACHINE))
+
+    def test_another_file_system_than_that_of_the_root(self):
+        self.assertEqual(['/proc/self'], places.elsewhere(
+            ['/proc/self', '/']))
+
+
+class SourceTest(base.BaseTestCase):
+
+    def test_the_one_that_is_tried_comes_first(self):
+        self.assertEqual(
+            '/usr/src/linux-source-6.12.tar.xz', kernel.source([
+                '/usr/src/linux-source-6.1.tar.xz',
+                '/usr/src/linux-source-6.12.tar.xz',
+                '/usr/src/linux-source-6.17.tar.xz']))
+
+    def test_otherwise_the_newest(self):
+        self.assertEqual(
+            '/usr/src/linux-source-6.11.0.tar.bz2', kernel.source([
+                '/usr/src/linux-source-6.8.0.tar.bz2',
+                '/usr/src/linux-source-6.11.0.tar.bz2',
+                '/usr/src/linux-source-notes.tar.gz']))
+
+    def test_none(self):
+        error = self.assertRaises(kernel.KernelError, kernel.source, [])
+        self.assertIn('install the package linux-source-6.12', str(error))
+
+
+class MemoryTest(base.BaseTestCase):
+
+    def test_a_place_without_room_is_not_taken(self):
+        # The file system of /proc has no room at all.
+        self.assertIn('cannot be written to', boot._unfit('/proc/none'))
+        small = self.useFixture(fixtures.TempDir()).path
+        stat = os.statvfs(small)
+        self.useFixture(fixtures.MonkeyPatch(
+            'lab.boot.ROOM', stat.f_frsize * stat.f_blocks + 1))
+        self.assertIn('MiB free of the', boot._unfit(small))
+
+    def test_none_will_do(self):
+        self.useFixture(fixtures.MonkeyPatch('lab.boot.ROOM', 1 << 60))
+        error = self.assertRaises(boot.BootError, boot._memory_directory)
+        self.assertIn('TMPDIR=', str(error))
+        self.assertIn('/dev/shm', str(error))

@@ -37,6 +37,7 @@ from ovn_network_agent import loader  # noqa: E402
 from ovn_network_agent import mode  # noqa: E402
 from ovn_network_agent import planning  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
+from ovn_network_agent import sole  # noqa: E402
 from ovn_network_agent import surroundings  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
@@ -168,12 +169,16 @@ def _run(conf, drivers, backends):
     signals = _catch_signals()
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
+    # Before anything of the other one is touched; a plan touches nothing.
+    place = None if conf.dry_run else _place(conf)
     _check_node(backends)
     # Forked before there are threads; afterwards this process has no
     # capabilities any more.
     contexts = mode.contexts(conf)
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
+    if place:
+        place.answer()
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     _say_mode(conf, drivers)
@@ -204,6 +209,16 @@ def _observers(conf):
     if mode.of(conf) is not mode.FULL:
         return []
     return [*observers.make(conf), watch.make(conf)]
+
+
+def _place(conf):
+    try:
+        return sole.Place(sole.describe(conf.control_socket))
+    except sole.AnotherOne as e:
+        raise EnvironmentProblem([str(e)]) from e
+    except OSError as e:
+        raise EnvironmentProblem([
+            'whether another agent runs here is unknown: %s' % e]) from e
 
 
 def _check_node(backends):

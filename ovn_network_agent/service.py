@@ -58,6 +58,15 @@ _GONE_WITH = {
     'address': ('address', 'neighbour', 'route')}
 
 
+def in_doubt(kind):
+    """Backends whose state a change of the kernel puts in doubt.
+
+    :param kind: one of :data:`netlink.watch.KINDS`
+    :returns: tuple of names
+    """
+    return _GONE_WITH.get(kind, (kind,))
+
+
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
 
@@ -191,8 +200,7 @@ class AgentService(service.Service):
 
     def _kernel_changed(self, kind):
         """Somebody else changed something (on the watch's thread)."""
-        stale = _GONE_WITH.get(kind, (kind,))
-        self.trigger.fire('kernel:%s' % kind, stale=stale)
+        self.trigger.fire('kernel:%s' % kind, stale=in_doubt(kind))
 
     # -- the loop's thread ------------------------------------------------
 

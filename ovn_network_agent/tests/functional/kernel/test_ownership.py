@@ -17,13 +17,16 @@ its life.  The lab tier runs the same with a VRF (lab.test_ownership_vrf).
 """
 
 import dataclasses
+import queue
 import re
 from unittest import mock
 
 from ovn_network_agent import model
 from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import watch
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
+from ovn_network_agent import service
 from ovn_network_agent.tests.functional.kernel import whole
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -320,6 +323,29 @@ class NodeTest(whole.WholeTestCase):
 
 class LastAddressTest(whole.WholeTestCase):
     """The kernel removes all routes of a device with its last address."""
+
+    def test_what_goes_with_it_is_made_again(self):
+        """The operator's was the last one; the kernel tells of it alone."""
+        self.conf.set_override('bridge_ip', '')
+        self.conf.set_override('route_table_id', 100, 'fip_route')
+        self.ip('address add 192.0.2.65/32 dev br-ex')
+        agent = whole.Agent(self.conf)
+        self.settled(agent.run(ALPHA))
+        before = self.state()
+        told = queue.SimpleQueue()
+        watching = watch.LinkWatch(told.put)
+        watching.start()
+        self.addCleanup(watching.stop)
+        self.ip('address del 192.0.2.65/32 dev br-ex')
+        kinds = [told.get(timeout=5)]
+        while kinds[-1] != watch.ADDRESS:
+            kinds.append(told.get(timeout=5))
+        self.assertNotIn(watch.ROUTE, kinds)
+        self.assertNotEqual(before, self.state())
+        self.ip('address add 192.0.2.65/32 dev br-ex')
+        self.settled(agent.run(ALPHA, full=False, stale={
+            name for kind in kinds for name in service.in_doubt(kind)}))
+        self.assert_state(before)
 
     def _start(self, *commands):
         for command in commands:

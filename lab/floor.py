@@ -20,22 +20,23 @@ paused     the same, with the old owner's ovn-controller paused around it
 overlap    first the other one takes over, because BFD tells it that the old
            owner has died; then the same.  By the program that the agent's
            drains use.
+
+A line tells, too, who had the gateway, one after the other: it is to move
+once.  With ``--install 5.5`` the Southbound server has asked the paused
+ovn-controller whether it is still there, before the order changes.
 """
 
 import argparse
 import contextlib
-import json
 import statistics
-import subprocess
-import sys
 import time
 
 from lab import cloud as clouds
 from lab import everywhere
+from lab import moves
 from lab import node as nodes
 from lab import oneway
-from lab import plan
-from ovn_network_agent.privileged import overlap_keeper
+from lab import overlapping
 
 # Seconds of probes before a move, and after it.
 _BEFORE, _AFTER = 1.0, 1.5
@@ -61,22 +62,13 @@ def _paused(cloud, _router, old, _new):
 
 @contextlib.contextmanager
 def _overlap(cloud, router, old, new):
-    keeper = cloud[old].popen(
-        [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps({
-            'database': 'unix:/run/openvswitch/db.sock',
-            'rundir': '/run/ovn', 'mark': 'overlap', 'limit': 30,
-            'addresses': [plan.HOSTS[new]]})],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        if keeper.stdout.readline() != 'begun\n':
-            raise nodes.NodeError(keeper.communicate()[0])
+    with overlapping.begun(cloud[old], [new]):
         cloud.wait_owner(router, new)
-        time.sleep(_INSTALL)
+        time.sleep(_overlap.install)
         yield
-    finally:
-        keeper.communicate()
 
 
+_overlap.install = _INSTALL
 WAYS = {'priority': _priority, 'paused': _paused, 'overlap': _overlap}
 
 
@@ -104,7 +96,7 @@ class Floor:
         """One move.
 
         :param way: a key of :data:`WAYS`
-        :returns: (inward, outward), :class:`oneway.Report`
+        :returns: (inward, outward, host names that got the gateway)
         """
         cloud, router = self._cloud, self._router
         old = cloud.neutron.owner(router)
@@ -112,13 +104,14 @@ class Floor:
         with (oneway.OneWay(cloud['client'], self._vm.node,
                             self._fip.address, 7001) as inward,
               oneway.OneWay(self._vm.node, cloud['client'],
-                            everywhere.ADDRESS, 7002) as outward):
+                            everywhere.ADDRESS, 7002) as outward,
+              moves.Moves(cloud) as followed):
             time.sleep(_BEFORE)
             with WAYS[way](cloud, router, old, new):
                 cloud.move(router, new)
                 time.sleep(_SWITCH)
             time.sleep(_AFTER)
-            reports = inward.stop(), outward.stop()
+            reports = inward.stop(), outward.stop(), followed.of(router)
         # An old owner sometimes keeps its flows until it does that.
         _control(cloud[old], 'recompute')
         cloud.wait_owner(router, new)
@@ -129,15 +122,17 @@ def _control(node, command):
     node.run(['ovn-appctl', '-t', 'ovn-controller', command])
 
 
-def _summary(moves):
-    """A line about moves: list of (inward, outward) oneway.Report."""
-    gaps = [max(i.longest_gap_ms, o.longest_gap_ms) for i, o in moves]
+def _summary(found):
+    """A line about moves: list of what :meth:`Floor.move` returns."""
+    gaps = [max(i.longest_gap_ms, o.longest_gap_ms) for i, o, _w in found]
     return ('%d of %d without a loss; lost in+out %s; longest gaps %s ms, '
-            'median %.0f' % (
-                sum(1 for i, o in moves if not i.lost + o.lost), len(moves),
-                ' '.join('%d+%d' % (i.lost, o.lost) for i, o in moves),
+            'median %.0f; went to %s' % (
+                sum(1 for i, o, _w in found if not i.lost + o.lost),
+                len(found),
+                ' '.join('%d+%d' % (i.lost, o.lost) for i, o, _w in found),
                 ' '.join('%.0f' % gap for gap in gaps),
-                statistics.median(gaps)))
+                statistics.median(gaps),
+                ' '.join('-'.join(went) for _i, _o, went in found)))
 
 
 def _load():
@@ -152,15 +147,16 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument('--ways', default=','.join(WAYS))
+    parser.add_argument('--install', type=float, default=_INSTALL)
     args = parser.parse_args()
+    _overlap.install = args.install
     ways = args.ways.split(',')
     found = {way: [] for way in ways}
     with clouds.Cloud(gateways=2, say=print) as cloud:
         floor = Floor(cloud)
         for number in range(args.rounds):
             for way in ways:
-                inward, outward = floor.move(way)
-                found[way].append((inward, outward))
+                found[way].append(floor.move(way))
                 print('%d %s: %s; load %s' % (number + 1, way, _summary(
                     found[way][-1:]), _load()), flush=True)
     for way in ways:

@@ -103,7 +103,12 @@ EXT_ID_EARLIER = 'ovn-network-agent-priority'
 # external_ids of the local Open_vSwitch row: what an operator wants to be
 # drained, 'all' or UUIDs of routers, separated by commas.
 EXT_ID_DRAIN = 'ovn-network-agent-drain'
+
+# external_ids of the local Open_vSwitch row while an overlap lasts: addresses
+# of the tunnels of those who take over, and the value that the key
+# ovn-remote-<chassis> has from us, where it has one.
 EXT_ID_OVERLAP = 'ovn-network-agent-overlap'
+EXT_ID_OVERLAP_REMOTE = 'ovn-network-agent-overlap-remote'
 
 
 def is_managed(external_ids):

@@ -33,6 +33,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control import endpoint
+from ovn_network_agent.control import overlaps
 from ovn_network_agent.forward import alone
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
@@ -104,7 +105,7 @@ class AgentService(service.Service):
         # Beside the observers: it goes on when they end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
-            lambda: self._forwards.standings)
+            lambda: self._forwards.standings, lambda: overlaps.standing(conf))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control],

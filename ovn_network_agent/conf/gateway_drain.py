@@ -80,17 +80,19 @@ OPTS = [
              'does not answer, nothing is concluded. A chassis that has the '
              'gateway keeps it.'),
     cfg.BoolOpt(
-        'overlap', default=False, mutable=True,
+        'overlap', default=True, mutable=True,
         help='Whether a drain of all gateways of this chassis has the next '
              'owners take over before this one lets go, so that no packet '
              'meets a gateway that does not have it. For that the local '
-             'ovn-controller is paused (debug/pause) for 2 to 4 seconds, and '
-             'BFD between this chassis and the other gateways is '
-             'interrupted. A program of its own ends both when the agent '
-             'dies, and after 12 seconds in any case. Needs the control '
-             'socket of ovn-controller, see [ovs] ovn_rundir, and '
-             'ovsdb_connection without SSL; where that is missing, the '
-             'drain goes on without after 3 seconds.'),
+             'ovn-controller is paused (debug/pause) for 2 to 4 seconds, BFD '
+             'between this chassis and the other gateways is interrupted, '
+             'and ovn-controller then connects to the Southbound database '
+             'anew. A program of its own undoes all that when the agent '
+             'dies, and after 12 seconds in any case. Needs OVN 23.03 or '
+             'later, the control socket of ovn-controller, see [ovs] '
+             'ovn_rundir, and ovsdb_connection without SSL; where that is '
+             'missing, the status says so, and a drain goes on without '
+             'after 3 seconds.'),
     cfg.Opt(
         'stale_chassis_grace_period', type=types.Seconds(max=604800),
         default=300, mutable=True,

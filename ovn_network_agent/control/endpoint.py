@@ -35,15 +35,18 @@ class Endpoint(observer.Observer):
     :param status: :class:`status.Status`
     :param standings: function without arguments that returns a tuple of
         :class:`forward.standing.Standing`; called on any thread
+    :param overlap: function without arguments that returns whether a drain
+        could overlap, see :func:`overlaps.standing`; called on any thread
     """
 
     def __init__(self, conf, databases, snapshot, status,
-                 standings=lambda: ()):
+                 standings=lambda: (), overlap=str):
         self._databases = databases
         self._mode = mode.of(conf).name
         self._snapshot = snapshot
         self._status = status
         self._standings = standings
+        self._overlap = overlap
         self._names = directory.Directory()
         self._trigger = None
         self._server = None
@@ -75,7 +78,8 @@ class Endpoint(observer.Observer):
     def _report(self):
         return report.of(self._snapshot(), self._status.reasons,
                          self._databases, self._read_names(), self._mode,
-                         self._standings(), self._status.waiting)
+                         self._standings(), self._status.waiting,
+                         self._overlap())
 
     def _read_names(self):
         """:class:`directory.Directory`, that of before if OVN is away."""

@@ -22,7 +22,8 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 
 
-def of(snapshot, reasons, databases, names, mode, standings=(), waiting=()):
+def of(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
+       overlap=''):
     """The state, a dict of what JSON has.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -33,6 +34,7 @@ def of(snapshot, reasons, databases, names, mode, standings=(), waiting=()):
     :param mode: name of the :class:`mode.Mode`
     :param standings: tuple of :class:`forward.standing.Standing`
     :param waiting: tuple of str: what a stop waits for
+    :param overlap: what :func:`overlaps.standing` says
     """
     node = snapshot.node if snapshot else None
     groups = [_group(snapshot, group, names)
@@ -46,6 +48,7 @@ def of(snapshot, reasons, databases, names, mode, standings=(), waiting=()):
         'drains': sorted(node.drains) if node else [],
         'degraded': list(reasons or ()),
         'waiting': list(waiting),
+        'overlap': overlap,
         'databases': {
             name: {'connected': database.connected,
                    'trouble': database.trouble}

@@ -51,6 +51,8 @@ def of_status(found):
         for name, state in sorted(found['databases'].items())]
     if full:
         lines.append('drains: %s' % (', '.join(found['drains']) or 'none'))
+    if found['overlap']:
+        lines.append('overlap: %s' % found['overlap'])
     lines.append('degraded: %s' % ('no' if not found['degraded'] else ''))
     lines += ['  %s' % reason for reason in found['degraded']]
     lines[-1] = lines[-1].rstrip()

@@ -42,6 +42,23 @@ _lock = threading.Lock()
 _keepers = []
 
 
+@privileged.ovs.entrypoint
+def standing():
+    """Whether an overlap could begin now; changes nothing.
+
+    :returns: text: '' when it could, else why not, or what is not known
+        about it
+    """
+    try:
+        version = overlap_keeper.Keeper(_options([])).able()[0]
+    except (overlap_keeper.Failed, OSError) as error:
+        return 'a drain goes on without: %s' % error
+    if version > overlap_keeper.NEWEST:
+        return 'not tried with OVN %d.%02d, only up to %d.%02d' % (
+            *version, *overlap_keeper.NEWEST)
+    return ''
+
+
 @privileged.ovs.change
 def begin(addresses):
     """Have the next owners take over while this node still serves.
@@ -89,14 +106,20 @@ def end():
             _reap(keeper)
 
 
-def _start(addresses):
-    """Start the program, in a session of its own."""
+def _options(addresses):
+    """What the program is told, a dict."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
-    argument = json.dumps({
+    return {
         'database': remote if isinstance(remote, str) else remote[0],
         'rundir': cfg.CONF.ovs.ovn_rundir, 'limit': LIMIT,
-        'mark': ownership.EXT_ID_OVERLAP, 'addresses': addresses})
+        'mark': ownership.EXT_ID_OVERLAP,
+        'remote': ownership.EXT_ID_OVERLAP_REMOTE, 'addresses': addresses}
+
+
+def _start(addresses):
+    """Start the program, in a session of its own."""
+    argument = json.dumps(_options(addresses))
     # Fixed words, addresses that were checked, and the configuration.
     return subprocess.Popen(  # noqa: S603
         [sys.executable, '-I', '-S', overlap_keeper.__file__, argument],

@@ -22,17 +22,27 @@ time is up.  Whoever has started it may die.  It restores BFD, and lets
 ovn-controller go on when that is up, which else took this gateway for the only
 one alive.
 
+What ovn-controller has missed meanwhile waits in its connection to the
+Southbound database, and it does not read all of that at once: 50 messages, or
+up to the server's question whether it is still there.  In between it may see
+that another gateway has the port, but not yet that this is right, and takes
+the port back.  So it is made to connect anew: then the server tells all in one
+message.  external_ids:ovn-remote-<chassis> goes before ovn-remote in
+ovn-controller; the same address in other words is another connection.
+
 One argument, JSON: ``database`` (unix: or tcp: remote of the local
 Open_vSwitch database), ``rundir`` (of ovn-controller), ``mark`` (key in
-external_ids as long as this lasts), ``addresses`` (of the tunnels of the other
-gateways; empty: only undo what another one has left), ``limit`` (seconds).
-Says ``begun``, or what is wrong.
+external_ids as long as this lasts), ``remote`` (key in external_ids that keeps
+those other words), ``addresses`` (of the tunnels of the other gateways; empty:
+only undo what another one has left), ``limit`` (seconds).  Says ``begun``, or
+what is wrong.
 """
 
 import contextlib
 import glob
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -45,9 +55,18 @@ PATIENCE = 3.0
 # ends begin with one packet a second (RFC 5880, 6.8.3).
 NOTICE, UP = 2.0, 6.0
 _INTERVAL = 0.02
+# Seconds for ovn-controller to go once around its loop, in a large cloud, too.
+_ROUND = 20.0
 # Milliseconds between two BFD packets: the first one says that the session
 # is down, the next one would begin it anew.
 _SILENCE = '60000'
+# The first OVN that knows settings for one chassis.
+OLDEST = (23, 3)
+# The last OVN that this was tried with; later ones are taken, too.
+NEWEST = (26, 3)
+# Per chassis: goes before the key without the name.
+_REMOTE = 'ovn-remote'
+_TARGET = re.compile(r'((?:tcp|ssl):.+:)(\d+)')
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -87,14 +106,22 @@ class Database:
             raise Failed('%s is neither unix: nor tcp:' % self._remote)
         return host.strip('[]'), int(port)
 
-    def mark(self, key, value):
-        """Set a key of external_ids, or remove it where value is ''."""
-        changes = [['external_ids', 'delete', ['set', [key]]]]
-        if value:
-            changes.append(['external_ids', 'insert', ['map', [[key,
-                                                                value]]]])
-        self.transact({'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
-                       'mutations': changes})
+    def external_ids(self):
+        """The column external_ids of Open_vSwitch, dict."""
+        rows = self.transact({
+            'op': 'select', 'table': 'Open_vSwitch', 'where': [],
+            'columns': ['external_ids']})[0]['rows']
+        return dict(rows[0]['external_ids'][1]) if rows else {}
+
+    def mark(self, values):
+        """Set keys of external_ids: dict; '' removes one."""
+        self.transact({
+            'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
+            'mutations': [
+                ['external_ids', 'delete', ['set', sorted(values)]],
+                ['external_ids', 'insert', ['map', sorted(
+                    [key, value] for key, value in values.items()
+                    if value)]]]})
 
     def tunnels(self, addresses):
         """OVN's tunnels to these addresses: dict of UUID to its bfd."""
@@ -135,13 +162,27 @@ class Controller:
     def __init__(self, rundir):
         self._rundir = rundir
 
-    def call(self, command):
-        """What it answers to a command, text."""
+    def version(self):
+        """The version of OVN, a tuple of int.
+
+        :raises Failed: when it says none
+        """
+        said = self.call('version')
+        found = re.match(r'ovn-controller (\d+)\.(\d+)', said)
+        if not found:
+            raise Failed('ovn-controller says no version: %s' % said[:80])
+        return int(found[1]), int(found[2])
+
+    def call(self, command, patience=PATIENCE):
+        """What it answers to a command, text.
+
+        :param patience: seconds that the answer may take
+        """
         reasons = []
         for path in glob.glob(os.path.join(
                 glob.escape(self._rundir), 'ovn-controller.*.ctl')):
             try:
-                return _call(path, command, [])
+                return _call(path, command, [], patience)
             except OSError as e:
                 # That of one which was killed.
                 reasons.append('%s: %s' % (path, e.strerror or e))
@@ -153,7 +194,27 @@ def _is(uuid):
     return [['_uuid', '==', ['uuid', uuid]]]
 
 
-def _call(address, method, params):
+def in_other_words(remote):
+    """The same servers as a text that differs, server by server.
+
+    :param remote: OVN's text, as in ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
+    :raises Failed: when there is none
+    """
+    return ','.join(_renamed(target) for target in remote.split(','))
+
+
+def _renamed(target):
+    found = _TARGET.fullmatch(target)
+    if found:
+        return '%s0%s' % found.groups()
+    kind, _colon, path = target.partition(':')
+    if kind == 'unix' and path.startswith('/'):
+        return 'unix:/.%s' % path
+    raise Failed('external_ids:ovn-remote has %r, which is neither '
+                 'tcp:HOST:PORT, ssl:HOST:PORT nor unix:/PATH' % target)
+
+
+def _call(address, method, params, patience=PATIENCE):
     """The result of one request of JSON-RPC 1.0.
 
     :raises Failed: when it is refused
@@ -162,7 +223,7 @@ def _call(address, method, params):
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)
     with socket.socket(family, socket.SOCK_STREAM) as opened:
-        opened.settimeout(PATIENCE)
+        opened.settimeout(patience)
         opened.connect(address)
         opened.sendall(json.dumps({'id': 0, 'method': method,
                                    'params': params}).encode())
@@ -198,10 +259,29 @@ class Keeper:
 
     def __init__(self, options):
         self._mark = options['mark']
+        self._words = options['remote']
         self._addresses = options['addresses']
         self._database = Database(options['database'])
         self._controller = Controller(options['rundir'])
         self._tunnels = {}
+
+    def able(self):
+        """Look whether it could be, and change nothing.
+
+        :returns: (version of OVN, a tuple of int; key of external_ids, and
+            its value, that have ovn-controller connect anew)
+        :raises Failed, OSError: when it cannot be
+        """
+        version = self._controller.version()
+        if version < OLDEST:
+            raise Failed('ovn-controller is of OVN %d.%02d; it needs OVN '
+                         '%d.%02d or later' % (*version, *OLDEST))
+        ids = self._database.external_ids()
+        key = '%s-%s' % (_REMOTE, ids.get('system-id', ''))
+        if key in ids and ids[key] != ids.get(self._words):
+            raise Failed('external_ids:%s is set, and would have to be '
+                         'changed for it; ovn-remote would not' % key)
+        return version, key, in_other_words(ids.get(_REMOTE, ''))
 
     def begin(self):
         """Have both serve.
@@ -211,9 +291,15 @@ class Keeper:
         """
         if self._controller.call('debug/status').strip() != 'running':
             raise NotOurs('ovn-controller is paused already')
+        try:
+            _version, key, words = self.able()
+        except (Failed, OSError) as e:
+            raise NotOurs(str(e)) from e
         # First: who comes after a crash has to know.
-        self._database.mark(self._mark, ' '.join(self._addresses))
+        self._database.mark({self._mark: ' '.join(self._addresses)})
         self._controller.call('debug/pause')
+        # Now: the first thing that it reads when it goes on.
+        self._database.mark({key: words, self._words: words})
         tunnels = self._database.tunnels(self._addresses)
         if not tunnels:
             raise Failed('no tunnel of OVN to %s has BFD' % ', '.join(
@@ -232,7 +318,8 @@ class Keeper:
         :returns: list of str: what could not be undone
         """
         reasons = []
-        for step in (self._restore, self._resume, self._unmark):
+        for step in (self._restore, self._resume, self._wait_round,
+                     self._unmark):
             try:
                 step()
             except (Failed, OSError) as e:
@@ -251,8 +338,17 @@ class Keeper:
     def _resume(self):
         self._controller.call('debug/resume')
 
+    def _wait_round(self):
+        """It has read the other words: it answers once in each round."""
+        self._controller.call('debug/status', _ROUND)
+
     def _unmark(self):
-        self._database.mark(self._mark, '')
+        ids = self._database.external_ids()
+        words = ids.get(self._words)
+        gone = {key for key, value in ids.items()
+                if key.startswith(_REMOTE + '-') and value == words}
+        self._database.mark(dict.fromkeys(
+            {*gone, self._words, self._mark}, ''))
 
 
 def main(argument):

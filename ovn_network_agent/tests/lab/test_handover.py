@@ -76,7 +76,7 @@ class TestHandover(leaving.LeavingTestCase):
             self.assertNotIn(stopped.to, ('', owner))
             reports.append(stopped.report)
             self.start(owner)
-        self.assert_gaps('%d drained stops' % STOPS, reports)
+        self.assert_drained('%d drained stops' % STOPS, reports)
 
     def test_clean_end_of_ovn_controller(self):
         owner = self.settled()

@@ -18,6 +18,7 @@ import json
 
 from oslotest import base
 
+from ovn_network_agent.control import overlaps
 from ovn_network_agent.control import report
 from ovn_network_agent.control import text
 from ovn_network_agent.control import waiting
@@ -149,6 +150,23 @@ class ReportTest(ReportTestCase):
         self.assertIn('candidate gw1: priority 0, drained: maintenance\n',
                       said)
         self.assertIn('drained, as wished (router)\n', said)
+
+    def test_whether_drains_overlap(self):
+        found = report.of(None, (), {}, self.names, mode.FULL.name,
+                          overlap='not tried with OVN 31.09')
+        self.assertEqual('not tried with OVN 31.09', found['overlap'])
+        self.assertIn('\noverlap: not tried with OVN 31.09\n',
+                      text.of_status(found))
+
+    def test_where_drains_do_not_overlap(self):
+        for values, expected in (
+                ({}, ''),
+                ({'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': [],
+                  'drivers': ['gateway_drain']}, ''),
+                ({'drivers': ['gateway_drain'],
+                  'gateway_drain__overlap': False}, 'off')):
+            self.assertEqual(expected, overlaps.standing(
+                world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):
         found = report.of(None, None, {'nb': Database(False, 'away')},

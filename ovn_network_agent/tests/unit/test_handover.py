@@ -44,7 +44,9 @@ class HandoverTest(base.BaseTestCase):
 
     def make(self, **values):
         self.handovers = handover.Handovers(
-            world.conf(drivers=DRIVERS, **values), lambda: self.now)
+            world.conf(
+                **{'drivers': DRIVERS, 'gateway_drain__overlap': False,
+                   **values}), lambda: self.now)
 
     def view(self, owner, own=2, other=1, routes=(route(),), known=True,
              relays=(RELAY,), phase=model.Phase.RUNNING, **node):

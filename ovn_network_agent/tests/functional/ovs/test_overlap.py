@@ -12,10 +12,14 @@
 
 """The overlap of two owners, with real Open vSwitches and ovn-controller."""
 
+import contextlib
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 
 import fixtures
 from oslo_config import cfg
@@ -60,6 +64,12 @@ class OverlapTest(oslotest.BaseTestCase):
         self.backend = self.new_backend()
 
     def _start_controller(self):
+        # In the place of the Southbound database: who connects is seen.
+        self.southbound = self.listening('sb.sock')
+        self.here.vsctl('set', 'Open_vSwitch', '.',
+                        'external_ids:system-id=gw1',
+                        'external_ids:ovn-remote=unix:%s' %
+                        self.southbound.getsockname())
         self.controller = subprocess.Popen(
             ['ovn-controller', '--no-chdir', self.here.remote],
             stderr=subprocess.DEVNULL,
@@ -77,6 +87,22 @@ class OverlapTest(oslotest.BaseTestCase):
         privileged.ovs.set_client_mode(False)
         self.addCleanup(privileged.ovs.set_client_mode, True)
         self.addCleanup(self._all_ended)
+
+    def listening(self, name):
+        """A socket in the run directory that somebody may connect to."""
+        opened = socket.socket(socket.AF_UNIX)
+        self.addCleanup(opened.close)
+        opened.settimeout(10)
+        opened.bind(os.path.join(self.here.rundir, name))
+        opened.listen()
+        return opened
+
+    def accepted(self):
+        """The next connection of ovn-controller."""
+        opened = self.southbound.accept()[0]
+        self.addCleanup(opened.close)
+        opened.settimeout(10)
+        return opened
 
     def _all_ended(self):
         for keeper in overlap._keepers:
@@ -127,6 +153,9 @@ class OverlapTest(oslotest.BaseTestCase):
         self.assertEqual('running', self.state())
         self.assertEqual(BFD, self.bfd(self.here, 'bfd'))
 
+    def external_ids(self):
+        return self.here.vsctl('get', 'Open_vSwitch', '.', 'external_ids')
+
     def begin(self):
         self.assertEqual({}, self.backend.apply(
             backends.Delta(create=(WANTED,))))
@@ -152,6 +181,27 @@ class OverlapTest(oslotest.BaseTestCase):
                         'the mark is gone')
         self.begin()
         self.assert_begun()
+
+    def test_it_connects_anew_when_it_goes_on(self):
+        """Or it would read bit by bit what it has missed, and act on it."""
+        before = self.accepted()
+        self.begin()
+        self.assertIn('ovn-remote-gw1="unix:/.', self.external_ids())
+        # Nothing of this reaches it.
+        before.sendall(b'{"method":"echo","params":[],"id":"missed"}')
+        self.end()
+        self.wait_ended()
+        received = b''
+        # It is reset because of what nobody has read.
+        with contextlib.suppress(ConnectionResetError):
+            while data := before.recv(65536):
+                received += data
+        self.assertNotIn(b'missed', received)
+        self.accepted()
+        self.assertNotIn('remote-', self.external_ids())
+        self.assertNotIn(ownership.EXT_ID_OVERLAP_REMOTE,
+                         self.external_ids())
+        self.accepted()
 
     def test_the_agent_dies(self):
         """Its end of the pipe is closed by the kernel."""
@@ -190,6 +240,7 @@ class OverlapTest(oslotest.BaseTestCase):
         self.end()
         base.eventually(lambda: not self.mark(), 'it ends')
         self.assertEqual('running', self.state())
+        self.assertNotIn('remote-', self.external_ids())
 
     # -- where it cannot be -----------------------------------------------
 
@@ -223,3 +274,65 @@ class OverlapTest(oslotest.BaseTestCase):
                               group='ovs')
         self.assertIn('neither unix: nor tcp:', self.failed())
         self.assertEqual('running', self.state())
+
+    def test_a_remote_of_its_own(self):
+        """What the operator has set stays as it is."""
+        self.assertEqual('', overlap.standing())
+        mine = 'external_ids:ovn-remote-gw1="tcp:192.0.2.9:6642"'
+        self.here.vsctl('set', 'Open_vSwitch', '.', mine)
+        self.assertIn('ovn-remote-gw1 is set', self.failed())
+        self.assertIn('ovn-remote-gw1 is set', overlap.standing())
+        self.assertEqual('running', self.state())
+        self.assertIn('ovn-remote-gw1="tcp:192.0.2.9:6642"',
+                      self.external_ids())
+
+    def test_a_remote_that_cannot_be_said_otherwise(self):
+        self.here.vsctl('set', 'Open_vSwitch', '.',
+                        'external_ids:ovn-remote="unix:sb.sock"')
+        self.assertIn("'unix:sb.sock'", self.failed())
+        self.assertEqual(('running', ''), (self.state(), self.mark()))
+
+    def test_versions_of_ovn(self):
+        """An old one is left alone; of one to come it is said."""
+        self.controller.kill()
+        self.controller.wait()
+        with self.saying('ovn-controller 22.12.1\nOpen vSwitch Library'):
+            self.assertIn('OVN 22.12', self.failed())
+            self.assertIn('22.12; it needs OVN 23.03', overlap.standing())
+            self.assertEqual('', self.mark())
+        with self.saying('ovn-controller 31.09.0\nOpen vSwitch Library'):
+            self.assertIn('not tried with OVN 31.09', overlap.standing())
+        with self.saying('something else'):
+            self.assertIn('says no version', overlap.standing())
+
+    @contextlib.contextmanager
+    def saying(self, version):
+        """Somebody in the place of ovn-controller, of another version."""
+        answers = {'version': version, 'debug/status': 'running\n'}
+        opened = self.listening('ovn-controller.1.ctl')
+
+        def serve():
+            # Until somebody connects and says nothing.
+            while answer():
+                pass
+
+        def answer():
+            with opened.accept()[0] as client:
+                asked = client.recv(65536)
+                if asked:
+                    asked = json.loads(asked)
+                    client.sendall(json.dumps({
+                        'id': asked['id'], 'error': None,
+                        'result': answers[asked['method']]}).encode())
+                return asked
+
+        opened.settimeout(None)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            with socket.socket(socket.AF_UNIX) as last:
+                last.connect(opened.getsockname())
+            thread.join()
+            os.unlink(opened.getsockname())

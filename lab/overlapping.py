@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""An overlap of two owners of gateways, by the agent's own program."""
+
+import contextlib
+import json
+import subprocess
+import sys
+
+from lab import node as nodes
+from lab import plan
+from ovn_network_agent.privileged import overlap_keeper
+
+# Not the agent's, which would end what it has not begun.
+_MARK = 'lab-overlap'
+# Seconds after which the program ends it in any case.
+_LIMIT = 30
+
+
+@contextlib.contextmanager
+def begun(node, others):
+    """The others believe that a node has died, and it goes on serving.
+
+    :param node: the Node that has gateways
+    :param others: names of those that are to take over
+    """
+    keeper = node.popen(
+        [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps({
+            'database': 'unix:/run/openvswitch/db.sock',
+            'rundir': '/run/ovn', 'limit': _LIMIT, 'mark': _MARK,
+            'remote': _MARK + '-remote',
+            'addresses': [plan.HOSTS[name] for name in others]})],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        if keeper.stdout.readline() != 'begun\n':
+            raise nodes.NodeError(keeper.communicate()[0])
+        yield
+    finally:
+        said = keeper.communicate()[0]
+    if said != 'ended\n':
+        raise nodes.NodeError('%s: %s' % (node.name, said))

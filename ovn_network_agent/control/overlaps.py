@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether drains of this node overlap (decision record 0011)."""
+
+from ovn_network_agent.conf import mode
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import overlap
+
+
+def standing(conf):
+    """How drains of this node are to be, for ``status``.
+
+    Asks ovn-controller, for some seconds at the most.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: text: 'on', 'off', or why not; '' where nothing is drained
+    """
+    if ('gateway_drain' not in conf.drivers or
+            mode.forwards_only(conf)):
+        return ''
+    if not conf.gateway_drain.overlap:
+        return 'off'
+    try:
+        return overlap.standing() or 'on'
+    except context.FAILURES as error:
+        return 'not known: %s' % error

@@ -22,6 +22,8 @@ is another one, and the system has to look the same.
 """
 
 import collections
+import dataclasses
+import functools
 
 from ovn_network_agent import resources
 
@@ -70,8 +72,7 @@ class DesiredState:
         for ref in old.keys() - new.keys():
             self._release(contributor, ref)
         for ref, resource in new.items():
-            if old.get(ref) != resource or resource.requires != old[
-                    ref].requires:
+            if not _same(resource, old.get(ref)):
                 self._claim(contributor, resource)
 
     def _by_ref(self, contributor, wanted):
@@ -139,5 +140,18 @@ class DesiredState:
 
 
 def _same(resource, other):
-    """Whether they are equal, also in what they wait for."""
-    return resource == other and resource.requires == other.requires
+    """Whether they are equal, also in what is no part of their value.
+
+    A backend is given that, too: the priorities that another one was decided
+    on, say.
+    """
+    return resource == other and all(
+        getattr(resource, name) == getattr(other, name)
+        for name in _beside(type(resource)))
+
+
+@functools.cache
+def _beside(kind):
+    """Names of fields of a class of resources that do not compare."""
+    return tuple(field.name for field in dataclasses.fields(kind)
+                 if not field.compare)

@@ -54,6 +54,15 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual(set(), self.wanted())
         self.assertEqual(set(), self.state.contributors())
 
+    def test_what_is_no_part_of_the_value_follows(self):
+        """Or what is written is refused for ever, as decided on the past."""
+        for before in ((('gw1', 2), ('gw2', 1)), (('gw1', 2), ('gw2', 3))):
+            lowered = resources.GatewayPriority(
+                'Gateway_Chassis', 'key', 'gw1', 0, before=before)
+            self.state.contribute(A, [lowered])
+            self.assertEqual(before,
+                             self.tracker.desired(lowered.ref).before)
+
     def test_the_last_to_let_go_decides(self):
         self.state.contribute(A, [RULE])
         self.state.contribute(B, [RULE])

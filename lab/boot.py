@@ -14,6 +14,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -35,8 +36,7 @@ INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'init.py')
 # Environment that must not reach the machine: it names things of the host.
 FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
            'DBUS_SESSION_BUS_ADDRESS')
-# Free bytes below which memory on a tmpfs is not worth the risk; the machine
-# takes what it touches, not what it was given.
+# Free bytes below which a place for its memory is not even a last resort.
 ROOM = 1 << 30
 # What the kernel writes to its console: warnings, and all that is worse.  The
 # traces of a crash have the level of a warning.
@@ -144,7 +144,7 @@ def _run_machine(path, directory, socket, memory, interactive, words):
             pass_fds=(words.fd, *consoles.fds),
             preexec_fn=syscalls.die_with_parent,
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
-                 'TMPDIR': _memory_directory()})
+                 'TMPDIR': _memory_directory(memory)})
         words.start()
         stack.callback(words.close)
         consoles.start()
@@ -156,23 +156,30 @@ def _run_machine(path, directory, socket, memory, interactive, words):
     return _status(directory, machine.returncode, words.tail(TAIL))
 
 
-def _memory_directory():
+def _memory_directory(memory='3G'):
     """Where the machine's memory is a file: better not on a disk.
 
-    It has to be possible to execute from there.
+    It has to be possible to execute from there.  When the file system is full
+    the kernel of the machine dies in its next access to its memory.
 
+    :param memory: of the machine, with unit
     :raises BootError: when there is no such place
     """
-    refused = []
+    refused, places = [], []
     for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
         if not path:
             continue
         reason = _unfit(path)
-        if not reason:
-            return path
-        refused.append('%s %s' % (path, reason))
-    raise BootError('the memory of the machine has no place: %s; name a '
-                    'directory that fits: TMPDIR=...' % ', '.join(refused))
+        if reason:
+            refused.append('%s %s' % (path, reason))
+        else:
+            places.append((path, _free(os.statvfs(path))))
+    if not places:
+        raise BootError('the memory of the machine has no place: %s; name a '
+                        'directory that fits: TMPDIR=...' %
+                        ', '.join(refused))
+    # Other labs have not taken all of theirs yet; this one is among them.
+    return _roomy(places, _bytes(memory) * max(1, len(running.labs())))
 
 
 def _unfit(path):
@@ -180,12 +187,40 @@ def _unfit(path):
     if not os.access(path, os.W_OK | os.X_OK):
         return 'cannot be written to'
     stat = os.statvfs(path)
-    free = stat.f_bavail * stat.f_frsize
     if stat.f_flag & os.ST_NOEXEC:
         return 'is mounted noexec'
-    if free < ROOM:
-        return 'has %d MiB free of the %d needed' % (free >> 20, ROOM >> 20)
+    if _free(stat) < ROOM:
+        return 'has %d MiB free of the %d needed' % (
+            _free(stat) >> 20, ROOM >> 20)
     return ''
+
+
+def _free(stat):
+    return stat.f_bavail * stat.f_frsize
+
+
+def _roomy(places, needed):
+    """The first place with enough room, else that with the most.
+
+    :param places: list of (path, free bytes), not empty
+    :param needed: bytes
+    """
+    for path, free in places:
+        if free >= needed:
+            return path
+    return max(places, key=lambda place: place[1])[0]
+
+
+def _bytes(memory):
+    """Bytes of a size with unit, as the kernel reads it.
+
+    :raises BootError: when it is none
+    """
+    found = re.fullmatch('([0-9]+)([kmg]?)', memory.lower())
+    if not found:
+        raise BootError('--mem %s: not a size; use a number and K, M or G, '
+                        'for example 3G' % memory)
+    return int(found[1]) << {'': 0, 'k': 10, 'm': 20, 'g': 30}[found[2]]
 
 
 def _console(stack, interactive):

@@ -23,18 +23,20 @@ class NodeError(Exception):
 NOT_YET = (AssertionError, LookupError, StopIteration, ValueError)
 
 
-def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError):
+def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError,
+               not_yet=NOT_YET):
     """Wait for a condition.
 
-    A condition that raises one of :data:`NOT_YET` does not hold yet, and the
-    wait goes on; the last one is told with the failure.  Every other
-    exception ends the wait.
+    A condition that raises one of ``not_yet`` does not hold yet, and the wait
+    goes on; the last one is told with the failure.  Every other exception
+    ends the wait.
 
     :param what: text for the error, or a function that returns it
     :param check: function; its first true result ends the wait
     :param timeout: seconds
     :param interval: seconds between two looks
     :param failure: class of the error when the time has passed
+    :param not_yet: tuple of exception classes
     :returns: the result of ``check``
     :raises NodeError: when the time has passed, or another ``failure``
     """
@@ -43,7 +45,7 @@ def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError):
         result = cause = None
         try:
             result = check()
-        except NOT_YET as e:
+        except not_yet as e:
             cause = e
         if result:
             return result

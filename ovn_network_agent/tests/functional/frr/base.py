@@ -21,6 +21,7 @@ also that of zebra.  Its sockets are in /run/frr whatever it is told, so that
 this is the directory of their own, in a mount namespace.
 """
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -374,6 +375,22 @@ class FrrTestCase(unittest.TestCase):
         for name, value in values.items():
             cfg.CONF.set_override(name, value, 'frr')
             self.addCleanup(cfg.CONF.clear_override, name, 'frr')
+
+    @contextlib.contextmanager
+    def wedged(self, daemon):
+        """A daemon that hangs, for which the root side waits 1 s.
+
+        Only here is that limit so short: with both processors busy a vtysh
+        takes longer than that.
+        """
+        usual = cfg.CONF.frr.vtysh_timeout
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal(daemon, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.frr.signal(daemon, signal.SIGCONT)
+            self.root_side(vtysh_timeout=usual)
 
     def clear(self):
         """Remove all static routes and the prefix list."""

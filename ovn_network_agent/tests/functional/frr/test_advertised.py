@@ -13,7 +13,6 @@
 """Backend advertised: real BGP is asked, and real databases are written."""
 
 import os
-import signal
 import threading
 import time
 import uuid
@@ -286,17 +285,13 @@ class TestWitness(AdvertisedTestCase):
         self.assertEqual([MARKED], self.marks())
 
     def test_one_that_hangs(self):
-        self.root_side(vtysh_timeout=1)
         self.announce(A)
-        self.frr.signal('bgpd', signal.SIGSTOP)
-        try:
+        with self.wedged('bgpd'):
             started = time.monotonic()
             error = self.assertRaises(backends.BackendError, self.apply,
                                       self.proof(A))
             self.assertIn('1 s', str(error))
             self.assertLess(time.monotonic() - started, 8)
-        finally:
-            self.frr.signal('bgpd', signal.SIGCONT)
         self.assertEqual([OURS], self.marks())
         base.wait_until(lambda: not self.apply(self.proof(A)), 'it heals')
         self.assertEqual([MARKED], self.marks())

@@ -131,11 +131,8 @@ class TestRead(FitnessTestCase):
         self.assertEqual([[], {}], bgp.read_sessions('vrf-none', NEEDED))
 
     def test_one_that_hangs(self):
-        self.root_side(vtysh_timeout=1)
-        self.frr.signal('bgpd', signal.SIGSTOP)
         self.addCleanup(self.frr.wait_for_session)
-        self.addCleanup(self.frr.signal, 'bgpd', signal.SIGCONT)
-        with self.assertRaises(TimeoutError):
+        with self.wedged('bgpd'), self.assertRaises(TimeoutError):
             bgp.read_sessions('', NEEDED)
 
     def test_checked(self):
@@ -178,16 +175,12 @@ class TestThread(FitnessTestCase):
         self.assertFalse(made.unfit)
 
     def test_what_hangs_is_said_and_changes_nothing(self):
-        self.root_side(vtysh_timeout=1)
         made = self.started()
         base.wait_until(lambda: made._judgement._asked, 'looked')
-        self.frr.signal('bgpd', signal.SIGSTOP)
-        try:
+        with self.wedged('bgpd'):
             self.assertIsNotNone(self.trigger.wait(20))
             self.assertIn('cannot be found out', made.reasons[0])
             self.assertFalse(made.unfit)
-        finally:
-            self.frr.signal('bgpd', signal.SIGCONT)
             self.frr.wait_for_session()
         base.wait_until(lambda: not made.reasons, 'found out')
 

@@ -18,7 +18,6 @@ real ones; switch, databases and devices are a world.
 
 import json
 import os
-import signal
 import subprocess
 import time
 
@@ -35,8 +34,7 @@ from ovn_network_agent.tests.unit import world as worlds
 
 FIP = '198.51.100.10'
 TABLE = 100
-OPTIONS = {'frr__vrf_name': '', 'frr__vtysh_timeout': 1,
-           'fip_route__route_table_id': TABLE}
+OPTIONS = {'frr__vrf_name': '', 'fip_route__route_table_id': TABLE}
 REAL = {'frr_static': frr_static.StaticBackend,
         'frr_prefix_list': frr_prefix_list.PrefixListBackend,
         'route': route.RouteBackend, 'rule': rule.RuleBackend}
@@ -67,17 +65,18 @@ class Patient(test_reconciler.Gateway):
 class PassTestCase(base.FrrTestCase):
     """See the module.
 
-    :cvar limit: seconds that vtysh has
+    :cvar limit: seconds that vtysh has; None: the usual ones
     :cvar options: what differs from OPTIONS
     """
 
-    limit = 1
+    limit = None
     options = {}
 
     def setUp(self):
         super().setUp()
         self.enter_namespace()
-        self.root_side(vtysh_timeout=self.limit)
+        if self.limit:
+            self.root_side(vtysh_timeout=self.limit)
         world = worlds.World()
         options = {**OPTIONS, **self.options}
         conf = worlds.conf(**options)
@@ -233,16 +232,13 @@ class TestTrouble(PassTestCase):
     def test_no_route_goes_while_frr_cannot_withdraw(self):
         # Trap T43: attract and drop.
         self.run_pass(self.router)
-        self.frr.signal('staticd', signal.SIGSTOP)
-        try:
+        with self.wedged('staticd'):
             outcome = self.gateway.run()
             self.assertTrue(outcome.degraded)
             self.assertEqual({FIP, '198.51.100.1'}, self.routes())
             # Not at the end either.
             self.gateway.run(phase=model.Phase.STOPPED)
             self.assertEqual({FIP, '198.51.100.1'}, self.routes())
-        finally:
-            self.frr.signal('staticd', signal.SIGCONT)
         self.gateway.clock += 60
         self.run_pass()
         self.assertEqual(set(), self.statics())
@@ -253,12 +249,9 @@ class TestTrouble(PassTestCase):
         self.gateway.backend('frr_static').conf.set_override(
             'bgp_soft_refresh', 'never', 'frr')
         self.run_pass(self.router)
-        self.frr.signal('zebra', signal.SIGSTOP)
-        try:
+        with self.wedged('zebra'):
             self.assertTrue(self.gateway.run().degraded)
             self.assertEqual({FIP, '198.51.100.1'}, self.routes())
-        finally:
-            self.frr.signal('zebra', signal.SIGCONT)
         self.gateway.clock += 60
         self.run_pass()
         self.assertEqual(set(), self.routes())
@@ -295,16 +288,13 @@ exec {self.frr.real_vtysh} "$@" < "$0.input"
 
     def test_wedged_zebra_ends_the_pass_by_its_limit(self):
         # Trap T44: the rest is done, and no process stays.
-        self.frr.signal('zebra', signal.SIGSTOP)
-        try:
+        with self.wedged('zebra'):
             started = time.monotonic()
             outcome = self.gateway.run(self.router)
             self.assertLess(time.monotonic() - started, 8)
             self.assertIn('frr_static', outcome.unreadable)
             self.assertEqual({FIP, '198.51.100.1'}, self.routes())
             self.assertEqual('', _running_vtysh(self.frr.rundir))
-        finally:
-            self.frr.signal('zebra', signal.SIGCONT)
         self.gateway.clock += 60
         self.run_pass(self.router)
         self.assertIn(f'{FIP}/32', self.statics())

@@ -14,7 +14,6 @@
 
 import json
 import os
-import signal
 import time
 
 from ovn_network_agent.backends import base as backends
@@ -279,14 +278,10 @@ class TestSockets(StaticTestCase):
     def test_nothing_is_withdrawn_beside_a_daemon_that_hangs(self):
         """zebra would go on forwarding and announcing."""
         self.assertEqual({}, self.create(route(1)))
-        self.root_side(vtysh_timeout=1)
-        self.frr.signal('zebra', signal.SIGSTOP)
-        try:
+        with self.wedged('zebra'):
             with self.assertRaisesRegex(backends.BackendError,
                                         'zebra of FRR did not answer'):
                 self.delete(route(1))
-        finally:
-            self.frr.signal('zebra', signal.SIGCONT)
         self.assertEqual({route(1)}, self.read())
 
 
@@ -335,17 +330,13 @@ class TestTrouble(StaticTestCase):
         self.assertFalse(self.backend._refresh_due)
 
     def test_hanging_zebra(self):
-        self.root_side(vtysh_timeout=1)
-        self.frr.signal('zebra', signal.SIGSTOP)
-        try:
+        with self.wedged('zebra'):
             for operation in (self.read, lambda: self.create(route(1))):
                 started = time.monotonic()
                 with self.assertRaisesRegex(backends.BackendError,
                                             'did not (end|answer) within 1 s'):
                     operation()
                 self.assertLess(time.monotonic() - started, 10)
-        finally:
-            self.frr.signal('zebra', signal.SIGCONT)
         self.assertEqual({}, self.create(route(1)))
         self.assertEqual({route(1)}, self.read())
 
@@ -363,16 +354,12 @@ class TestTrouble(StaticTestCase):
 
     def test_hanging_wrapper_leaves_no_process(self):
         self.root_side(
-            vtysh_timeout=1,
             vtysh_wrapper=f'env WRAPPED=1 PATH={self.frr.bindir}:/usr/bin'
                           ':/bin')
-        self.frr.signal('staticd', signal.SIGSTOP)
-        try:
+        with self.wedged('staticd'):
             with self.assertRaisesRegex(backends.BackendError,
                                         'did not end|vtysh'):
                 self.read()
-        finally:
-            self.frr.signal('staticd', signal.SIGCONT)
         self.assertEqual([], _processes('WRAPPED=1'))
         self.assertEqual({}, self.create(route(1)))
         self.assertEqual({route(1)}, self.read())

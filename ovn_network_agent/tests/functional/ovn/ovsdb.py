@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 
 from lab import waiting
+from ovn_network_agent.ovn import connection
 from ovn_network_agent.tests import needs
 
 SCHEMA_FILES = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
@@ -48,8 +49,11 @@ def eventually(condition, what, seconds=DEADLINE):
     :param condition: function that returns something true at last
     :param what: text for the failure, or a function that returns it
     """
-    return waiting.wait_until(what, condition, seconds, 0.01,
-                              failure=AssertionError)
+    # A replica that takes in many rows is busy for more than a second when
+    # the processors are busy, too.
+    return waiting.wait_until(
+        what, condition, seconds, 0.01, failure=AssertionError,
+        not_yet=(*waiting.NOT_YET, connection.Unavailable))
 
 
 class Server:

@@ -17,17 +17,13 @@ import unittest
 
 from hypothesis import given
 from hypothesis import strategies as st
+from os_ken.ofproto import ofproto_protocol
+from os_ken.ofproto import ofproto_v1_3_parser
 
 from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.tests.unit.openflow import strategies
-
-try:
-    from os_ken.ofproto import ofproto_protocol
-    from os_ken.ofproto import ofproto_v1_3_parser
-except ImportError:
-    ofproto_v1_3_parser = None
 
 
 def entry(spec, table=0, timeout=0, flags=0):
@@ -83,7 +79,6 @@ class TestCodec(unittest.TestCase):
         except wire.Malformed:
             pass
 
-    @unittest.skipIf(ofproto_v1_3_parser is None, 'os-ken is not installed')
     @given(strategies.flows())
     def test_a_library_reads_the_same(self, flow):
         data = wire.flow_mod(77, wire.ADD, flow.cookie, 0, flow.priority,

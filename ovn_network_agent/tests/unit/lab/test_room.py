@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A machine has its memory where there is room for all of it."""
+
+from oslotest import base
+
+from lab import boot
+
+GIB = 1 << 30
+
+
+class RoomTest(base.BaseTestCase):
+
+    def test_the_first_with_enough(self):
+        self.assertEqual('/dev/shm', boot._roomy(
+            [('/dev/shm', 4 * GIB), ('/tmp', 50 * GIB)], 3 * GIB))
+
+    def test_a_full_tmpfs_would_kill_the_machine(self):
+        self.assertEqual('/tmp', boot._roomy(
+            [('/dev/shm', 2 * GIB), ('/tmp', 50 * GIB)], 3 * GIB))
+
+    def test_the_most_where_none_has_enough(self):
+        self.assertEqual('/dev/shm', boot._roomy(
+            [('/dev/shm', 2 * GIB), ('/tmp', GIB)], 3 * GIB))
+
+    def test_units_are_those_of_the_kernel(self):
+        for text, size in (('3G', 3 * GIB), ('512M', GIB // 2),
+                           ('64k', 65536), ('4096', 4096)):
+            self.assertEqual(size, boot._bytes(text), text)
+
+    def test_what_is_no_size(self):
+        for text in ('', 'G', '3T', 'much', '-1G'):
+            self.assertIn(text, str(self.assertRaises(
+                boot.BootError, boot._bytes, text)))

@@ -28,6 +28,7 @@ from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent import trigger
 
@@ -76,10 +77,14 @@ class TestRead(FitnessTestCase):
         self.assertEqual([['bgpd'], {}], bgp.read_sessions('', NEEDED))
 
     def test_costs_no_process(self):
-        before = _children()
-        for _time in range(10):
-            self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
-        self.assertEqual(before, _children())
+        with programs.started() as found:
+            for _time in range(10):
+                self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
+        self.assertEqual([], found)
+        # One that is started would have been heard.
+        with programs.started() as found:
+            vtysh.read_prefix_list(base.LIST)
+        self.assertIn('vtysh', str(found))
 
     def test_each_daemon(self):
         for name in ('bgpd', 'staticd', 'zebra'):
@@ -264,9 +269,3 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         # It says so, and leaves it to the first one that can announce it.
         self.assertIn('bgpd of FRR not running', agent.status.reasons[0])
         self.becomes(0, 'unfit', '2')
-
-
-def _children():
-    """Processes that this one has had, by their cost."""
-    times = os.times()
-    return times.children_user, times.children_system

@@ -20,6 +20,7 @@ from ovn_network_agent.frr import watch
 from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent import restarts
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests import programs
 from ovn_network_agent import trigger
 
 
@@ -87,18 +88,12 @@ class TestWatch(base.FrrTestCase):
         self.woken()
 
     def test_costs_no_process(self):
-        before = _children()
-        for _time in range(20):
-            self.assertIn('zebra', frr_sockets.read_sockets())
-        self.assertEqual(before, _children())
+        with programs.started() as found:
+            for _time in range(20):
+                self.assertIn('zebra', frr_sockets.read_sockets())
+        self.assertEqual([], found)
 
     def test_default(self):
         self.assertEqual('/run/frr', self.conf.frr.frr_run_dir)
         self.assertTrue(self.conf.frr.frr_watch)
         self.assertNotIn('later', cfg.CONF.frr.frr_run_dir)
-
-
-def _children():
-    """Processes that this one has had, by their cost and number."""
-    times = os.times()
-    return times.children_user, times.children_system

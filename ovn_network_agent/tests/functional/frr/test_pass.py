@@ -18,6 +18,7 @@ real ones; switch, databases and devices are a world.
 
 import json
 import os
+import signal
 import subprocess
 import time
 

@@ -165,7 +165,7 @@ def _memory_directory(memory='3G'):
     :param memory: of the machine, with unit
     :raises BootError: when there is no such place
     """
-    refused, places = [], []
+    refused, fit = [], []
     for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
         if not path:
             continue
@@ -173,13 +173,13 @@ def _memory_directory(memory='3G'):
         if reason:
             refused.append('%s %s' % (path, reason))
         else:
-            places.append((path, _free(os.statvfs(path))))
-    if not places:
+            fit.append((path, _free(os.statvfs(path))))
+    if not fit:
         raise BootError('the memory of the machine has no place: %s; name a '
                         'directory that fits: TMPDIR=...' %
                         ', '.join(refused))
     # Other labs have not taken all of theirs yet; this one is among them.
-    return _roomy(places, _bytes(memory) * max(1, len(running.labs())))
+    return _roomy(fit, _bytes(memory) * max(1, len(running.labs())))
 
 
 def _unfit(path):
@@ -199,16 +199,16 @@ def _free(stat):
     return stat.f_bavail * stat.f_frsize
 
 
-def _roomy(places, needed):
+def _roomy(fit, needed):
     """The first place with enough room, else that with the most.
 
-    :param places: list of (path, free bytes), not empty
+    :param fit: list of (path, free bytes), not empty
     :param needed: bytes
     """
-    for path, free in places:
+    for path, free in fit:
         if free >= needed:
             return path
-    return max(places, key=lambda place: place[1])[0]
+    return max(fit, key=lambda place: place[1])[0]
 
 
 def _bytes(memory):

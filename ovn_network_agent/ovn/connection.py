@@ -41,6 +41,11 @@ SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
 # Seconds to wait for a connection's thread, which is a daemon, at the end.
 CLOSE_TIMEOUT = 5
 
+# Seconds between two looks at the schema while a connection is lost; the
+# second number is python-ovs's own longest pause between two attempts.
+_SCHEMA_FIRST = 0.5
+_SCHEMA_LAST = 8.0
+
 
 class Unavailable(Exception):
     """A database cannot be used at the moment; the reason is the text."""
@@ -103,6 +108,9 @@ class Database:
         self._columns = collections.defaultdict(set)
         self._conditions = {}
         self._connection = None
+        self._replicated = {}
+        self._stopping = threading.Event()
+        self._comparing = threading.Lock()
 
     def require(self, table, columns):
         """Replicate these columns of a table; before :meth:`start`."""
@@ -121,6 +129,14 @@ class Database:
         :raises Unavailable: when that did not work within the time limit;
             may be called again
         """
+        self._connection = self._loaded()
+        LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
+
+    def _loaded(self):
+        """As :meth:`_load`.
+
+        :raises Unavailable: when that did not work within the time limit
+        """
         try:
             connection = self._load()
         except exceptions.TimeoutException as e:
@@ -130,8 +146,7 @@ class Database:
             self._failure = str(e)
             raise Unavailable(self._failure) from e
         self._failure = ''
-        self._connection = connection
-        LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
+        return connection
 
     def _load(self):
         """A started ovsdbapp Connection; leaves nothing when it fails."""
@@ -167,13 +182,16 @@ class Database:
         self._said = trouble
         if trouble:
             LOG.warning('%s; what was seen last stays in force', trouble)
+            threading.Thread(target=self._follow_schema, daemon=True,
+                             name='schema-%s' % self.name).start()
         else:
             LOG.info('%s: connected again', SCHEMAS[self.name])
         self._changed(self)
 
+    # -- the schema -------------------------------------------------------
+
     def _schema_helper(self):
-        schema = bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
-                                      self._timeout)
+        schema = self._fetch_schema()
         tables = schema['tables']
         lacking = needed.lacking(self.name, self._columns, tables)
         if lacking:
@@ -182,14 +200,79 @@ class Database:
                 % (SCHEMAS[self.name], ', no '.join(lacking),
                    needed.OLDEST))
         helper = ovs_idl.SchemaHelper(None, schema)
-        for table, columns in sorted(self._columns.items()):
+        self._replicated = self._present(schema)
+        for table in sorted(self._columns):
             if table not in tables:
                 LOG.info('%s has no table %s (another version of OVN)',
                          SCHEMAS[self.name], table)
                 continue
-            present = columns & tables[table]['columns'].keys()
-            helper.register_columns(table, sorted(present))
+            helper.register_columns(table, self._replicated[table])
         return helper
+
+    def _fetch_schema(self):
+        return bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
+                                    self._timeout)
+
+    def _present(self, schema):
+        """dict of table to list of its columns that are needed."""
+        return {table: sorted(columns & schema['tables'][table][
+                    'columns'].keys())
+                for table, columns in self._columns.items()
+                if table in schema['tables']}
+
+    def _follow_schema(self):
+        """Load anew where a lost connection comes back with another schema.
+
+        OVN was upgraded, or went back: the server refuses columns that it
+        does not have any more, for ever, and gives none of the new ones.
+        On a thread of its own, until the connection is there.
+        """
+        if not self._comparing.acquire(blocking=False):
+            return
+        try:
+            pause = _SCHEMA_FIRST
+            while not self._stopping.is_set() and not self._same_schema():
+                self._stopping.wait(pause)
+                pause = min(pause * 2, _SCHEMA_LAST)
+        finally:
+            self._comparing.release()
+
+    def _same_schema(self):
+        """Whether the connection is there, with the server's schema."""
+        was_there = self.connected
+        try:
+            schema = self._fetch_schema()
+        except (OSError, RuntimeError, ValueError, bounded.NoSchema,
+                exceptions.TimeoutException) as e:
+            # That it is away is said already.
+            LOG.debug('%s: no schema: %s', SCHEMAS[self.name], e)
+            return False
+        if self._present(schema) == self._replicated:
+            self._failure = ''
+            return was_there
+        LOG.info('%s has another schema now; loading it anew',
+                 SCHEMAS[self.name])
+        try:
+            self._replace(self._loaded())
+        except Unavailable as e:
+            LOG.warning('%s: %s', SCHEMAS[self.name], e)
+            self._failure = str(e)
+            return False
+        self._sync_changed()
+        return True
+
+    def _replace(self, connection):
+        """Use another connection; who reads the old one reads to the end."""
+        old = self._connection
+        if old is None or self._stopping.is_set():
+            self._end(connection, 0.0)
+            return
+        with old.lock:
+            self._connection = connection
+        self.dirty.mark_all()
+        self._end(old, CLOSE_TIMEOUT)
+        if self._stopping.is_set():
+            self._end(connection, 0.0)
 
     @property
     def started(self):
@@ -262,16 +345,18 @@ class Database:
         :raises Unavailable: before the first load, or when the replica is
             busy for longer
         """
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             raise Unavailable(self.trouble)
-        if not self._connection.lock.acquire(timeout=timeout):
+        if not connection.lock.acquire(timeout=timeout):
             raise Unavailable('%s is busy' % SCHEMAS[self.name])
         try:
-            if self._connection.idl.doubt:
-                raise Unavailable(self.trouble)
-            yield _tables(self._connection.idl)
+            if connection.idl.doubt or connection is not self._connection:
+                raise Unavailable(self.trouble or '%s is loaded anew' %
+                                  SCHEMAS[self.name])
+            yield _tables(connection.idl)
         finally:
-            self._connection.lock.release()
+            connection.lock.release()
 
     def stop(self, timeout=CLOSE_TIMEOUT):
         """Close the connection.
@@ -281,11 +366,16 @@ class Database:
         Not with Connection.stop(): that waits for room in the queue of
         transactions, which nobody empties any more when the server hangs.
         """
+        self._stopping.set()
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.is_running = False
-            connection.txns.alert_notify()
-            connection.thread.join(timeout)
+            self._end(connection, timeout)
+
+    @staticmethod
+    def _end(connection, timeout):
+        connection.is_running = False
+        connection.txns.alert_notify()
+        connection.thread.join(timeout)
 
 
 def _tables(idl):

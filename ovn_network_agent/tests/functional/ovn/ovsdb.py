@@ -95,6 +95,23 @@ class Server:
                         self._path('schema')], check=True,
                        capture_output=True)
 
+    def convert(self, change_schema):
+        """Give the running server another schema, as an upgrade does.
+
+        :param change_schema: function that changes the present one in place
+        """
+        with open(self._path('schema')) as schema_file:
+            schema = json.load(schema_file)
+        change_schema(schema['tables'])
+        schema.pop('cksum', None)
+        with open(self._path('schema'), 'w') as schema_file:
+            json.dump(schema, schema_file)
+        # The server closes all connections.
+        self._disconnect()
+        subprocess.run(['ovsdb-client', 'convert', self.remote,
+                        self._path('schema')], check=True,
+                       capture_output=True)
+
     def create_cluster(self):
         """Make it a cluster of one member: it numbers its transactions."""
         os.unlink(self.file)

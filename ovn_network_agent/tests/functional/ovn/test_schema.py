@@ -16,7 +16,10 @@ The variants are the installed schema with what another version does not
 have taken away, and with what nobody knows yet added.
 """
 
+import json
+
 from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
@@ -41,6 +44,13 @@ def from_the_future(tables):
             'type': {'key': 'string', 'min': 0, 'max': 'unlimited'}}
     tables['Of_The_Future'] = {'columns': {'name': {'type': 'string'}},
                                'isRoot': True}
+
+
+def with_bindings(tables):
+    """The table that OVN 22.03 does not have."""
+    with open(ovsdb.SCHEMA_FILES['nb']) as opened:
+        tables['Static_MAC_Binding'] = json.load(opened)['tables'][
+            'Static_MAC_Binding']
 
 
 class SchemaTestCase(base.OvsdbTestCase):
@@ -134,3 +144,43 @@ class TestFuture(SchemaTestCase):
     def test_the_view_is_complete(self):
         self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
                          self.look())
+
+
+class TestConverted(SchemaTestCase):
+    """OVN is upgraded, or goes back, while the agent is at work."""
+
+    schema_changes = {'nb': without('Static_MAC_Binding')}
+
+    def seen(self, eyes, address):
+        """Whether an address of the router has come through."""
+        try:
+            return address in [nat.external_ip
+                               for nat in eyes.router('r1').nats]
+        except (connection.Unavailable, view.NotReady):
+            return False
+
+    def test_up_and_down(self):
+        eyes = self.eyes()
+        self.assertTrue(self.seen(eyes, '198.51.100.10'))
+        for number, (change, there) in enumerate((
+                (with_bindings, True),
+                (without('Static_MAC_Binding'), False),
+                (with_bindings, True))):
+            address = '198.51.100.%d' % (20 + number)
+            self.servers['nb'].convert(change)
+            self.cloud.add_nat('r1', address)
+            ovsdb.eventually(
+                lambda a=address: self.seen(eyes, a),
+                lambda a=address: '%s: %s' % (
+                    a, eyes.databases['nb'].trouble))
+            # What is new is there, too.
+            ovsdb.eventually(
+                lambda t=there: t == self.replicated(eyes), 'the tables')
+
+    def replicated(self, eyes):
+        """Whether the table that comes and goes is replicated."""
+        try:
+            with eyes.databases['nb'].rows() as tables:
+                return 'Static_MAC_Binding' in tables
+        except connection.Unavailable:
+            return None

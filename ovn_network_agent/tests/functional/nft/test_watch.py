@@ -13,6 +13,7 @@
 """Changes of the table by others are noticed at once."""
 
 import queue
+import statistics
 import subprocess
 import time
 from unittest import mock
@@ -62,14 +63,16 @@ class WatchTest(base.NftTestCase):
 
     def test_it_is_a_matter_of_milliseconds(self):
         times = []
-        for _repeat in range(5):
+        for _repeat in range(9):
             self.nft('add element ip ovn-network-agent guarded { eth0 }')
             started = time.monotonic()
             self.told()
             times.append(time.monotonic() - started)
             self.nft('delete element ip ovn-network-agent guarded { eth0 }')
             self.told()
-        self.assertLess(min(times), 0.1)
+        # Mostly it is known before nft has ended; one that came while the
+        # processor had others to do does not count.
+        self.assertLess(statistics.median(times), 0.01, times)
 
     def test_a_rule(self):
         self.nft('add rule ip ovn-network-agent forward_veth_guard drop')

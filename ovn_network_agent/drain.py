@@ -67,6 +67,7 @@ class Drain:
         self._clock = clock
         self._began = 0.0
         self._gone = set()
+        self._back = set()
         self._here = set()
         self._hoped = frozenset()
         self._stays = ()
@@ -114,8 +115,8 @@ class Drain:
         :param snapshot: :class:`model.Snapshot`
         :param error: why the pass failed as a whole, '' when it did not
         """
-        self.waiting = tuple(_waiting(snapshot))
         self._watch(_here(snapshot))
+        self.waiting = (*_waiting(snapshot), *self._unsettled(snapshot))
         self._hope(frozenset(_hoped(snapshot)))
         self._note(snapshot)
         if not self.waiting and not error:
@@ -138,12 +139,27 @@ class Drain:
         for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
             self._gone.add(port)
+            self._back.discard(port)
         for port in sorted(here & self._gone):
             LOG.warning('Drain: %s is bound to this chassis again; it is '
                         'forwarded until it leaves or time is up', port)
             self._gone.discard(port)
+            # Whoever had it may be dead, or only restart its ovn-controller.
+            self._back.add(port)
         self._here |= here
         self._here -= self._gone
+
+    def _unsettled(self, snapshot):
+        """What has left, and did not stay where it went, in words.
+
+        Whoever had it has died, and OVN brings it back in a moment.
+        """
+        for port in sorted(self._back):
+            yield '%s to leave again' % port
+        nowhere = {port.redirect for group in snapshot.groups
+                   for port in group.ports if not port.chassis}
+        for port in sorted(nowhere & self._gone):
+            yield '%s to be bound to a chassis' % port
 
     def _hope(self, hoped):
         """Say what nobody can take over at present, and when that ends."""
@@ -227,8 +243,9 @@ def _hoped(snapshot):
 
 def _hope(candidate):
     """What has to happen before a candidate takes over, in words."""
-    return (('%s to be able to announce' if candidate.drained == model.UNFIT
-             else 'the agent of %s to be back') % candidate.chassis)
+    return ('%s to answer again' if candidate.silent else
+            '%s to be able to announce' if candidate.drained == model.UNFIT
+            else 'the agent of %s to be back') % candidate.chassis
 
 
 def _why(candidate):

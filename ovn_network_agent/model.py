@@ -113,8 +113,9 @@ class Candidate:
     :ivar drained: why an agent has lowered it to 0: 'shutdown',
         'maintenance' or 'unfit' (it could not announce), '' when none has
     :ivar earlier: the priority it had before that
-    :ivar silent: whether OVN's tunnel to it is dead, as far as a drain has
-        looked; see :mod:`ovn.tunnels`
+    :ivar silent: whether it does not answer in OVN's tunnel, as far as a
+        drain has looked; see :mod:`ovn.tunnels`
+    :ivar dead: whether that is so for long enough
     """
 
     chassis: str
@@ -125,6 +126,7 @@ class Candidate:
     drained: str = ''
     earlier: int = 0
     silent: bool = False
+    dead: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -207,11 +209,12 @@ class GatewayGroup:
         """Who may yet take over, a tuple of Candidate.
 
         An agent has lowered it, and raises it again without being asked: the
-        agent starts, or BGP works again.  What an operator drains, and what
-        nobody has marked, is at 0 for reasons that no agent knows.
+        agent starts, or BGP works again.  Or it does not answer right now.
+        What an operator drains, and what nobody has marked, is at 0 for
+        reasons that no agent knows.
         """
-        return tuple(c for c in self.peers(chassis) if not c.silent and
-                     not c.priority and c.drained in (UNFIT, SHUTDOWN))
+        return tuple(c for c in self.peers(chassis) if not c.dead and (
+            c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
     def heirs(self, chassis):
         """Who is to get the ports once that chassis has let go of them.

@@ -11,14 +11,15 @@
 # under the License.
 
 
-"""Which other gateways are dead, as a drain has to know.
+"""Which other gateways do not answer, as a drain has to know.
 
 SB keeps the chassis of a node that has lost its power.  The tunnels between
 gateways have BFD, which tells: ovn-controller switches that on wherever a
 gateway has more than one candidate.  OVN's tunnels are no part of the view, as
 there may be hundreds.  So the local database is asked, and only in a drain.
 
-Without an answer, and without BFD, nobody counts as dead.
+Who is silent takes nothing over.  Who is silent for long is dead, and not
+waited for.  Without an answer, and without BFD, nobody is silent.
 """
 
 import threading
@@ -29,8 +30,9 @@ from ovn_network_agent.ovn import questions
 
 # Seconds from one question to the next.
 INTERVAL = 1.0
-# Seconds after which a session that is down means a dead chassis, whatever the
-# reason.  An overlap (decision record 0011) interrupts BFD for up to 12 s.
+# Seconds after which a session that is down means a dead chassis.  An overlap
+# (decision record 0011) interrupts BFD for up to 12 s, and a restart of Open
+# vSwitch for some.
 DEAD = 15.0
 # Seconds to wait for the first answer: the first decision needs it.
 _PATIENCE = 1.0
@@ -44,6 +46,8 @@ class Tunnels:
 
     :param database: :class:`ovn.connection.Database` of Open_vSwitch
     :param clock: function that returns monotonic seconds
+    :ivar silent: frozenset of the addresses of those who do not answer
+    :ivar dead: frozenset of those who do not for long
     """
 
     def __init__(self, database, clock=time.monotonic):
@@ -53,26 +57,27 @@ class Tunnels:
         self._answer = {}
         self._down = {}
         self._due = None
+        self.silent = self.dead = frozenset()
 
     def due_in(self):
         """Seconds until the next question, None when nobody asks."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def silent(self, addresses):
-        """Which gateways are dead, as the last answer has it.
+    def look(self, addresses):
+        """Find out who is silent, and who is dead.
 
         :param addresses: set of IP addresses of their tunnels, text
-        :returns: frozenset, those of the dead
         """
         if not addresses:
             self._due = None
-            return frozenset()
+            self.silent = self.dead = frozenset()
+            return
         now = self._clock()
         if self._due is None or now >= self._due:
             self._ask(addresses)
             self._due = now + INTERVAL
-        return self.judged(self._answer, now)
+        self.judge(self._answer, now)
 
     def _ask(self, addresses):
         question = questions.Tunnels(sorted(addresses))
@@ -89,19 +94,19 @@ class Tunnels:
             return
         self._answered.wait(_PATIENCE)
 
-    def judged(self, statuses, now):
-        """What follows from what was answered.
+    def judge(self, statuses, now):
+        """Take in what was answered.
 
         :param statuses: dict of address to list of ``bfd_status``, dict
         :param now: monotonic seconds
-        :returns: frozenset of the addresses of the dead
         """
         down = {address: found for address, found in statuses.items()
                 if found and all(status.get('state') != 'up'
                                  for status in found)}
         self._down = {address: self._down.get(address, now)
                       for address in down}
-        return frozenset(
-            address for address, found in down.items()
-            if now >= self._down[address] + DEAD or all(
-                status.get('diagnostic') == _EXPIRED for status in found))
+        self.dead = frozenset(address for address, since
+                              in self._down.items() if now >= since + DEAD)
+        self.silent = self.dead | {
+            address for address, found in down.items() if all(
+                status.get('diagnostic') == _EXPIRED for status in found)}

@@ -115,7 +115,7 @@ class View:
         """
         try:
             self._read_wire()
-            silent = self._tunnels.silent(self._peers(phase))
+            self._tunnels.look(self._peers(phase))
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 # Only now, with both replicas held still: a change that is
@@ -129,7 +129,7 @@ class View:
                         nb, sb, self.last, now, self._builder.whole)
                 self._look_for_absent(sb)
                 self.last = self._handovers.update(
-                    self._judged(now, silent))
+                    self._judged(now))
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
@@ -143,21 +143,20 @@ class View:
         return {c.address for group in self.last.groups
                 for c in group.peers(self._wire.chassis) if c.address}
 
-    def _judged(self, snapshot, silent):
+    def _judged(self, snapshot):
         """With what is known of the nodes, in the groups alone.
 
         What all routers depend on would cost a computation of each.
-
-        :param silent: see :meth:`tunnels.Tunnels.silent`
         """
-        unfit = self._unfit()
+        unfit, silent = self._unfit(), self._tunnels.silent
         if not unfit and not self._abandoned and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
             dataclasses.replace(
                 group, unfit=unfit, abandoned=self._abandoned,
                 candidates=tuple(
-                    dataclasses.replace(c, silent=c.address in silent)
+                    dataclasses.replace(c, silent=c.address in silent,
+                                        dead=c.address in self._tunnels.dead)
                     for c in group.candidates))
             for group in snapshot.groups))
 

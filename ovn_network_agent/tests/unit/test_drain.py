@@ -28,14 +28,15 @@ DRIVERS = ['fip_route', 'gateway_drain']
 
 
 def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
-         other=1, drained='', unfit=False, silent=False):
+         other=1, drained='', unfit=False, silent=False,
+         dead=False):
     port = world.port(1, chassis=owner, local=owner == HERE,
                       handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(HERE, own),
             model.Candidate(OTHER, other, known, drained=drained,
-                            silent=silent)),
+                            silent=silent or dead, dead=dead)),
         (model.GroupPort('cr-lrp-1', owner),), unfit=unfit)
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))
@@ -135,8 +136,8 @@ class DrainTest(base.BaseTestCase):
                 (view(own=5, other=0, drained='shutdown', known=False),
                  False),
                 # It is dead.
-                (view(own=5, silent=True), True),
-                (view(own=5, other=0, drained='shutdown', silent=True),
+                (view(own=5, dead=True), True),
+                (view(own=5, other=0, drained='shutdown', dead=True),
                  True),
                 # This one cannot announce either.
                 (view(own=5, other=0, drained='unfit', unfit=True), True)):
@@ -157,7 +158,12 @@ class DrainTest(base.BaseTestCase):
         said = self.useFixture(fixtures.FakeLogger())
         stopped = {'own': 5, 'other': 0, 'drained': 'shutdown'}
         made = self.begun(view(**stopped))
-        made.consider(view(**stopped, silent=True))
+        for other in 0, 1:
+            made.consider(view(**{**stopped, 'other': other}, silent=True))
+            self.assertIsNone(made.result)
+            self.assertEqual(('%s to answer again, for lrp-1' % OTHER,),
+                             made.waiting)
+        made.consider(view(**stopped, dead=True))
         self.assertIs(drain.Result.NOBODY, made.result)
         self.assertIn('%s does not answer' % OTHER, said.output)
 
@@ -167,7 +173,9 @@ class DrainTest(base.BaseTestCase):
         for third, takes in (
                 (model.Candidate('third', 1), True),
                 # One that has died would only seem to take it.
-                (model.Candidate('third', 1, silent=True), False)):
+                (model.Candidate('third', 1, silent=True), False),
+                (model.Candidate('third', 1, silent=True, dead=True),
+                 False)):
             made = self.begun(dataclasses.replace(
                 seen, groups=(dataclasses.replace(
                     group, candidates=(*group.candidates, third)),)))
@@ -232,6 +240,26 @@ class DrainTest(base.BaseTestCase):
                                if owner == OTHER else model.Handover.NONE))
             self.assertIsNone(made.result)
         self.assertEqual(2, said.output.count('bound to this chassis again'))
+
+    def test_what_comes_back_is_kept_until_it_leaves_or_time_is_up(self):
+        """Row DRN-19: also when the next owner is gone, or is dead."""
+        for gone in {'known': False}, {'dead': True}:
+            made = self.begun(view(own=5))
+            made.consider(view(OTHER, handover=model.Handover.ANNOUNCE))
+            made.consider(view('', **gone))
+            self.assertEqual(('cr-lrp-1 to be bound to a chassis',),
+                             made.waiting)
+            made.consider(view(**gone))
+            self.assertIsNone(made.result)
+            self.assertEqual(('cr-lrp-1 to leave again',), made.waiting)
+            made.consider(view(OTHER))
+            self.assertIs(drain.Result.COMPLETED, made.result)
+            made = self.begun(view(own=5))
+            made.consider(view(OTHER, handover=model.Handover.ANNOUNCE))
+            made.consider(view(**gone))
+            self.now += 60
+            made.consider(view(**gone))
+            self.assertIs(drain.Result.TIMEOUT, made.result)
 
     def test_a_standby_is_only_lowered(self):
         """Row DRN-02, A-02: it must not be a target either."""

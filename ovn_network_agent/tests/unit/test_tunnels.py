@@ -34,28 +34,34 @@ class TunnelsTest(base.BaseTestCase):
         self.tunnels = tunnels.Tunnels(None)
 
     def judged(self, now, *found):
-        return self.tunnels.judged({ONE: list(found)}, now)
+        """What a chassis is then: '', 'silent' or 'dead'."""
+        self.tunnels.judge({ONE: list(found)}, now)
+        self.assertLessEqual(self.tunnels.dead, self.tunnels.silent)
+        return ('dead' if ONE in self.tunnels.dead else
+                'silent' if ONE in self.tunnels.silent else '')
 
-    def test_one_that_does_not_answer_is_dead_at_once(self):
-        self.assertEqual({ONE}, self.judged(0, EXPIRED))
-        self.assertEqual(set(), self.judged(1, UP))
+    def test_one_that_does_not_answer_takes_nothing(self):
+        self.assertEqual('silent', self.judged(0, EXPIRED))
+        self.assertEqual('silent', self.judged(14, EXPIRED))
+        self.assertEqual('dead', self.judged(15, EXPIRED))
+        self.assertEqual('', self.judged(16, UP))
 
-    def test_without_bfd_nobody_is(self):
-        self.assertEqual(set(), self.judged(0))
-        self.assertEqual(set(), self.judged(1000))
+    def test_without_bfd_nobody_is_silent(self):
+        self.assertEqual('', self.judged(0))
+        self.assertEqual('', self.judged(1000))
 
     def test_an_interruption_is_no_death(self):
         for status in NEW, SIGNALED:
-            self.assertEqual(set(), self.judged(100, status))
-            self.assertEqual(set(), self.judged(114, status))
-            self.assertEqual({ONE}, self.judged(115, status))
+            self.assertEqual('', self.judged(100, status))
+            self.assertEqual('', self.judged(114, status))
+            self.assertEqual('dead', self.judged(115, status))
             # It counts anew.
             self.judged(116, UP)
-            self.assertEqual(set(), self.judged(117, status))
+            self.assertEqual('', self.judged(117, status))
             self.judged(118, UP)
 
     def test_one_of_two_tunnels_is_enough(self):
-        self.assertEqual(set(), self.judged(0, EXPIRED, UP))
+        self.assertEqual('', self.judged(0, EXPIRED, UP))
 
     def test_the_answer_of_the_database(self):
         question = questions.Tunnels([ONE, TWO])

@@ -12,6 +12,7 @@
 
 """Driver gateway_drain in the whole service; OVN is played by the test."""
 
+import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.backends import gateway_priority
@@ -319,9 +320,10 @@ class StopTest(OrderTestCase):
     def test_the_other_one_is_dead(self):
         # Row DRN-25: SB has its chassis still.  It is not waited for, and
         # gets the ports when it is back.
-        dead = {'state': 'down',
-                'diagnostic': 'Control Detection Time Expired'}
-        self.tunnel_to_other(**dead)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.ovn.tunnels.DEAD', 1.5))
+        self.tunnel_to_other(state='down',
+                             diagnostic='Control Detection Time Expired')
         for priority, marks in (1, ()), (0, ('shutdown', '1')):
             self.mark_other(priority, *marks)
             agent = self.running(gateway_drain__drain_timeout=NEVER)
@@ -356,6 +358,48 @@ class StopTest(OrderTestCase):
         self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
         self.become((2,), (0, 'unfit', '1'))
         self.assertEqual(before, self.announced())
+
+    def test_a_port_that_comes_back(self):
+        # Row DRN-19: the next owner died, say.
+        agent = self.running(gateway_drain__drain_timeout=NEVER)
+        said = self.useFixture(fixtures.FakeLogger())
+        before = self.announced()
+        agent.stop()
+        self.become((0, 'shutdown', '2'), (1,))
+        self.cloud.move('lrp-Gateway_Chassis', OTHER)
+        self.eventually(lambda: self.announced() == {'198.51.100.2/32'},
+                        self.announced)
+        self.cloud.move('lrp-Gateway_Chassis', HERE)
+        self.eventually(lambda: self.announced() == before, self.announced)
+        self.eventually(lambda: 'is bound to this chassis again; it is '
+                        'forwarded until' in said.output, lambda: said.output)
+        self.assertFalse(agent.wait(0))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+
+    def test_without_clean_up_it_drains_all_the_same(self):
+        # Row CLN-02.
+        self.cloud.add_router('alone', chassis=HERE,
+                              networks=['198.51.100.9/24'])
+        other, = self.nb.rows('Gateway_Chassis', where=ovsdb.clauses(
+            {'name': 'lrp-alone_' + OTHER}))
+        self.nb.transact(ovsdb.mutate(
+            'Logical_Router_Port', {'name': 'lrp-alone'}, 'gateway_chassis',
+            'delete', other['_uuid']))
+        agent = self.running(cleanup_on_shutdown=False)
+        self.assertIn('198.51.100.9/32', self.announced())
+        agent.stop()
+        self.become((0, 'shutdown', '2'), (1,), ['HA_Chassis_Group'])
+        self.assertFalse(agent.wait(0))
+        for table in TABLES:
+            self.cloud.move('lrp-' + table, OTHER)
+        self.eventually(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.assertTrue(agent.complete)
+        # What was handed over is gone, and nothing else.
+        self.assertEqual({'198.51.100.9/32'}, self.announced())
+        self.assertTrue({'veth_pair', 'address', 'rule', 'flow'} <= {
+            ref.kind for ref in self.world.objects})
 
     def test_drain_on_shutdown_is_off(self):
         # Row DRN-06.

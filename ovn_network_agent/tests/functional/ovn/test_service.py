@@ -14,6 +14,7 @@
 
 import logging
 import os
+import re
 import threading
 import time
 
@@ -141,6 +142,27 @@ class LifeTest(ServiceTestCase):
         self.assertEqual([], self.nb.rows('Static_MAC_Binding'))
         self.assertEqual({'sysctl', 'link_up'},
                          {r.kind for r in self.world.values()})
+
+    def test_the_time_of_a_takeover_is_logged_once(self):
+        # Trap T20.
+        self.cloud.add_router('r1', chassis=cloud.OTHER)
+        agent = self.agent()
+        self.eventually(lambda: agent.status.reasons == (), 'all is well')
+        log = self.useFixture(fixtures.FakeLogger())
+        began = time.monotonic()
+        self.cloud.move('lrp-r1', HERE)
+        self.eventually(lambda: 'Took over' in log.output, self.announced)
+        took = time.monotonic() - began
+        said = re.findall(r'Took over neutron-r1: 1 addresses announced '
+                          r'after (\d+) ms', log.output)
+        self.assertEqual(1, len(said), log.output)
+        self.assertTrue(0 < int(said[0]) <= took * 1000 + 1, said)
+        # A floating IP that comes later is none.
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        self.announced)
+        self.stop(agent)
+        self.assertEqual(1, log.output.count('Took over'))
 
     def test_without_clean_up_all_stays(self):
         self.cloud.add_router('r1', chassis=HERE)

@@ -13,6 +13,7 @@
 """What chassis that are gone for good left behind, on real databases."""
 
 import threading
+import time
 
 import fixtures
 
@@ -288,6 +289,26 @@ class AgentTest(AgentTestCase):
         self.eventually(lambda: agent.status.reasons == (), 'all is well')
         self.assertIsNone(agent._view.due_in())
         self.assertEqual(frozenset(), agent._view.dead)
+        before = self.left()
+        self.assertEqual(({('dead', DEAD), ('also', GONE)},
+                          {'lrp-dead', 'lrp-also'}), before)
+        # For longer than it takes when it is on, as it then is.
+        until = time.monotonic() + 2
+        while time.monotonic() < until:
+            agent.trigger.fire('test')
+            self.assertEqual(before, self.left())
+        agent._conf.set_override('stale_chassis_grace_period', 1,
+                                 'gateway_drain')
+        agent.trigger.fire('test')
+        self.eventually(lambda: self.left() == (set(), set()), self.left)
+        # And off again: what is left now stays.
+        agent._conf.set_override('stale_chassis_grace_period', 0,
+                                 'gateway_drain')
+        self.leave('later', tags(DEAD))
+        until = time.monotonic() + 2
+        while time.monotonic() < until:
+            agent.trigger.fire('test')
+            self.assertEqual(({('later', DEAD)}, {'lrp-later'}), self.left())
 
     def test_without_fip_route_it_is_not_our_business(self):
         self.leave('dead', tags(DEAD))

@@ -76,7 +76,7 @@ function start_ovn_network_agent {
     # As in contrib/systemd: the privileged daemons outlive SIGTERM, and a
     # reload changes options without a restart.
     iniset -sudo "$SYSTEMD_DIR/$unit" Service KillMode mixed
-    iniset -sudo "$SYSTEMD_DIR/$unit" Service TimeoutStopSec 120
+    iniset -sudo "$SYSTEMD_DIR/$unit" Service TimeoutStopSec 180
     iniset -sudo "$SYSTEMD_DIR/$unit" Service ExecReload '/bin/kill -HUP $MAINPID'
     $SYSTEMCTL daemon-reload
     start_service "$unit"

@@ -42,6 +42,7 @@ from ovn_network_agent import surroundings  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
+from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.frr import observers  # noqa: E402
 from ovn_network_agent.openflow import watch  # noqa: E402
@@ -104,9 +105,13 @@ def _check_threads():
             'files *.pth of %s' % (', '.join(patched), sys.prefix)])
 
 
-def _checked(conf):
-    for message in (*validate.warnings(conf), *rules.warnings(conf)):
+def _warn(messages):
+    for message in messages:
         print('ovn-network-agent: warning: %s' % message, file=sys.stderr)
+
+
+def _checked(conf):
+    _warn([*validate.warnings(conf), *rules.warnings(conf)])
     print('configuration OK')
     return EXIT_OK
 
@@ -138,6 +143,8 @@ def _configure(conf, argv):
                 loader.check_names(conf.drivers)
             except loader.LoadError as e:
                 messages.append(str(e))
+        # A misspelt name is often why an option is missing.
+        _warn([*unknown.keys(conf), *unknown.variables(conf)])
         raise validate.ConfigError(messages)
     return loader.load_drivers(conf), loader.load_backends(conf)
 
@@ -145,8 +152,13 @@ def _configure(conf, argv):
 def _read(conf, argv):
     """Read all sources; what fails is said with its remedy."""
     try:
-        opts.load(conf, argv, version=version.STRING)
+        opts.load(conf, argv, version='%s %s' % (version.PACKAGE,
+                                                 version.STRING))
     except (OSError, UnicodeError) as e:
+        if 'completion.template' in str(e):
+            raise validate.ConfigError([
+                '--shell_completion: the installed oslo.config came without '
+                'its templates for that (%s); do without' % e]) from e
         raise validate.ConfigError(['a configuration file cannot be read: '
                                     '%s' % e]) from e
     except cfg.ConfigFilesNotFoundError as e:

@@ -81,7 +81,7 @@ def _parser():
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--version', action='version',
-                        version=version.STRING)
+                        version='%s %s' % (PROGRAM, version.STRING))
     parser.add_argument(
         '--socket', metavar='PATH', help='control socket of the agent; '
         'default: [DEFAULT] control_socket of its configuration')

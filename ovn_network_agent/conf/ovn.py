@@ -22,6 +22,9 @@ OPTS = [
     cfg.Opt(
         'ovn_nb_remote', type=types.CommaList(types.OvsdbRemote()),
         default=[],
+        # Neutron's name of it, and that of ovn-bgp-agent.
+        deprecated_opts=[cfg.DeprecatedOpt('ovn_nb_connection',
+                                           group=GROUP)],
         help='Northbound database: one remote, or a '
              'comma-separated list with all members of the cluster, like '
              '"ssl:192.0.2.1:6641,ssl:192.0.2.2:6641". Any member will do, '
@@ -31,6 +34,9 @@ OPTS = [
     cfg.Opt(
         'ovn_sb_remote', type=types.CommaList(types.OvsdbRemote()),
         default=[],
+        # Neutron's name of it, and that of ovn-bgp-agent.
+        deprecated_opts=[cfg.DeprecatedOpt('ovn_sb_connection',
+                                           group=GROUP)],
         help='Southbound database: written like ovn_nb_remote. '
              'A relay will do.'),
     cfg.StrOpt(

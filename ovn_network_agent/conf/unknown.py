@@ -76,6 +76,9 @@ def _known(conf):
               if isinstance(value, cfg.ConfigOpts.GroupAttr)}
     groups['DEFAULT'] = {name.replace('-', '_') for name in known
                          if name not in groups}
+    for group, option in opts.everything():
+        for other in option.deprecated_opts:
+            groups[other.group or group].add(other.name)
     return groups
 
 

@@ -25,7 +25,8 @@ class ProgramTest(base.ProgramTestCase):
     def test_version(self):
         ended = self.run_agent('--version')
         self.assertEqual(0, ended.returncode)
-        self.assertEqual(version.STRING, ended.stdout.strip())
+        self.assertEqual('ovn-network-agent ' + version.STRING,
+                         ended.stdout.strip())
 
     def test_help_names_the_options_of_the_command_line(self):
         ended = self.run_agent('--help')
@@ -116,6 +117,24 @@ class ProgramTest(base.ProgramTestCase):
                               (arguments[::-1], 'named-by-an-argument')):
             self.assertEqual({wanted}, self.check_with_etc(
                 *order[0], *order[1], **files))
+
+    def test_a_misspelt_option_is_said_beside_an_error(self):
+        ended = self.run_agent('--check-config', '--config-file', self.config(
+            '[ovn]\novn_nb_remotes = tcp:192.0.2.1:6641\n', remotes=False))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn('did you mean ovn_nb_remote?', ended.stderr)
+
+    def test_the_names_of_neutron(self):
+        ended = self.run_agent('--check-config', '--config-file', self.config(
+            '[ovn]\novn_nb_connection = tcp:192.0.2.1:6641\n'
+            'ovn_sb_connection = tcp:192.0.2.1:6642\n', remotes=False))
+        self.assertEqual((0, 'configuration OK\n'),
+                         (ended.returncode, ended.stdout), ended.stderr)
+        self.assertNotIn('unknown', ended.stderr)
+
+    def test_no_template_for_the_completion(self):
+        ended = self.run_agent('--shell_completion', 'bash')
+        self.assertNotIn('configuration file', ended.stderr)
 
     def test_an_argument_that_is_unknown(self):
         ended = self.run_agent('--no-such-thing')

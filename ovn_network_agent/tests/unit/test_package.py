@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is built for others to install: the wheel and the source archive."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import fixtures
+from oslotest import base
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
+                                    *[os.pardir] * 3))
+CODE = '''
+import sys
+from pbr import build
+getattr(build, sys.argv[1])(sys.argv[2])
+'''
+# Made by tools, or by an installation in place.
+LEFT_OUT = {'.git', '.venv', '.tox', 'build', 'dist', '.stestr', 'cover'}
+SHARE = '.data/data/share/ovn-network-agent/'
+
+
+def files():
+    """Files of the source tree, without those that are made."""
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in LEFT_OUT and
+                      name != '__pycache__' and
+                      not name.endswith('.egg-info')]
+        # In a second work tree .git is a file.
+        for name in sorted(set(names) - LEFT_OUT):
+            yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+class PackageTest(base.BaseTestCase):
+    """Built from a tree without git, as from an archive of a forge."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.useFixture(fixtures.TempDir()).path
+        self.out = self.useFixture(fixtures.TempDir()).path
+        with tarfile.open(os.path.join(self.out, 'tree'), 'w') as archive:
+            for name in files():
+                archive.add(os.path.join(ROOT, name), name)
+        with tarfile.open(os.path.join(self.out, 'tree')) as archive:
+            archive.extractall(self.tree, filter='data')
+        env = {name: value for name, value in os.environ.items()
+               if not name.startswith(('PBR_', 'SKIP_'))}
+        # As pip does: a process for each.
+        for hook in ('build_wheel', 'build_sdist'):
+            built = subprocess.run(
+                [sys.executable, '-c', CODE, hook, self.out], cwd=self.tree,
+                env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                text=True)
+            self.assertEqual(0, built.returncode,
+                             built.stdout + built.stderr)
+
+    def built(self, ending):
+        name, = [name for name in os.listdir(self.out)
+                 if name.endswith(ending)]
+        return os.path.join(self.out, name)
+
+    def test_contents(self):
+        with zipfile.ZipFile(self.built('.whl')) as wheel:
+            names = wheel.namelist()
+        self.assertEqual([], [name for name in names if '/tests/' in name])
+        shared = {name.partition(SHARE)[2] for name in names if SHARE in name}
+        self.assertLessEqual({
+            'ovn-network-agent.conf.sample', 'port-forwards.yaml.sample',
+            'oslo-config-generator/ovn-network-agent.conf',
+            'contrib/systemd/ovn-network-agent.service'}, shared)
+        # Whatever else contrib/ has is there, too.
+        self.assertEqual(
+            {name for name in files() if name.startswith('contrib/')},
+            {name for name in shared if name.startswith('contrib/')})
+        modules = {name for name in files() if name.endswith('.py') and
+                   name.startswith('ovn_network_agent/') and
+                   '/tests/' not in name}
+        self.assertEqual(modules, {name for name in names
+                                   if name.startswith('ovn_network_agent/')})
+        with tarfile.open(self.built('.tar.gz')) as archive:
+            source = {name.partition('/')[2] for name in archive.getnames()}
+        self.assertEqual(set(), modules - source)
+        self.assertEqual(set(), {
+            'setup.py', 'setup.cfg', 'pyproject.toml', 'requirements.txt',
+            'LICENSE', 'README.rst', 'tools/test', 'bindep.txt',
+            'contrib/systemd/ovn-network-agent.service',
+            'doc/source/install/index.rst', 'lab/places.py',
+            'ovn_network_agent/tests/unit/test_package.py'} - source)

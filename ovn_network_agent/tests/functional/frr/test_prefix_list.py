@@ -133,11 +133,24 @@ class TestPrefixList(PrefixListTestCase):
         self.assertEqual({six}, self.read())
 
     def test_add_before_remove(self):
+        """Row FIP-19: in one transaction, and in this order."""
         self.create(entry())
+        log = self.frr.rundir + '/written'
+        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.write_vtysh(f"""#!/bin/bash
+if [ "$1" != -f ]; then exec {self.frr.real_vtysh} "$@"; fi
+cat > {log}
+exec {self.frr.real_vtysh} "$@" < {log}
+""")
         other = entry('203.0.113.0/24')
         self.assertEqual({}, self.backend.apply(
             backends.Delta(create=(other,), delete=(entry(),))))
         self.assertEqual([written(other.network)], self.shown())
+        with open(log) as opened:
+            added, removed = opened.read().splitlines()
+        self.assertIn(written(other.network), added)
+        self.assertEqual(f'no ip prefix-list {base.LIST} permit '
+                         f'{entry().network} ge 32 le 32', removed)
 
     def test_bgpd_has_lost_it(self):
         # Trap T35.

@@ -33,6 +33,8 @@ FOREIGN = (
     'ip route 203.0.113.4/32 192.0.2.9 br-ex',
     'ip route 203.0.113.5/32 blackhole',
     'ip route 203.0.113.6/32 br-ex0')
+# Seconds until the neighbour knows, as rows FIP-10 and T30 say.
+_SOON = 2
 
 
 def route(last, network='198.51.100'):
@@ -66,10 +68,11 @@ class TestStatic(StaticTestCase):
             prefixes = {r.prefix for r in wanted}
             self.assertEqual({}, self.create(*wanted))
             base.wait_until(lambda: self.frr.learned() == prefixes,
-                            'announced', 10)
+                            'announced', _SOON)
             self.assertEqual(wanted, self.read())
             self.assertEqual({}, self.delete(*wanted))
-            base.wait_until(lambda: not self.frr.learned(), 'withdrawn', 10)
+            base.wait_until(lambda: not self.frr.learned(), 'withdrawn',
+                            _SOON)
 
     def test_twice_is_once(self):
         with self.assertNoLogs(frr_static.__name__, 'WARNING'):
@@ -155,6 +158,17 @@ class TestStatic(StaticTestCase):
         self.assertEqual(set(routes), self.read())
         self.assertEqual({}, self.delete(*routes))
         self.assertEqual(set(), self.read())
+
+    def test_routes_to_a_former_nexthop_stay(self):
+        """Row CLN-05: nobody can tell them from the operator's."""
+        former = ['198.51.100.1/32', '192.0.2.9']
+        self.assertEqual([[], ''], vtysh.change_static('', [former], []))
+        before = self.frr.running()
+        self.assertEqual(set(), self.read())
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual({}, self.delete(route(1)))
+        self.assertEqual(before, self.frr.running())
 
     def test_inactive_can_be_withdrawn(self):
         # zebra does not know it, and staticd would bring it back.

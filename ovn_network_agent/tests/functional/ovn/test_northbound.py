@@ -14,6 +14,8 @@
 
 import contextlib
 import dataclasses
+import json
+import subprocess
 import threading
 import time
 import uuid
@@ -208,9 +210,26 @@ class WriteTest(NorthboundTestCase):
         self.seen(lambda nb: len(nb['Logical_Router']) == 51)
         wanted = [self.route(router, lrp='lrp-m%d' % n)
                   for n, router in enumerate(routers)]
+        self.foreign('198.51.100.9')
+        monitor = self.watched('Logical_Router_Static_Route')
         self.assertEqual({}, self.create(*wanted))
-        self.assertEqual(50, len(self.routes()))
+        self.assertEqual(51, len(self.routes()))
         self.read_until(*wanted)
+        # The server tells of each transaction by itself.
+        self.assertEqual(50, len(json.loads(monitor.readline())['data']))
+
+    def watched(self, table):
+        """What the server tells of a table that has a row, a line each."""
+        monitor = subprocess.Popen(
+            ['ovsdb-client', '--format=json', 'monitor', self.nb.remote,
+             self.nb.database, table, 'nexthop'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(monitor.stdout.close)
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+        # What is there already comes first, so now it watches.
+        self.assertIn('initial', monitor.stdout.readline())
+        return monitor.stdout
 
 
 class ProofTest(NorthboundTestCase):

@@ -63,6 +63,9 @@ VETH_DEFAULT = 'veth-default'
 VETH_PROVIDER = 'veth-provider'
 VETH_ENDS = (VETH_DEFAULT, VETH_PROVIDER)
 LINK_ALIAS = 'ovn-network-agent'
+# Addresses of its ends for IPv6, next to which it needs nothing else; 169.254
+# in hexadecimal digits.
+VETH_LINK_LOCAL = ('fe80::a9fe:1', 'fe80::a9fe:2')
 
 # On port_forward_dev, beside the managed VIPs, and no VIP itself.
 ANCHOR = '169.254.169.253/32'

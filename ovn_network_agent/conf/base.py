@@ -34,6 +34,13 @@ OPTS = [
              '"ovn-bridge-mappings" names, and the kernel device of the '
              'same name. It must exist when the agent starts.'),
     cfg.Opt(
+        'driver_devices', type=types.CommaList(types.InterfaceName()),
+        default=[],
+        help='Further devices that drivers of others than this project may '
+             'change. The privileged side of the agent refuses any device '
+             'that no other option names for what is asked of it. The '
+             'drivers of this project need none here.'),
+    cfg.Opt(
         'bridge_ip', type=types.IPv4Address(empty=True),
         default='169.254.169.254',
         help='Address that the agent puts on bridge_dev as a /32, so that '

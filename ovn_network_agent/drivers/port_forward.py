@@ -35,10 +35,6 @@ DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
 HOST = {4: 32, 6: 128}
 WITH_GATEWAY = 'with-gateway'
 
-# Of the ends of the pair, next to which IPv6 needs nothing else: 169.254 in
-# hexadecimal digits.
-LINK_LOCAL = ('fe80::a9fe:1', 'fe80::a9fe:2')
-
 _PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
 
 
@@ -166,7 +162,7 @@ class PortForwardDriver(base.Driver):
             return
         provider = leak_options.provider_ip(self.conf)
         if version == 6:
-            provider = LINK_LOCAL[1]
+            provider = ownership.VETH_LINK_LOCAL[1]
             yield from self._link_local()
         table = self.conf.port_forward.port_forward_table_id
         route = resources.KernelRoute(
@@ -185,7 +181,8 @@ class PortForwardDriver(base.Driver):
         """Addresses of the pair, and neighbours that need not be asked for.
         """
         for (dev, own), (peer, other) in itertools.permutations(
-                zip(ownership.VETH_ENDS, LINK_LOCAL, strict=True)):
+                zip(ownership.VETH_ENDS, ownership.VETH_LINK_LOCAL,
+                    strict=True)):
             yield resources.Address(dev, own + '/64', requires=(_PAIR,))
             yield resources.Neighbour(dev, other, peer, requires=(_PAIR,))
 

@@ -186,8 +186,9 @@ def parse_interface(text):
     """
     address, slash, length = text.partition('/')
     family, packed = parse_address(address)
+    # Not '/00' either, which would pass for another length than it is.
     if not (slash and length.isascii() and length.isdigit()
-            and int(length) <= len(packed) * 8):
+            and length == str(int(length)) and int(length) <= len(packed) * 8):
         raise ValueError(f'{text!r} is no address with a prefix length')
     return family, packed, int(length)
 

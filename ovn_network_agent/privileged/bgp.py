@@ -97,8 +97,8 @@ def read_surroundings(vrf, bgp):
     :raises OSError: when it cannot be read in full, or a daemon of these
         does not run
     """
-    vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
     route, table = _of_vrf(vrf)
+    vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
     commands = [f'show ip route {route}connected json']
     if bgp:
         commands.append(f'show bgp {table}summary json')
@@ -111,5 +111,6 @@ def read_surroundings(vrf, bgp):
 
 def _of_vrf(vrf):
     """Words that name the VRF for zebra, and the table of bgpd."""
-    of_vrf = f'vrf {vtysh.checked(lines.check_device, vrf)} ' if vrf else ''
+    name = vtysh.check_vrf(vrf)
+    of_vrf = f'vrf {name} ' if name else ''
     return of_vrf, f'{of_vrf}ipv4 unicast '

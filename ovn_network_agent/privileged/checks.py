@@ -31,9 +31,9 @@ _PRIORITIES = range(1, 32766)
 
 _SYSCTLS = re.compile(
     r'net/ipv4/(?:conf/(?P<conf>[^/]+)'
-    r'/(?:proxy_arp|forwarding|accept_local|rp_filter|promote_secondaries)'
+    r'/(?:proxy_arp|forwarding|accept_local|promote_secondaries)'
     r'|neigh/(?P<neigh>[^/]+)/proxy_delay'
-    r'|ip_forward|tcp_l3mdev_accept|udp_l3mdev_accept)')
+    r'|tcp_l3mdev_accept|udp_l3mdev_accept)')
 _SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
 
 

@@ -18,7 +18,6 @@ configuration.
 
 import errno
 
-from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 from ovn_network_agent import privileged
@@ -34,13 +33,9 @@ def read_setup(vrf, prefix_list):
     :returns: the fields of :class:`frr.setup.Setup`, a list
     :raises OSError: when it cannot be read in full
     """
-    try:
-        if vrf:
-            lines.check_device(vrf)
-        if prefix_list:
-            lines.check_name(prefix_list)
-    except ValueError as error:
-        raise OSError(errno.EINVAL, str(error)) from error
+    vtysh.check_vrf(vrf)
+    if prefix_list:
+        vtysh.check_prefix_list(prefix_list)
     shown = vtysh.show('show vrf', 'show running-config')
     try:
         return list(setup.read(shown.stdout, vrf, prefix_list))

@@ -15,12 +15,14 @@
 
 import errno
 
+from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
@@ -41,15 +43,18 @@ def set_routes(items):
     :param items: list of [table, dst, dev, via], via '' for scope link
     """
     indexes = {}
+    within = limits.current()
 
     def encode(flags, table, dst, dev, via):
+        within.check_route(checks.table(table), checks.prefix(dst), dev, via,
+                           vrf_table)
         if dev not in indexes:
             indexes[dev] = checks.index(dev)
         return routes.RTM_NEWROUTE, flags, routes.encode(
-            checks.table(table), dst, indexes[dev], via,
-            ownership.ROUTE_PROTOCOL)
+            table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL)
 
     with channel.kernel() as kernel:
+        vrf_table = _vrf_table(kernel, within.vrf)
         failures = channel.send(
             kernel, items, lambda *item: encode(_CREATE, *item))
         taken = [index for index, number, _text in failures
@@ -87,6 +92,12 @@ def set_routes(items):
                 kernel, [items[index] for index in change],
                 lambda *item: encode(_REPLACE, *item)))
         return failures
+
+
+def _vrf_table(kernel, vrf):
+    """Table of FRR's VRF, 0 while there is none."""
+    found = links.read(kernel).get(vrf) if vrf else None
+    return found.vrf_table if found else 0
 
 
 def _of_the_original(kernel, table, dst, dev, via):

@@ -20,6 +20,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
 
 _ENDS = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 
@@ -31,7 +32,10 @@ def set_links_up(names):
     :param names: list of device names
     :returns: list of (index, errno, text)
     """
+    within = limits.current()
+
     def encode(name):
+        within.check_up(name)
         return links.RTM_NEWLINK, 0, links.encode_up(checks.index(name))
 
     with channel.kernel() as kernel:
@@ -74,6 +78,7 @@ def _each(items, change):
 
 def _set_veth_pair(kernel, name, peer, vrf):
     _check_names(name, peer)
+    limits.current().check_vrf(vrf)
     found = links.read(kernel)
     master = found.get(checks.device(vrf))
     if master is None or master.kind != 'vrf':

@@ -30,6 +30,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
@@ -65,6 +66,11 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if ipv6 is None else checks.truth(ipv6))
 
 
+def _frame(rule):
+    """What of a rule the configuration says."""
+    return rule.priority, rule.table, rule.iif, rule.fwmark
+
+
 def _version(rule):
     """Address family of a rule: the kernel has a list for each."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
@@ -79,8 +85,12 @@ def set_rules(items):
         mask]; table 0 is a blackhole for what comes from a device to a
         prefix; ipv6 is True for a rule of IPv6 without a prefix
     """
+    within = limits.current()
+
     def encode(*item):
-        return rules.RTM_NEWRULE, _CREATE, rules.encode(_rule(*item))
+        rule = _rule(*item)
+        within.check_rule(*_frame(rule))
+        return rules.RTM_NEWRULE, _CREATE, rules.encode(rule)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.EEXIST,))
@@ -102,11 +112,13 @@ def delete_rules(items):
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
             item[0] for item in items) else []
+        within = limits.current()
 
         def encode(original, item):
             rule = _rule(*item)
             unmarked = rule._replace(protocol=0)
             if original is True and (unmarked, True) in listed:
+                within.check_rule(*_frame(rule))
                 _check_first(unmarked, listed)
                 rule = unmarked
             return rules.RTM_DELRULE, 0, rules.encode(rule)
@@ -138,10 +150,12 @@ def set_addresses(items):
 
     :param items: list of [dev, 'address/length']
     """
+    within = limits.current()
+
     def encode(dev, address):
+        within.check_address(dev, checks.interface(address))
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
-            checks.index(dev), checks.interface(address),
-            ownership.ADDRESS_PROTOCOL)
+            checks.index(dev), address, ownership.ADDRESS_PROTOCOL)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.EEXIST,))
@@ -155,17 +169,23 @@ def delete_addresses(items):
     network, with the last IPv4 address of a device all IPv4 routes through
     it (fib_disable_ip()); both may be the operator's.  The failure is EBUSY
     then.  An address that names another origin is left alone, in silence.
+    One that names none was made by the original program, or by us on an old
+    kernel, if it is what the configuration has there; else it is refused.
 
     :param items: list of [dev, 'address/length']
     """
+    within = limits.current()
+
     with channel.kernel() as kernel:
         def encode(dev, address):
             index = checks.index(dev)
             body = addresses.encode(index, checks.interface(address))
             present = addresses.read(kernel, index)
-            if any(a.address == address and a.protocol not in
-                   (0, ownership.ADDRESS_PROTOCOL) for a in present):
+            marks = {a.protocol for a in present if a.address == address}
+            if marks - {0, ownership.ADDRESS_PROTOCOL}:
                 raise OSError(errno.EADDRNOTAVAIL, 'not ours')
+            if 0 in marks:
+                within.check_address(dev, address)
             _check_alone(kernel, dev, index, present, address)
             return addresses.RTM_DELADDR, 0, body
 
@@ -227,8 +247,10 @@ def set_neighbours(items):
     """
     with channel.kernel() as kernel:
         present = _permanent(kernel)
+        within = limits.current()
 
         def encode(dev, dst, mac):
+            within.check_neighbour(dev)
             index = checks.index(dev)
             body = neighbours.encode(index, checks.address(dst),
                                      checks.mac(mac),
@@ -299,9 +321,12 @@ def set_sysctls(items):
     :param items: list of [path below /proc/sys, value]
     """
     failures = []
+    within = limits.current()
     for position, item in enumerate(items):
         try:
-            with open(checks.sysctl(*item), 'w', encoding='ascii') as opened:
+            path = checks.sysctl(*item)
+            within.check_sysctl(item[0])
+            with open(path, 'w', encoding='ascii') as opened:
                 opened.write(item[1])
         except OSError as error:
             failures.append((position, error.errno, error.strerror))

@@ -32,6 +32,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
+from ovn_network_agent.privileged import limits
 
 # Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
 # somebody else's transaction.
@@ -164,6 +165,7 @@ def delete_connections(family, zone, targets):
     if (family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
+    limits.current().check_zone(zone)
     wanted = {(elements.PROTOCOLS.get(proto), *rest)
               for proto, *rest in targets}
     with connection.Connection(

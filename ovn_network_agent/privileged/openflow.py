@@ -30,6 +30,7 @@ from ovn_network_agent.openflow import ofctl
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 from ovn_network_agent import privileged
+from ovn_network_agent.privileged import limits
 
 _lock = threading.Lock()
 # By path of the socket, exclusively used under the lock.
@@ -125,6 +126,7 @@ def _path(bridge):
         specs.check_bridge(bridge)
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
+    limits.current().check_bridge(bridge)
     return os.path.join(_conf().ovs_rundir, bridge + '.mgmt')
 
 

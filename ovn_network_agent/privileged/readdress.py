@@ -20,6 +20,7 @@ from ovn_network_agent.netlink import wire
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
+from ovn_network_agent.privileged import limits
 
 
 @privileged.kernel.change
@@ -34,6 +35,7 @@ def renew(dev, address):
     :returns: False when the device does not have it, and nothing was done
     :raises OSError: when it could not be done; the address may be missing
     """
+    limits.current().check_renewal(dev, checks.interface(address))
     index = checks.index(dev)
     stand_in = f'{ipaddress.IPv4Interface(address).ip}/32'
     create = wire.NLM_F_CREATE | wire.NLM_F_EXCL

@@ -21,6 +21,7 @@ from oslo_privsep import priv_context
 
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import capability
+from ovn_network_agent.privileged import limits
 
 LOG = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     :param drop: False to keep the capabilities of this process (tests)
     :raises NoPrivileges: when a daemon does not come up
     """
+    # For those that are forked from here.
+    limits.fix(conf)
     for context in privileged.CONTEXTS:
         context.read_only = dry_run
     if dry_run:

@@ -35,6 +35,7 @@ from ovn_network_agent.frr import output
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import command
+from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import vty
 
 # 0.3 ms a route on a common machine, 1.4 ms on a very slow one: well within
@@ -61,8 +62,7 @@ def read_static(vrf):
     :returns: list of [prefix, what follows it in the configuration]
     :raises OSError: when they cannot be read in full
     """
-    if vrf:
-        checked(lines.check_device, vrf)
+    check_vrf(vrf)
     result = show('show daemons', 'show running-config')
     try:
         running, configuration = output.split(result.stdout)
@@ -88,7 +88,8 @@ def read_known(vrf, origin):
     """
     if origin not in _ORIGINS:
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
-    of_vrf = f'vrf {checked(lines.check_device, vrf)} ' if vrf else ''
+    name = check_vrf(vrf)
+    of_vrf = f'vrf {name} ' if name else ''
     result = show(f'show ip route {of_vrf}{origin} json')
     try:
         return sorted(output.known_routes(result.stdout))
@@ -108,7 +109,8 @@ def read_prefix_list(name):
         when it has one of the lists
     :raises OSError: when it cannot be read, or bgpd does not run
     """
-    return _prefix_lists(checked(lines.check_name, name))
+    check_prefix_list(name)
+    return _prefix_lists(name)
 
 
 def _prefix_lists(name):
@@ -142,11 +144,17 @@ def change_static(vrf, adds, deletes):
         and something is to be removed: staticd would forget it, and bgpd go
         on announcing it until zebra is back
     """
+    name = check_vrf(vrf)
     if deletes:
         require(_daemons(), 'zebra')
-    enter = ['vrf ' + checked(lines.check_device, vrf)] if vrf else []
-    leave = ['exit-vrf'] if vrf else []
-    refused, configuration = _lines(adds, deletes, lines.static_route)
+    enter, leave = ([f'vrf {name}'], ['exit-vrf']) if name else ([], [])
+    within = limits.current()
+
+    def line(prefix, hop):
+        within.check_next_hop(hop)
+        return lines.static_route(prefix, hop)
+
+    refused, configuration = _lines(adds, deletes, line)
     said = [_write([*enter, *configuration[at:at + _BATCH], *leave])
             for at in range(0, len(configuration), _BATCH)]
     return [refused, '\n'.join(filter(None, said))]
@@ -166,7 +174,7 @@ def change_prefix_list(name, adds, deletes):
     :returns: as :func:`change_static`
     :raises OSError: as :func:`change_static`
     """
-    checked(lines.check_name, name)
+    check_prefix_list(name)
     there = []
 
     def line(network, ge, le, *sequence):
@@ -197,7 +205,8 @@ def soft_refresh(vrf):
         and what bgpd has to complain about, '' for nothing
     :raises OSError: as :func:`change_static`
     """
-    of_vrf = f'vrf {checked(lines.check_device, vrf)} ' if vrf else ''
+    name = check_vrf(vrf)
+    of_vrf = f'vrf {name} ' if name else ''
     result = show('show daemons', f'clear ip bgp {of_vrf}* soft out')
     running = output.daemons(result.stdout.split('\n'))
     # All but what 'show daemons' printed.
@@ -239,7 +248,7 @@ def _lines(adds, deletes, line):
         for index, item in enumerate(items):
             try:
                 configuration.append(no + line(*item))
-            except (TypeError, ValueError) as error:
+            except (OSError, TypeError, ValueError) as error:
                 refused.append([name, index, str(error)])
     return refused, configuration
 
@@ -371,6 +380,23 @@ def require(running, *names):
 def unreadable(error, result):
     """The OSError for output that was not understood."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
+
+
+def check_vrf(name):
+    """The name of FRR's VRF, '' for the default one.
+
+    :raises OSError: when it is another one
+    """
+    limits.current().check_vrf(name)
+    return checked(lines.check_device, name) if name else ''
+
+
+def check_prefix_list(name):
+    """The name of our prefix list.
+
+    :raises OSError: when it is another one
+    """
+    limits.current().check_prefix_list(checked(lines.check_name, name))
 
 
 def checked(check, value):

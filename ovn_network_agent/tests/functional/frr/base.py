@@ -42,6 +42,7 @@ from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import needs
 
 DAEMONS = '/usr/lib/frr'
@@ -346,7 +347,7 @@ class FrrTestCase(unittest.TestCase):
             self.conf.register_opts(module.OPTS, group=module.GROUP)
         self.conf([], default_config_files=[], default_config_dirs=[])
         self.conf.set_override('vrf_name', self.vrf, 'frr')
-        self.root_side(frr_run_dir=self.frr.rundir)
+        self.root_side(frr_run_dir=self.frr.rundir, vrf_name=self.vrf)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
 
@@ -391,6 +392,11 @@ class FrrTestCase(unittest.TestCase):
         finally:
             self.frr.signal(daemon, signal.SIGCONT)
             self.root_side(vtysh_timeout=usual)
+
+    def fix_limits(self, conf):
+        """Start the root side with a whole configuration."""
+        limits.fix(conf)
+        self.addCleanup(limits.forget)
 
     def clear(self):
         """Remove all static routes and the prefix list."""

@@ -337,6 +337,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
             ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
             frr__vrf_name='', fip_route__route_table_id=100,
             reconcile_interval=600, **options)
+        self.fix_limits(conf)
         made = service.AgentService(
             conf, [fip_route.FipRouteDriver('fip_route', conf)],
             [REAL[name](conf) if name in REAL else worlds.WorldBackend(

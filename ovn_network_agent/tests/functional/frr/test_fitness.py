@@ -133,6 +133,7 @@ class TestRead(FitnessTestCase):
         self.assertEqual([[], {}], bgp.read_sessions('', NEEDED))
 
     def test_vrf_without_bgp(self):
+        self.root_side(vrf_name='vrf-none')
         self.assertEqual([[], {}], bgp.read_sessions('vrf-none', NEEDED))
 
     def test_one_that_hangs(self):

@@ -81,6 +81,7 @@ class PassTestCase(base.FrrTestCase):
         world = worlds.World()
         options = {**OPTIONS, **self.options}
         conf = worlds.conf(**options)
+        self.fix_limits(conf)
         self.gateway = Patient(
             [REAL[name](conf) if name in REAL else worlds.WorldBackend(
                 name, world) for name in worlds.BACKENDS], world, **options)

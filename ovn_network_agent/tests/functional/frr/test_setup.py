@@ -94,6 +94,7 @@ class SetupTest(base.FrrTestCase):
 
     def test_another_vrf(self):
         self.conf.set_override('vrf_name', 'blue', 'frr')
+        self.root_side(vrf_name='blue')
         unknown, none, redistribution = self.lacks()
         self.assertIn('zebra does not know VRF blue', unknown)
         self.assertIn('add "router bgp ASN vrf blue"', none)

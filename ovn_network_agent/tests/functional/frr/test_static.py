@@ -194,13 +194,15 @@ class TestStatic(StaticTestCase):
     def test_in_a_vrf(self):
         """As the lab shows with traffic; here that it is one command."""
         add = [['198.51.100.1/32', '169.254.0.1']]
+        self.root_side(vrf_name='red')
         # There is no such device, which FRR has something to say about.
         self.assertEqual([], vtysh.change_static('red', add, [])[0])
         self.addCleanup(self.frr.configure, 'no vrf red')
-        self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
                          self._configured('red'))
         self.assertEqual([], vtysh.change_static('red', [], add)[0])
+        self.root_side(vrf_name='')
+        self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual([], self._configured('red'))
 
     def _configured(self, vrf):

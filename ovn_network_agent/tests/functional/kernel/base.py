@@ -30,6 +30,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import needs
 
 CLONE_NEWNET = 0x40000000
@@ -45,7 +46,12 @@ def _check(result):
 
 @needs.needs(os.geteuid() == 0, 'makes network namespaces: needs root')
 class KernelTestCase(unittest.TestCase):
-    """In a new namespace with lo up and ``br-ex``, one end of a veth."""
+    """In a new namespace with lo up and ``br-ex``, one end of a veth.
+
+    :cvar driver_devices: devices that the root side may change in any way
+    """
+
+    driver_devices = ('br-ex', 'br-ex-peer', 'br-ex.7', 'v.10', 'absent')
 
     def setUp(self):
         super().setUp()
@@ -70,9 +76,16 @@ class KernelTestCase(unittest.TestCase):
         for name in ('ovn_nb_remote', 'ovn_sb_remote'):
             conf.set_override(name, ['unix:/nowhere'], 'ovn')
         conf.set_override('vrf_name', vrf_name, 'frr')
+        conf.set_override('driver_devices', list(self.driver_devices))
         for name, value in fip_route.items():
             conf.set_override(name, value, 'fip_route')
+        self.fix_limits(conf)
         return conf
+
+    def fix_limits(self, conf):
+        """Start the root side with a configuration."""
+        limits.fix(conf)
+        self.addCleanup(limits.forget)
 
     def bridge_up(self):
         """Bring br-ex up with an address, so that routes can use it."""

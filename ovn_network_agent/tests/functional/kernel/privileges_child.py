@@ -28,6 +28,7 @@ import time
 from oslo_config import cfg
 from oslo_privsep import capabilities
 
+from ovn_network_agent.conf import opts
 from ovn_network_agent.nft import watch
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import capability
@@ -217,6 +218,7 @@ def no_helper():
 
 
 if __name__ == '__main__':
+    opts.register(cfg.CONF)
     cfg.CONF([], project='ovn-network-agent', default_config_files=[],
              default_config_dirs=[])
     print(json.dumps(globals()[sys.argv[1]]()))

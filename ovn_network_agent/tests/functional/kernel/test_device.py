@@ -72,6 +72,7 @@ class LinkTest(base.KernelTestCase):
         self.assertIn('is no VRF', message)
 
     def test_pair_needs_its_vrf(self):
+        self.configure('lo')
         pair = resources.VethPair('veth-default', 'veth-provider', 'lo')
         failed = self.backend.apply(backends.Delta(create=(pair,)))
         self.assertIn('VRF lo does not exist', failed[pair.ref])
@@ -113,9 +114,8 @@ class SysctlTest(base.KernelTestCase):
             ('net/ipv4/conf/br-ex/proxy_arp', '1'),
             ('net/ipv4/conf/br-ex/forwarding', '1'),
             ('net/ipv4/conf/br-ex/accept_local', '1'),
-            ('net/ipv4/conf/br-ex/rp_filter', '2'),
             ('net/ipv4/neigh/br-ex/proxy_delay', '0'),
-            ('net/ipv4/ip_forward', '1'))]
+            ('net/ipv4/conf/br-ex/promote_secondaries', '1'))]
         self.assertCountEqual(wanted, self.create(self.backend, *wanted))
         for resource in wanted:
             self.assertEqual(resource.value, self.sysctl(resource.path))
@@ -140,6 +140,9 @@ class SysctlTest(base.KernelTestCase):
             ('net/ipv4/conf/../proxy_arp', '1'),
             ('net/ipv4/conf/br-ex/proxy_arp\n', '1'),
             ('net/ipv4/conf/br-ex/send_redirects', '1'),
+            ('net/ipv4/conf/br-ex/rp_filter', '0'),
+            ('net/ipv4/ip_forward', '0'),
+            ('net/ipv4/tcp_l3mdev_accept', '1'),
             ('net/ipv4/conf/br-ex/proxy_arp', '|/bin/sh'),
             ('net/ipv4/conf/absent/proxy_arp', '1'))]
         for resource in bad:

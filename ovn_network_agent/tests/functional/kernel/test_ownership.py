@@ -241,7 +241,11 @@ class Paths:
         """Leave what an agent of another time wanted."""
         for command in self.ORPHANS:
             self.ip(command)
+        earlier = self.configure()
+        earlier.set_override('driver_devices', ['br-ex', 'br-ex-peer'])
+        self.fix_limits(earlier)
         self.assertEqual([], netlink.set_addresses(ORPHAN_ADDRESSES))
+        self.fix_limits(self.conf)
         self.abandoned = self.ours()
         self.assertEqual(
             len(self.ORPHANS) + len(ORPHAN_ADDRESSES),
@@ -308,6 +312,7 @@ class NodeTest(whole.WholeTestCase):
     def test_the_language_of_errors_does_not_matter(self):
         """Trap T57: what is gone is known by its number."""
         self.conf.set_override('route_table_id', 100, 'fip_route')
+        self.fix_limits(self.conf)
         before = self.state()
         with mock.patch('os.strerror', return_value='Gibt es nicht'):
             agent = whole.Agent(self.conf)

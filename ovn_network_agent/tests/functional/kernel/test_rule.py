@@ -35,6 +35,12 @@ class RuleTest(base.KernelTestCase):
         self.conf = self.configure('vrf-provider', route_table_id=100)
         self.backend = rule.RuleBackend(self.conf)
 
+    def restart_with(self, table):
+        """The root side of an agent with another table of the leak."""
+        later = self.configure('vrf-provider', route_table_id=100)
+        later.set_override('veth_leak_table_id', table, 'veth_leak')
+        self.fix_limits(later)
+
     def rules(self):
         """Rules but the kernel's three, as ip(8) prints them."""
         return [line.split('\t')[0] + line.split('\t')[1]
@@ -180,6 +186,7 @@ class RuleTest(base.KernelTestCase):
 
     def test_update_changes_the_table(self):
         self.create(self.backend, LEAK)
+        self.restart_with(222)
         new = resources.Rule(2000, 222, src=LEAK.src)
         self.assertEqual([new], self.change(
             self.backend, update=((LEAK, new),)))
@@ -188,6 +195,7 @@ class RuleTest(base.KernelTestCase):
 
     def test_a_leftover_of_an_update_is_seen(self):
         self.create(self.backend, LEAK)
+        self.restart_with(222)
         new = resources.Rule(2000, 222, src=LEAK.src)
         self.create(self.backend, new)
         self.assertEqual([LEAK], self.backend.read(frozenset([new.ref])))

@@ -123,7 +123,7 @@ class WatchTest(base.KernelTestCase):
         self.watch(own_ports=lambda: {netlink.port()},
                    neighbour_devices=['br-ex'])
         route = [*OURS, 'br-ex', '']
-        rule = [77, 77, '203.0.113.0/24', None, None, None]
+        rule = [2000, 200, '203.0.113.0/24', None, None, None]
         address = ['br-ex', '203.0.113.1/32']
         for change, item in (
                 (netlink.set_addresses, address),

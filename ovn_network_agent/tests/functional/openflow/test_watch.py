@@ -15,7 +15,10 @@
 
 import os
 
+from oslo_config import cfg
+
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import base as options
 from ovn_network_agent.openflow import watch
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent import restarts
@@ -69,6 +72,9 @@ class TestWatch(base.FlowTestCase):
         self.woken()
 
     def test_no_socket_is_no_run(self):
+        cfg.CONF.register_opts(options.OPTS)
+        cfg.CONF.set_override('bridge_dev', 'br-none')
+        self.addCleanup(cfg.CONF.clear_override, 'bridge_dev')
         self.assertEqual({}, openflow.read_socket('br-none'))
         with self.assertRaises(OSError):
             openflow.read_socket('../br-ex')

@@ -62,6 +62,7 @@ class AnycastTest(base.ProgramTestCase):
     def start(self):
         """The agent in a namespace of its own with a br-ex."""
         config = self.config(OPTIONS, self.remotes, drivers='anycast',
+                             driver_devices='br-ex',
                              shutdown_timeout=3)
         log = open(os.path.join(self.directory, 'log'), 'wb')
         with log:

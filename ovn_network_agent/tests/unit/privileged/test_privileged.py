@@ -17,9 +17,12 @@ import importlib
 import pkgutil
 import unittest
 
+from ovn_network_agent.conf import opts
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.tests.unit import world
 
 
 class ContextsTest(unittest.TestCase):
@@ -39,6 +42,46 @@ class ContextsTest(unittest.TestCase):
         self.assertFalse(privileged.ovs.is_entrypoint(kernel_routes.set_routes))
         # What decorates an entry point must not become one.
         self.assertFalse(privileged.kernel.is_entrypoint(checks.table))
+
+
+class LimitsTest(unittest.TestCase):
+
+    # Values that the options take, where their defaults do not tell.
+    OTHER = {'rules_file': '/x', 'announce_method': 'kernel',
+             'balance': 'consistent', 'vip_announce': 'with-gateway',
+             'restore': 'ordered', 'log_level': 'debug'}
+
+    def changed(self, option):
+        if option.name in self.OTHER:
+            return self.OTHER[option.name]
+        if isinstance(option.default, bool):
+            return not option.default
+        return option.default + 1
+
+    def test_a_reload_changes_none(self):
+        before = limits.of(world.conf())
+        seen = set()
+        for group, option in opts.everything():
+            if option.mutable:
+                conf = world.conf()
+                conf.set_override(option.dest, self.changed(option),
+                                  None if group == 'DEFAULT' else group)
+                self.assertEqual(before, limits.of(conf), option.dest)
+                seen.add(option.dest)
+        self.assertIn('announce_method', seen)
+
+    def test_a_start_has_those_of_its_configuration(self):
+        conf = world.conf()
+        conf.set_override('bridge_dev', 'br-other')
+        self.assertEqual('br-other', limits.of(conf).bridge)
+        self.assertNotEqual(limits.of(world.conf()), limits.of(conf))
+
+    def test_they_are_fixed(self):
+        conf = world.conf()
+        limits.fix(conf)
+        self.addCleanup(limits.forget)
+        conf.set_override('bridge_dev', 'br-other')
+        self.assertEqual('br-ex', limits.current().bridge)
 
 
 class ChecksTest(unittest.TestCase):
@@ -65,7 +108,9 @@ class ChecksTest(unittest.TestCase):
             self.assertEqual(name, checks.device(name))
 
     def test_texts(self):
-        self.refused(checks.prefix, None, 7, '10.0.0.1/8', 'x')
+        self.refused(checks.prefix, None, 7, '10.0.0.1/8', 'x',
+                     '0.0.0.0/00', '10.0.0.0/08')
+        self.refused(checks.selector, '0.0.0.0/0', '0.0.0.0/00', '::/0')
         self.refused(checks.interface, None, '10.0.0.1', '10.0.0.1/33')
         self.refused(checks.address, None, '10.0.0.1/8', '10.0.0')
         self.refused(checks.mac, None, '', 'x', '00:00:00:00:00:00',
@@ -82,11 +127,15 @@ class ChecksTest(unittest.TestCase):
             ('net/ipv4/conf/all/../../x/proxy_arp', '1'),
             ('/proc/sys/net/ipv4/ip_forward', '1'),
             ('net/ipv4/ip_forward\n', '1'), ('net/ipv4/tcp_syncookies', '1'),
-            ('net/ipv4/conf/./rp_filter', '1'),
-            ('net/ipv4/conf/a b/rp_filter', '1'),
-            ('net/ipv4/ip_forward', 1), ('net/ipv4/ip_forward', ''),
-            ('net/ipv4/ip_forward', '1\n'), ('net/ipv4/ip_forward', '-1'),
+            ('net/ipv4/conf/./forwarding', '1'),
+            ('net/ipv4/conf/a b/forwarding', '1'),
+            ('net/ipv4/ip_forward', '1'),
+            ('net/ipv4/conf/br-ex/rp_filter', '1'),
+            ('net/ipv4/conf/lo/forwarding', 1),
+            ('net/ipv4/conf/lo/forwarding', ''),
+            ('net/ipv4/conf/lo/forwarding', '1\n'),
+            ('net/ipv4/conf/lo/forwarding', '-1'),
             (None, '1'))
         self.assertEqual(
-            '/proc/sys/net/ipv4/conf/br-ex.100/rp_filter',
-            checks.sysctl('net/ipv4/conf/br-ex.100/rp_filter', '2'))
+            '/proc/sys/net/ipv4/conf/br-ex.100/forwarding',
+            checks.sysctl('net/ipv4/conf/br-ex.100/forwarding', '1'))

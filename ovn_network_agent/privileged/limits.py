@@ -1,0 +1,268 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the configuration lets the root side change, and nothing else.
+
+The agent may be in other hands.  So what it asks for is compared with the
+configuration of the start: the bridge, the devices, the routing tables, the
+VRF, the prefix list.  A forked daemon has that from its parent and never
+reads it again; one that a helper command starts reads the files that this
+command names.  No option that matters here can change while the agent runs,
+so a reload changes nothing either.
+
+What carries a mark of ours may be removed anywhere: an earlier configuration
+may have put it there.
+"""
+
+import dataclasses
+import errno
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent import iptext
+from ovn_network_agent.netlink import routes
+from ovn_network_agent import ownership
+
+_DEFAULTS = ('0.0.0.0/0', '::/0')
+_BLACKHOLE = 0
+_ENDS = ownership.VETH_ENDS
+# For the two forms of l3mdev_accept, below net/ipv4/.
+_L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
+_fixed = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What the configuration names.
+
+    :ivar bridge: name of the provider bridge and of its device
+    :ivar bridge_ip: address of the bridge, '' for none
+    :ivar vrf: name of FRR's VRF, '' for the default one
+    :ivar prefix_list: name of the list in FRR, '' for none
+    :ivar vip_device: device of VIPs
+    :ivar others: frozenset of the devices that drivers of others change
+    :ivar pair: addresses of veth-default and of veth-provider
+    :ivar host_tables: frozenset of the tables of host routes to the bridge
+    :ivar gateways: frozenset of (table, gateway) of the default routes that
+        lead through the veth pair
+    :ivar rules: frozenset of (priority, table, incoming device or None,
+        (mark, mask) or None) of the policy rules
+    :ivar zone: connection tracking zone of forwarded connections
+    :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
+    """
+
+    bridge: str
+    bridge_ip: str
+    vrf: str
+    prefix_list: str
+    vip_device: str
+    others: frozenset
+    pair: tuple
+    host_tables: frozenset
+    gateways: frozenset
+    rules: frozenset
+    zone: int
+    l3mdev: bool
+
+    def check_bridge(self, name):
+        """A bridge whose flows are read and written."""
+        _permit(name == self.bridge, f'bridge {name!r}', '[DEFAULT] '
+                f'bridge_dev = {self.bridge}')
+
+    def check_vrf(self, name):
+        """A VRF that FRR is asked about, and that the pair leads to."""
+        _permit(name == self.vrf, f'VRF {name!r}',
+                f'[frr] vrf_name = {self.vrf}')
+
+    def check_prefix_list(self, name):
+        _permit(name and name == self.prefix_list, f'prefix list {name!r}',
+                f'[frr] frr_prefix_list = {self.prefix_list}')
+
+    def check_next_hop(self, hop):
+        """Where a static route of FRR leads to."""
+        hops = ((self.pair[0],) if self.vrf else
+                (self.bridge, self.vip_device))
+        _permit(hop in hops, f'next hop {hop!r}',
+                'a next hop of this agent: ' + ', '.join(hops))
+
+    def check_zone(self, number):
+        _permit(number == self.zone, f'zone {number!r}',
+                f'[port_forward] port_forward_ct_zone = {self.zone}')
+
+    def check_up(self, dev):
+        """A device that is brought up."""
+        self._check_device(dev, (self.bridge,))
+
+    def check_neighbour(self, dev):
+        """A device that permanent neighbours are set on."""
+        self._check_device(dev, (self.bridge, *_ENDS))
+
+    def check_address(self, dev, text):
+        """An address that is set, or that is removed without a mark.
+
+        :param text: 'address/length'
+        """
+        if dev in self.others:
+            return
+        if dev == self.bridge:
+            _permit(text == f'{self.bridge_ip}/32', f'{text} on {dev}',
+                    f'[DEFAULT] bridge_ip = {self.bridge_ip}')
+        elif dev in _ENDS:
+            end = _ENDS.index(dev)
+            _permit(text in (f'{self.pair[end]}/30',
+                             f'{ownership.VETH_LINK_LOCAL[end]}/64'),
+                    f'{text} on {dev}', 'an address of the veth pair')
+        elif dev == self.vip_device:
+            _permit(_is_host(text) and not iptext.interface(text).is_loopback,
+                    f'{text} on {dev}', 'an address of a VIP')
+        else:
+            self._check_device(dev)
+
+    def check_renewal(self, dev, text):
+        """An address that is removed and set again."""
+        if dev not in self.others:
+            _permit(dev == ownership.VETH_PROVIDER,
+                    f'to renew an address of {dev!r}',
+                    f'the device {ownership.VETH_PROVIDER}')
+            self.check_address(dev, text)
+
+    def check_route(self, table, dst, dev, via, vrf_table):
+        """A route that is set.
+
+        :param via: gateway, '' for a route of scope link
+        :param vrf_table: table of the VRF, 0 while there is none
+        """
+        default = dst in _DEFAULTS
+        if dev in self.others:
+            fits = not default or table != routes.MAIN_TABLE
+        elif dev == self.bridge:
+            fits = table in self.host_tables and not via and _is_host(dst)
+        elif dev == self.vip_device:
+            fits = (table == routes.MAIN_TABLE and not via and
+                    _is_host(dst))
+        elif dev == ownership.VETH_DEFAULT:
+            fits = default and (table, via) in self.gateways
+        elif dev == ownership.VETH_PROVIDER:
+            fits = (table == vrf_table and via == self.pair[0] and
+                    not default)
+        else:
+            fits = False
+        _permit(fits, f'route {dst} through {dev} in table {table}',
+                'a route of this agent')
+
+    def check_rule(self, priority, table, iif, fwmark):
+        """A policy rule that is set, or that is removed without a mark."""
+        _permit(iif in self.others or
+                (priority, table, iif, fwmark) in self.rules,
+                f'rule {priority} to table {table}', 'a rule of this agent')
+
+    def check_sysctl(self, path):
+        """A path of :func:`checks.sysctl`."""
+        if path in _L3MDEV:
+            _permit(self.l3mdev, path, '[port_forward] '
+                    'port_forward_l3mdev_accept')
+        else:
+            self._check_device(path.split('/')[3], (self.bridge, *_ENDS))
+
+    def _check_device(self, dev, ours=()):
+        _permit(dev in ours or dev in self.others, f'device {dev!r}',
+                'a device that the configuration names for this; a driver '
+                'of somebody else needs it in [DEFAULT] driver_devices')
+
+
+def of(conf):
+    """The limits of a configuration.
+
+    :param conf: a ConfigOpts with all our options
+    :returns: :class:`Limits`
+    """
+    leak, forward = conf.veth_leak, conf.port_forward
+    pair = leak.veth_nexthop, veth_leak.provider_ip(conf)
+    host_table = conf.fip_route.route_table_id
+    return Limits(
+        conf.bridge_dev, conf.bridge_ip, conf.frr.vrf_name,
+        conf.frr.frr_prefix_list, forward.port_forward_dev,
+        frozenset(conf.driver_devices), pair,
+        frozenset((routes.MAIN_TABLE, host_table)) - {0},
+        frozenset(((leak.veth_leak_table_id, pair[1]),
+                   (forward.port_forward_table_id, pair[1]),
+                   (forward.port_forward_table_id,
+                    ownership.VETH_LINK_LOCAL[1]))),
+        frozenset(_rules(conf, host_table)), forward.port_forward_ct_zone,
+        forward.port_forward_l3mdev_accept)
+
+
+def _rules(conf, host_table):
+    """What the drivers' rules are, but for their prefixes."""
+    if host_table:
+        yield conf.fip_route.route_rule_priority, host_table, None, None
+    first = conf.veth_leak.veth_leak_rule_priority
+    arriving = ownership.VETH_DEFAULT
+    yield first - 3, routes.MAIN_TABLE, arriving, None
+    yield first - 2, _BLACKHOLE, arriving, None
+    yield first - 1, routes.MAIN_TABLE, arriving, None
+    yield first, conf.veth_leak.veth_leak_table_id, None, None
+    yield first + 1, _BLACKHOLE, conf.bridge_dev, None
+    for priority, table, mark in (
+            (ownership.PRIORITY_FORWARD, routes.MAIN_TABLE,
+             ownership.MARK_FORWARD),
+            (ownership.PRIORITY_REPLY,
+             conf.port_forward.port_forward_table_id, ownership.MARK_REPLY)):
+        yield priority, table, None, (mark, mark)
+
+
+def fix(conf):
+    """Fix the limits of this process, and of those that it forks.
+
+    :param conf: a ConfigOpts with all our options
+    """
+    global _fixed
+    _fixed = of(conf)
+
+
+def forget():
+    """Undo :func:`fix`: for a process that goes on as somebody else."""
+    global _fixed
+    _fixed = None
+
+
+def current():
+    """The limits of this process.
+
+    A daemon that a helper command has started finds them in the files that
+    it was given.
+
+    :returns: :class:`Limits`
+    """
+    if _fixed is not None:
+        return _fixed
+    for module in opts.MODULES:
+        group = None if module.GROUP == 'DEFAULT' else module.GROUP
+        cfg.CONF.register_opts(module.OPTS, group=group)
+    return of(cfg.CONF)
+
+
+def _is_host(prefix):
+    address, _slash, length = prefix.partition('/')
+    return length == ('128' if ':' in address else '32')
+
+
+def _permit(fits, what, instead):
+    """Refuse what the configuration does not name.
+
+    :raises OSError: EPERM
+    """
+    if not fits:
+        raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
+                      'as the privileged side was started with')

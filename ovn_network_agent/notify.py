@@ -38,7 +38,8 @@ def notify(**values):
         return
     if address.startswith('@'):
         address = '\0' + address[1:]
-    message = '\n'.join('%s=%s' % item for item in values.items())
+    message = '\n'.join('%s=%s' % (name, _one_line(value))
+                        for name, value in values.items())
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.settimeout(_LIMIT)
@@ -46,3 +47,13 @@ def notify(**values):
             sock.sendall(message.encode())
     except OSError as e:
         LOG.warning('Could not notify the supervisor at %s: %s', address, e)
+
+
+def _one_line(value):
+    """A value without what would end its line.
+
+    Names in OVN may contain anything, and each line of a message is a message
+    of its own to the supervisor.
+    """
+    return ''.join(character if character.isprintable() else '?'
+                   for character in str(value))

@@ -13,8 +13,9 @@
 """The socket that commands come in on: made, taken over, and given back.
 
 A socket outlives the process that was killed.  Whether somebody still
-listens is asked under a lock of the directory, so that of two agents that
-start at the same moment one finds the other.
+listens is asked under a lock, so that of two agents that start at the same
+moment one finds the other.  The lock is a file of the owner: a directory could
+be locked by anybody who may read it.
 """
 
 import contextlib
@@ -28,8 +29,9 @@ import time
 _BACKLOG = 64
 # Owner only: who may talk to it may move every router off this node.
 _MODE = 0o600
-# As that of systemd's RuntimeDirectory.
-_DIRECTORY_MODE = 0o755
+# As systemd's RuntimeDirectoryMode= in our unit.
+_DIRECTORY_MODE = 0o700
+_LOCK_SUFFIX = '.lock'
 # Seconds to wait for another one that takes it over at this moment.
 _PATIENCE = 2.0
 
@@ -48,7 +50,7 @@ class Listener:
 
     def __init__(self, path):
         self.path = path
-        with _locked_directory(os.path.dirname(path)):
+        with _locked(path):
             _make_room(path)
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
@@ -88,11 +90,15 @@ def _identity(path):
 
 
 @contextlib.contextmanager
-def _locked_directory(directory):
-    """Make a directory if it is missing (not its parents), and lock it."""
+def _locked(path):
+    """Make the directory if it is missing (not its parents), and lock.
+
+    The file stays: without it two could hold a lock of two files by its name.
+    """
     with contextlib.suppress(FileExistsError):
-        os.mkdir(directory, _DIRECTORY_MODE)
-    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        os.mkdir(os.path.dirname(path), _DIRECTORY_MODE)
+    opened = os.open(path + _LOCK_SUFFIX, os.O_RDWR | os.O_CREAT |
+                     os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
     try:
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -101,8 +107,8 @@ def _locked_directory(directory):
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise InUse('somebody else has locked %s' %
-                                directory) from None
+                    raise InUse('somebody else has locked %s' % (
+                        path + _LOCK_SUFFIX)) from None
                 time.sleep(0.05)
         yield
     finally:

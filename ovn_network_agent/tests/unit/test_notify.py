@@ -41,6 +41,15 @@ class NotifyTest(base.BaseTestCase):
             self.assertEqual(b'READY=1\nSTATUS=in sync',
                              listening.recv(1000))
 
+    def test_a_name_of_ovn_is_no_message_of_its_own(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        listening = self.supervisor(os.path.join(folder, 'notify'))
+        notify.notify(READY=1, STATUS='degraded: router r\nWATCHDOG=trigger'
+                                      '\r\0\u2028\x1b[2J')
+        self.assertEqual(
+            b'READY=1\nSTATUS=degraded: router r?WATCHDOG=trigger????[2J',
+            listening.recv(1000))
+
     def test_nobody_listens(self):
         self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
                                                      '/nowhere/notify'))

@@ -12,6 +12,7 @@
 
 """The control socket itself: who has it, who may use it, who hangs on it."""
 
+import fcntl
 import json
 import os
 import socket
@@ -113,6 +114,24 @@ class ListenerTest(SocketTestCase):
         self.assertTrue(stat.S_ISSOCK(found.st_mode))
         self.assertEqual(0o600, stat.S_IMODE(found.st_mode))
         self.assertEqual(os.geteuid(), found.st_uid)
+
+    def test_a_user_of_the_machine_cannot_lock_it(self):
+        """Who may read the directory may lock that, but it is no lock."""
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        read = os.open(os.path.dirname(self.path),
+                       os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, read)
+        fcntl.flock(read, fcntl.LOCK_EX)
+        self.served()
+        self.assertEqual(0o600, stat.S_IMODE(
+            os.lstat(self.path + '.lock').st_mode))
+
+    def test_a_directory_that_it_makes_is_its_own(self):
+        path = os.path.join(os.path.dirname(self.path), 'made', 'ctl')
+        listener.Listener(path).close()
+        self.assertEqual(0o700, stat.S_IMODE(
+            os.stat(os.path.dirname(path)).st_mode))
 
     def test_that_of_a_killed_process_is_replaced(self):
         holder = self.holder()

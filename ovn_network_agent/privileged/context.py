@@ -40,6 +40,7 @@ from oslo_privsep import daemon
 from oslo_privsep import priv_context
 
 from ovn_network_agent.privileged import capability
+from ovn_network_agent.privileged import helper
 
 LOG = logging.getLogger(__name__)
 
@@ -91,12 +92,9 @@ def _until_broken(reader):
         LOG.debug('Channel to a privileged daemon: %s', error)
 
 
-class _ForkedChannel(_EndAware, daemon._ClientChannel):
-    """To a daemon that :meth:`Context.fork` has made."""
+class _Channel(_EndAware, daemon._ClientChannel):
+    """To a daemon, forked or started by the helper command."""
 
-
-class _HelperChannel(_EndAware, daemon.RootwrapClientChannel):
-    """To a daemon that the helper command starts."""
 
 
 class Context(priv_context.PrivContext):
@@ -198,7 +196,18 @@ class Context(priv_context.PrivContext):
             for example for lack of a capability that it has to keep
         """
         sock, self._socket = self._socket, None
-        self.channel = _ForkedChannel(sock, self)
+        self.channel = _Channel(sock, self)
+
+    def helper_command(self, sockpath):
+        """Arguments of the command that starts the daemon.
+
+        Without a ``helper_command`` of the operator the program is named by
+        its path, as sudoers does.
+        """
+        command = super().helper_command(sockpath)
+        if not self.conf.helper_command:
+            command[command.index(helper.NAME)] = helper.program()
+        return command
 
     def start(self, method=priv_context.Method.ROOTWRAP):
         """Start the daemon with the helper command.
@@ -219,7 +228,8 @@ class Context(priv_context.PrivContext):
             raise ValueError('use fork() and attach()')
         with self.start_lock:
             if self.channel is None:
-                self.channel = _HelperChannel(self)
+                self.channel = _Channel(helper.start(
+                    self.helper_command, helper.path(self.name)), self)
 
     def set_client_mode(self, enabled):
         """Called with False by the daemon itself, before its first thread.

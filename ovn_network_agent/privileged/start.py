@@ -21,6 +21,7 @@ from oslo_privsep import priv_context
 
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import capability
+from ovn_network_agent.privileged import helper
 from ovn_network_agent.privileged import limits
 
 LOG = logging.getLogger(__name__)
@@ -41,8 +42,8 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
 
     As root, or with the capabilities that they need, they are forked and
     the agent then gives up its own for good.  As another user each is
-    started with ``sudo -n privsep-helper`` or the ``helper_command`` of its
-    group.
+    started with sudo (:mod:`privileged.helper`), or with the
+    ``helper_command`` of its group.
 
     :param conf: the global oslo.config ConfigOpts; privsep reads its own
         group of each daemon from it, such as [privsep_kernel]
@@ -123,13 +124,13 @@ def _run_helpers(contexts):
             context.start(priv_context.Method.ROOTWRAP)
         except (OSError, daemon.FailedToDropPrivileges) as error:
             command = context.conf.helper_command or ' '.join(
-                (*ROOT_HELPER, 'privsep-helper'))
+                (*ROOT_HELPER, helper.program()))
             raise NoPrivileges(
                 f'no privileges: "{command}" for [{context.cfg_section}] '
                 f'failed ({error}); run the agent as root or with the '
-                f'capabilities {_names(contexts)}, allow privsep-helper for '
-                f'this user in sudoers, or set [{context.cfg_section}] '
-                f'helper_command') from error
+                f'capabilities {_names(contexts)}, allow this command and its '
+                f'arguments for this user in sudoers (contrib/sudoers.d), or '
+                f'set [{context.cfg_section}] helper_command') from error
 
 
 def drop_privileges():

@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 from ovn_network_agent.tests.functional.kernel import base
@@ -31,11 +32,16 @@ class PrivilegesTest(base.KernelTestCase):
 
     def run_child(self, name, status=0):
         path = os.path.dirname(sys.executable)
+        # Some become another user.
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        os.chmod(directory.name, 0o777)  # noqa: S103
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m',
              privileges_child.__name__, name],
             capture_output=True, text=True, timeout=60,
             env={**os.environ, 'PATH': f'{path}:{os.environ["PATH"]}',
+                 'OS_DEFAULT__CONTROL_SOCKET': directory.name + '/x.ctl',
                  'PYTHONPATH': os.pathsep.join(sys.path)})
         self.assertEqual(status, done.returncode, done.stderr)
         return json.loads(done.stdout)

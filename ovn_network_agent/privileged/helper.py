@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Starting a privileged daemon by a command, such as sudo.
+
+The command is the same at each start, so that it can be written into sudoers
+word by word: any word that is free there would be the attacker's.  A
+configuration file of his own, for example, names the capabilities.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_privsep import daemon
+
+from ovn_network_agent.conf import base as options
+
+LOG = logging.getLogger(__name__)
+
+NAME = 'privsep-helper'
+# Where the socket is when [DEFAULT] control_socket does not say.
+_DIRECTORY = '/run/ovn-network-agent'
+_DIRECTORY_MODE = 0o700
+_MODE = 0o600
+# Seconds for a daemon to connect after its command has ended.
+_PATIENCE = 10.0
+
+
+def program():
+    """Path of the helper: beside the agent's own program, if possible.
+
+    :returns: absolute path, or the bare name when it is not found
+    """
+    for directory in (os.path.dirname(os.path.abspath(sys.argv[0])),
+                      sysconfig.get_path('scripts'), None):
+        found = shutil.which(NAME, path=directory)
+        if found:
+            return os.path.abspath(found)
+    return NAME
+
+
+def path(name):
+    """Path of the socket on which the daemon of a context is awaited."""
+    cfg.CONF.register_opts(options.OPTS)
+    directory = os.path.dirname(cfg.CONF.control_socket) or _DIRECTORY
+    return os.path.join(directory, f'privsep-{name}.sock')
+
+
+def start(command, where):
+    """Run a command, and have its daemon connect.
+
+    :param command: function of the path, gives a list of str
+    :param where: path of the socket
+    :returns: socket.socket that is connected to the daemon
+    :raises OSError: when the socket cannot be made, or nobody connects
+    :raises daemon.FailedToDropPrivileges: when the command fails
+    """
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(os.path.dirname(where), _DIRECTORY_MODE)
+    with socket.socket(socket.AF_UNIX) as listener:
+        with contextlib.suppress(FileNotFoundError):
+            # Of an agent that was killed; a second one is refused elsewhere.
+            os.unlink(where)
+        # Before bind(), which makes the file with this mode.
+        os.fchmod(listener.fileno(), _MODE)
+        listener.bind(where)
+        try:
+            listener.listen(1)
+            argv = command(where)
+            LOG.info('Running privsep helper: %s', argv)
+            # Fixed words, and what the configuration says.
+            done = subprocess.run(argv, stderr=daemon._fd_logger())  # noqa: S603
+            if done.returncode:
+                raise daemon.FailedToDropPrivileges(
+                    f'"{" ".join(argv)}" ended with status '
+                    f'{done.returncode}')
+            listener.settimeout(_PATIENCE)
+            connected = listener.accept()[0]
+        finally:
+            os.unlink(where)
+    connected.settimeout(None)
+    return connected

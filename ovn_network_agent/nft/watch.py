@@ -23,14 +23,12 @@ own change is noticed, too, which costs one listing that finds nothing.
 import contextlib
 import errno
 import os
-import secrets
 import select
-import socket
-import struct
 import threading
 
 from oslo_log import log as logging
 
+from ovn_network_agent import handed
 from ovn_network_agent.netlink import wire
 from ovn_network_agent import ownership
 from ovn_network_agent.privileged import context
@@ -46,10 +44,7 @@ _HEADER = 4
 _TABLE = 1
 _NAME = ownership.NFT_TABLE.encode() + b'\0'
 _DATAGRAM = 64 * 1024
-# struct ucred of SO_PEERCRED: pid, uid, gid.
-_CREDENTIALS = struct.Struct('=iII')
-# Seconds for the other side to hand over, and between attempts.
-_HANDOVER = 10.0
+# Seconds between attempts.
 _RETRY = 5.0
 
 
@@ -87,7 +82,7 @@ class TableWatch:
         :raises OSError: when there is no such socket
         :raises ReadOnly: in a dry run, which has no use for it
         """
-        self._socket = self._received()
+        self._socket = handed.receive(self._subscribe)
         self._wake = os.eventfd(0, os.EFD_CLOEXEC)
         self._thread = threading.Thread(
             target=self._run, name='nft-watch', daemon=True)
@@ -112,29 +107,6 @@ class TableWatch:
         """
         with self._changing:
             yield self._own.add
-
-    def _received(self):
-        """The notification socket, from the root side."""
-        name = secrets.token_hex(16)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:
-            waiting.bind('\0' + name)
-            waiting.listen()
-            waiting.settimeout(_HANDOVER)
-            sender = self._subscribe(name)
-            channel, _address = waiting.accept()
-            with channel:
-                channel.settimeout(_HANDOVER)
-                pid = _CREDENTIALS.unpack(channel.getsockopt(
-                    socket.SOL_SOCKET, socket.SO_PEERCRED,
-                    _CREDENTIALS.size))[0]
-                _data, found, _flags, _address = socket.recv_fds(
-                    channel, 1, 1)
-        if pid != sender or len(found) != 1:
-            for number in found:
-                os.close(number)
-            raise OSError(errno.EPROTO, 'somebody else than the root side '
-                                        'handed over a socket')
-        return socket.socket(fileno=found[0])
 
     def _run(self):
         while not self._stopped():
@@ -178,7 +150,7 @@ class TableWatch:
         :raises OSError: ENOBUFS when some were lost
         """
         if self._socket is None:
-            self._socket = self._received()
+            self._socket = handed.receive(self._subscribe)
             return True
         told = False
         with self._changing:

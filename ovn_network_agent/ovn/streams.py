@@ -31,12 +31,17 @@ from ovs import stream
 
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import validate
+from ovn_network_agent import handed
 from ovn_network_agent import iptext
 from ovn_network_agent.ovn import hosts
 from ovn_network_agent.ovn import tls_words
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import ovsdb
 
 _lock = threading.Lock()
 _files = {}
+# Path of the local database, if it is a Unix socket.
+_local = {}
 _reasons = {}
 
 
@@ -49,6 +54,8 @@ def configure(conf):
     :param conf: the oslo.config ConfigOpts
     :raises validate.ConfigError: when one of the files cannot be used
     """
+    scheme, _colon, where = conf.ovs.ovsdb_connection.partition(':')
+    _local['path'] = where if scheme == 'unix' else ''
     files = tls.by_remote(conf)
     with _lock:
         _files.clear()
@@ -300,5 +307,20 @@ class TlsStream(_TellingStream):
         super().wait(waiting, what)
 
 
+class UnixStream(stream.UnixStream):
+    """A Unix socket, which the root side opens if only that may."""
+
+    @staticmethod
+    def _open(suffix, dscp):
+        error, opened = stream.UnixStream._open(suffix, dscp)
+        if error != errno.EACCES or suffix != _local.get('path'):
+            return error, opened
+        try:
+            return 0, handed.receive(ovsdb.connect)
+        except context.FAILURES as refusal:
+            return getattr(refusal, 'errno', None) or errno.EACCES, None
+
+
+stream.Stream.register_method('unix', UnixStream)
 stream.Stream.register_method('tcp', TcpStream)
 stream.Stream.register_method('ssl', TlsStream)

@@ -12,8 +12,8 @@
 
 """Giving up capabilities for good: capabilities(7), prctl(2).
 
-A process of uid 0 without capabilities may still use what root owns (the
-OVSDB socket), and nothing else.
+That is not all: a process of uid 0 still owns what root owns, and systemd does
+what uid 0 asks for.  So the service unit has a user of its own.
 """
 
 import ctypes
@@ -28,6 +28,7 @@ PR_CAPBSET_DROP = 24
 PR_SET_SECUREBITS = 28
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 # linux/securebits.h: each bit is followed by its lock.
@@ -55,6 +56,21 @@ def _prctl(option, arg2=0, arg3=0):
 def no_new_privileges():
     """Programs executed from here on get no more than this thread has."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def keep_for_programs(numbers):
+    """Have programs executed from here on keep capabilities.
+
+    One that root executes gets what the daemon has.  One that another user
+    executes would get none, so the sockets of FRR would be closed to vtysh.
+
+    :param numbers: set of capability numbers, all of them permitted
+    :raises OSError: when the kernel refuses
+    """
+    if os.geteuid():
+        capabilities.drop_all_caps_except(numbers, numbers, numbers)
+        for number in numbers:
+            _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
 def set_name(name):

@@ -244,4 +244,5 @@ class Context(priv_context.PrivContext):
                 signal.signal(signum, _stay)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STAY_SIGNALS)
             capability.no_new_privileges()
+            capability.keep_for_programs(set(self.conf.capabilities))
             capability.set_name(f'ovnagent-{self.name}')

@@ -19,8 +19,6 @@ changed.  Each nft process has a time limit.
 """
 
 import errno
-import os
-import re
 import socket
 
 from ovn_network_agent.netlink import conntrack
@@ -32,6 +30,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
+from ovn_network_agent.privileged import giving
 from ovn_network_agent.privileged import limits
 
 # Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
@@ -40,7 +39,6 @@ _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
 _LIST = ('-j', '-n', 'list')
 _ABSENT = 'No such file or directory'
-_NAME = re.compile(r'[0-9a-f]{32}')
 _NETLINK_ADD_MEMBERSHIP = 1
 _NFNLGRP_NFTABLES = 7
 
@@ -190,8 +188,7 @@ def subscribe(name):
     :param name: of an abstract Unix socket that waits for it, 32 hex digits
     :returns: our process id, as the other end sees it
     """
-    if not _NAME.fullmatch(name):
-        raise checks.invalid(f'{name!r} is no name of a socket')
+    giving.check(name)
     with socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
             socket.SOCK_NONBLOCK, conntrack.NETLINK_NETFILTER) as watching:
@@ -200,11 +197,7 @@ def subscribe(name):
         watching.bind((0, 0))
         watching.setsockopt(connection.SOL_NETLINK,
                             _NETLINK_ADD_MEMBERSHIP, _NFNLGRP_NFTABLES)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-            channel.settimeout(connection.TIMEOUT)
-            channel.connect('\0' + name)
-            socket.send_fds(channel, [b'.'], [watching.fileno()])
-    return os.getpid()
+        return giving.give(name, watching)
 
 
 def _table(family):

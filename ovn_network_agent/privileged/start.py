@@ -136,8 +136,8 @@ def _run_helpers(contexts):
 def drop_privileges():
     """Give up all capabilities of this process for good.
 
-    uid 0 stays, because the OVSDB socket belongs to root; without
-    capabilities it is worth no more than owning root's files.
+    The user stays.  uid 0 is worth much without them, too: it owns what root
+    owns, and systemd obeys it.  So the service unit names another user.
 
     :raises OSError: when the kernel refuses
     :raises RuntimeError: when a thread still has capabilities

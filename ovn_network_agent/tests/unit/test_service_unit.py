@@ -57,7 +57,7 @@ class ServiceUnitTest(unittest.TestCase):
     def test_ovn_controller_goes_on_whatever_is_killed(self):
         # The program that ends an overlap dies with the control group.
         for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            self.assertIn('\nExecStopPost=-/usr/bin/ovn-appctl -t '
+            self.assertIn('\nExecStopPost=-+/usr/bin/ovn-appctl -t '
                           'ovn-controller debug/resume\n', path.read_text())
 
     def test_what_was_stopped_stays_so(self):
@@ -71,6 +71,16 @@ class ServiceUnitTest(unittest.TestCase):
             self.assertEqual({agent.EXIT_CONFIGURATION,
                               agent.EXIT_INCOMPLETE,
                               agent.EXIT_NOT_TAKEN_OVER}, never)
+
+    def test_it_never_gives_up(self):
+        # It may be the first one up, and what it lacks may take minutes.
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.optionxform = str
+            unit.read(path)
+            self.assertEqual('0', unit['Unit']['StartLimitIntervalSec'])
+            self.assertNotIn('StartLimitBurst', unit['Unit'])
 
     def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
         # Row DRN-22: systemd kills what is not done by then.

@@ -165,6 +165,7 @@ CALLS = {
     'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
                                ['inet', 64000, []]],
     'nft.subscribe': [['../x'], ['x' * 32]],
+    'ovsdb.connect': [['../x'], ['x' * 32], [None]],
 }
 
 

@@ -119,8 +119,9 @@ class ListenerTest(SocketTestCase):
         """Who may read the directory may lock that, but it is no lock."""
         before = os.umask(0)
         self.addCleanup(os.umask, before)
-        read = os.open(os.path.dirname(self.path),
-                       os.O_RDONLY | os.O_DIRECTORY)
+        directory = os.path.dirname(self.path)
+        os.mkdir(directory, 0o755)
+        read = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         self.addCleanup(os.close, read)
         fcntl.flock(read, fcntl.LOCK_EX)
         self.served()
@@ -128,10 +129,9 @@ class ListenerTest(SocketTestCase):
             os.lstat(self.path + '.lock').st_mode))
 
     def test_a_directory_that_it_makes_is_its_own(self):
-        path = os.path.join(os.path.dirname(self.path), 'made', 'ctl')
-        listener.Listener(path).close()
+        listener.Listener(self.path).close()
         self.assertEqual(0o700, stat.S_IMODE(
-            os.stat(os.path.dirname(path)).st_mode))
+            os.stat(os.path.dirname(self.path)).st_mode))
 
     def test_that_of_a_killed_process_is_replaced(self):
         holder = self.holder()

@@ -20,6 +20,8 @@ import time
 import unittest
 
 from lab import neutron
+from lab import node as nodes
+from lab import plan
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import leaving
 
@@ -64,6 +66,40 @@ class Quick:
 class TestQuick(Quick, leaving.LeavingTestCase):
     """With Gateway_Chassis."""
 
+    def test_the_port_comes_back(self):
+        """Row DRN-19: the next owner is gone in the middle of a drain."""
+        self.have('gw1')
+        mark = self.mark('gw1')
+        successor = self.cloud.agents['gw2']
+        # It announces nothing, so the drain goes on.
+        successor.freeze()
+        self.addCleanup(successor.thaw)
+        with self.both_ways() as running, self.stopping('gw1') as leaving_:
+            self.cloud.wait_owner(self.alpha, 'gw2')
+            self.wait_said('gw1', ' has left', mark)
+            self.cloud.stop_controller('gw2')
+            self.addCleanup(self._controller_again, 'gw2')
+            self.cloud.wait_owner(self.alpha, 'gw1')
+            self.wait_said('gw1', 'bound to this chassis again', mark)
+            running.wait_answered()
+            with self.both_ways() as kept:
+                self.passed(kept)
+                self.assertEqual(0, self.finished(kept).lost)
+            self.assertIsNone(leaving_.process.poll())
+            self.cloud.wait_announced(self.fip.address, 'gw1')
+            # The next owner is back, and the drain goes its way.
+            self._controller_again('gw2')
+            successor.thaw()
+            self.assertEqual(0, leaving_.process.wait(60))
+            self.assertEqual('completed', self.outcome('gw1', mark))
+            self.assertEqual('gw2', self.owner())
+            report = self.finished(running)
+        base.note('the port came back in a drain: %s' % report)
+
+    def _controller_again(self, name):
+        if 'ovn-controller' not in self.cloud[name].services:
+            self.cloud.start_controller(name)
+
 
 class TestQuickGroup(Quick, leaving.LeavingTestCase):
     """With HA_Chassis_Group."""
@@ -87,6 +123,31 @@ class TestQuickGroup(Quick, leaving.LeavingTestCase):
         self.assertEqual(before, self._candidates())
         base.note('killed and started: %s' % report)
         self.assertEqual(0, report.lost, str(report))
+
+    def test_the_other_one_is_dead(self):
+        """Row DRN-25: it is not waited for until time is up."""
+        self.have('gw1')
+        mark = self.mark('gw1')
+        self.cloud.power_off('gw2')
+        self.addCleanup(self._both_again)
+        nodes.wait_until('BFD has expired', lambda: (
+            'Control Detection Time Expired' in self.cloud['gw1'].out(
+                'ovs-vsctl', '--columns=bfd_status', 'list', 'Interface')))
+        began = time.monotonic()
+        self.assertEqual((4, 'nobody'), (
+            self.cloud.agents['gw1'].stop(), self.outcome('gw1', mark)))
+        base.note('a stop without anybody else took %.1f s' % (
+            time.monotonic() - began))
+        self.assertIn('%s does not answer' % plan.system_id('gw2'),
+                      self.said('gw1', mark))
+        # It is to get the gateway when it is back.
+        self.assertEqual(0, self.priorities()['gw1'])
+        self.cloud.wait_withdrawn(self.fip.address)
+
+    def _both_again(self):
+        self.cloud.power_on('gw2')
+        self.start('gw1', 'gw2')
+        self.settled()
 
     def _candidates(self):
         """Priorities and marks of alpha's gateways."""

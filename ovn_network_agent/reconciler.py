@@ -103,10 +103,15 @@ class Reconciler:
                 resource.kind == resources.VipAddress.kind and
                 resource.address.partition('/')[0] in down))
 
+    @property
+    def announcing(self):
+        """Whether zebra and bgpd were given addresses a moment ago."""
+        return self._precedence.held
+
     def _pending(self):
         """Names of what is under way."""
         return self._beside.running() + (
-            ('announcing',) if self._precedence.held else ())
+            ('announcing',) if self.announcing else ())
 
     def plan(self, snapshot):
         """What a pass would do, without doing it.

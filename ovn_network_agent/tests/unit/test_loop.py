@@ -21,6 +21,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import drain
+from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.forward import source
 from ovn_network_agent import handover
 from ovn_network_agent import loop
@@ -89,6 +90,74 @@ class Rules(source.Source):
 
     def reread(self):
         self.reread_times += 1
+
+
+class Moving(view.View):
+    """A router that comes here, and which looks were to be complete.
+
+    :ivar routers: tuple of :class:`model.Router`
+    :ivar full: list of bool, one for each look
+    """
+
+    confirmed = True
+
+    def __init__(self, conf):
+        super().__init__(conf, {})
+        self.routers = ()
+        self.full = []
+
+    def snapshot(self, phase, full=False):
+        self.full.append(full)
+        self.last = world.snapshot(*self.routers, phase=phase)
+        return self.last
+
+
+class PeriodicTest(base.BaseTestCase):
+    """The periodic comparison keeps away from takeovers."""
+
+    def setUp(self):
+        super().setUp()
+        conf = world.conf(drivers=['fip_route'])
+        self.interval = conf.reconcile_interval
+        self.clock = 1000.0
+        self.seen = Moving(conf)
+        self.trigger = trigger.Trigger(0)
+        work = reconciler.Reconciler(
+            [fip_route.FipRouteDriver('fip_route', conf)],
+            world.backends(world.World()), lambda reason: None)
+        self.addCleanup(work.close)
+        self.loop = loop.Loop(conf, self.seen, work, self.trigger,
+                              status.Status({}), threading.Event(),
+                              clock=lambda: self.clock)
+        self.made(urgent=False)
+        self.assertEqual([True], self.seen.full)
+
+    def made(self, urgent):
+        """A pass, and whether it compared everything."""
+        self.loop._guarded_pass(trigger.Wake(('test',), urgent=urgent))
+        return self.seen.full[-1]
+
+    def test_it_waits_until_the_addresses_are_announced(self):
+        self.clock += self.interval
+        self.seen.routers = (world.router(fips=['198.51.100.10']),)
+        self.assertFalse(self.made(urgent=True))
+        self.clock += loop.AFTER_TAKEOVER / 2
+        self.assertFalse(self.made(urgent=False))
+        # And it does not spin meanwhile.
+        self.assertGreater(self.loop._timeout(), 0.0)
+        self.clock += loop.AFTER_TAKEOVER / 2
+        self.assertTrue(self.made(urgent=False))
+
+    def test_takeovers_do_not_put_it_off_for_ever(self):
+        self.clock += self.interval
+        self.assertFalse(self.made(urgent=True))
+        self.clock += loop.LATEST
+        self.assertTrue(self.made(urgent=True))
+
+    def test_a_reload_does_not_wait(self):
+        self.loop.reload()
+        self.loop._take_in_configuration()
+        self.assertTrue(self.made(urgent=True))
 
 
 class LoopTest(base.BaseTestCase):

@@ -42,6 +42,9 @@ constrained() {
     local set=$1 REGEX= start=$SECONDS
     local VENV=$ROOT/build/constraints/$set
     local PY=$VENV/bin/python CONSTRAINTS REQUIREMENTS
+    # Their pbr (up to 7.0) builds with pkg_resources, which setuptools 82 has
+    # no more.
+    local SETUPTOOLS='setuptools>=77,<82'
     REQUIREMENTS=(requirements.txt test-requirements.txt)
     CONSTRAINTS=$ROOT/tools/constraints/$set.txt
     mkdir -p "$ROOT/build/constraints"

@@ -231,7 +231,7 @@ _venv() {
         step "Installing the Python packages" \
             "$PY" -m pip install --disable-pip-version-check \
             ${CONSTRAINTS:+-c "$CONSTRAINTS"} "${REQUIREMENTS[@]/#/-r}" \
-            'setuptools>=77' wheel || return
+            "${SETUPTOOLS:-setuptools>=77}" wheel || return
         echo "$deps" >"$VENV/.deps"
         rm -f "$VENV/.project"
     fi

@@ -71,15 +71,22 @@ def variables(conf):
 
 def _known(conf):
     """Names of options by group."""
-    known = {name: conf[name] for name in conf}
-    groups = {name: set(value) for name, value in known.items()
-              if isinstance(value, cfg.ConfigOpts.GroupAttr)}
-    groups['DEFAULT'] = {name.replace('-', '_') for name in known
+    groups = {name: set(conf[name]) for name in conf
+              if _is_group(conf, name)}
+    groups['DEFAULT'] = {name.replace('-', '_') for name in conf
                          if name not in groups}
     for group, option in opts.everything():
         for other in option.deprecated_opts:
             groups[other.group or group].add(other.name)
     return groups
+
+
+def _is_group(conf, name):
+    try:
+        return isinstance(conf[name], cfg.ConfigOpts.GroupAttr)
+    except (cfg.Error, ValueError):
+        # An option whose value cannot be used.
+        return False
 
 
 def _files(conf):

@@ -161,8 +161,7 @@ class TestStatic(StaticTestCase):
 
     def test_routes_to_a_former_nexthop_stay(self):
         """Row CLN-05: nobody can tell them from the operator's."""
-        former = ['198.51.100.1/32', '192.0.2.9']
-        self.assertEqual([[], ''], vtysh.change_static('', [former], []))
+        self.frr.configure('ip route 198.51.100.1/32 192.0.2.9')
         before = self.frr.running()
         self.assertEqual(set(), self.read())
         self.assertEqual({}, self.create(route(1)))

@@ -297,6 +297,7 @@ class TestRead(base.FrrTestCase):
         self.assertEqual({'10.0.0.2': 'Established'}, found['neighbours'])
 
     def test_unknown_vrf(self):
+        self.root_side(vrf_name='vrf-none')
         with self.assertRaisesRegex(OSError, 'VRF vrf-none not found'):
             bgp.read_effect('vrf-none', ['198.51.100.1/32'], True)
 

@@ -30,8 +30,8 @@ class Wake:
     :ivar urgent: True when a gateway moved
     :ivar revived: frozenset of backend names whose system has come back:
         they are read again whatever their back-off says
-    :ivar since: monotonic seconds when the first of the reasons came up,
-        None when there was none
+    :ivar since: monotonic seconds when the first of the reasons came up, the
+        first urgent one if there is any; None when there was none
     """
 
     reasons: tuple = ()
@@ -69,7 +69,7 @@ class Trigger:
         :param revived: names of backends whose system has come back
         """
         with self._condition:
-            if not self._reasons:
+            if not self._reasons or (urgent and not self._urgent):
                 self._since = self._clock()
             self._reasons[reason] = None
             self._stale.update(stale)

@@ -56,6 +56,15 @@ class TriggerTest(base.BaseTestCase):
         self.trigger.fire('c')
         self.assertEqual(101.1, self.take().since)
 
+    def test_an_urgent_reason_counts_from_when_that_came(self):
+        """Trap T20: what waited for another reason is no takeover time."""
+        self.trigger.fire('a')
+        self.clock.now += 0.1
+        self.trigger.fire('a gateway', urgent=True)
+        self.clock.now += 0.1
+        self.trigger.fire('another', urgent=True)
+        self.assertEqual(100.1, self.take().since)
+
     def test_under_load_once_per_interval(self):
         self.trigger.fire('a')
         self.take()

@@ -73,6 +73,9 @@ router bgp 65002
 
 # Milliseconds, see Frr.wait_for_session.
 _SESSION_AGE = 2000
+# Seconds for one vtysh of a test: a daemon that a test has stopped never
+# answers, and a test that hangs ends no run.
+_LIMIT = 60
 
 
 def wait_until(condition, what, seconds=15):
@@ -207,13 +210,15 @@ class Daemons:
         arguments = [word for text in commands for word in ('-c', text)]
         return subprocess.run(
             [os.path.join(self.bindir, 'vtysh'), *arguments],
-            check=True, capture_output=True, text=True, input=stdin).stdout
+            check=True, capture_output=True, text=True, input=stdin,
+            timeout=_LIMIT).stdout
 
     def only(self, daemon, command):
         """What one daemon says."""
         return subprocess.run(
             [os.path.join(self.bindir, 'vtysh'), '-d', daemon, '-c',
-             command], check=True, capture_output=True, text=True).stdout
+             command], check=True, capture_output=True, text=True,
+            timeout=_LIMIT).stdout
 
     def configure(self, *lines):
         """Change the configuration, as the operator would."""

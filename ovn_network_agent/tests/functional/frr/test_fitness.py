@@ -187,7 +187,7 @@ class TestThread(FitnessTestCase):
             self.assertIsNotNone(self.trigger.wait(20))
             self.assertIn('cannot be found out', made.reasons[0])
             self.assertFalse(made.unfit)
-            self.frr.wait_for_session()
+        self.frr.wait_for_session()
         base.wait_until(lambda: not made.reasons, 'found out')
 
 

@@ -23,6 +23,7 @@ from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.frr import transactions
 
 # The operator's: other next hops, other lengths, other properties.
 FOREIGN = (
@@ -60,6 +61,21 @@ class StaticTestCase(base.FrrTestCase):
 
 
 class TestStatic(StaticTestCase):
+
+    def test_batches(self):
+        """Row FIP-07: each transaction has a bounded size."""
+        # Since FRR 9 mgmtd has the static routes.
+        path, = [path for name in ('mgmtd', 'staticd') if os.path.exists(
+            path := f'{self.frr.rundir}/{name}.vty')][:1]
+        relay = transactions.Relay(path)
+        self.addCleanup(relay.close)
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(2501)]
+        self.assertEqual({}, self.create(*routes))
+        self.assertEqual([2500, 1], relay.sizes)
+        self.assertEqual(set(routes), self.read())
+        self.assertEqual({}, self.delete(*routes))
+        self.assertEqual([2500, 1, 2500, 1], relay.sizes)
+        self.assertEqual(set(), self.read())
 
     def test_announced_and_withdrawn(self):
         # Trap T30: no soft refresh together with the change.

@@ -29,6 +29,7 @@ import sys
 
 from oslo_config import cfg
 
+from lab import places
 from ovn_network_agent.conf import opts
 from ovn_network_agent import handed
 from ovn_network_agent import privileged
@@ -43,7 +44,10 @@ UNIT = ROOT / 'contrib/systemd/ovn-network-agent.service'
 NUMBER = 61235
 # Like db.sock of Open vSwitch and the private socket of systemd.
 SOCKET = '/run/of-root.sock'
+# What the agent finds empty, but for the clone if that lies there.
+EMPTY = ('/run', '/var/log', '/tmp')  # noqa: S108
 _PTRACE_ATTACH = 16
+_MS_BIND = 4096
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,11 +70,24 @@ def directories(unit):
                                (pathlib.Path('/var/log'), 'LogsDirectory'))}
 
 
+def carry(path, opened):
+    """Have a directory seen again that lies below one that is empty now."""
+    os.makedirs(path, exist_ok=True)
+    if _libc.mount(b'/proc/self/fd/%d' % opened, os.fsencode(path), None,
+                   _MS_BIND, None):
+        raise OSError(ctypes.get_errno(), path)
+    os.close(opened)
+
+
 def prepare(unit):
     """The mounts, and the directories of the agent."""
     assert unit['ProtectSystem'] == 'strict', unit['ProtectSystem']
-    for path in ('/run', '/var/log', '/tmp'):  # noqa: S108
+    carried = {path: os.open(path, os.O_PATH) for path in places.hidden(
+        places.needed(), EMPTY)}
+    for path in EMPTY:
         run('mount', '-t', 'tmpfs', '-o', 'mode=755', 'none', path)
+    for path, opened in carried.items():
+        carry(path, opened)
     for path, mode in directories(unit).items():
         path.mkdir()
         path.chmod(mode)
@@ -167,6 +184,8 @@ def agent():
              default_config_dirs=[])
     cfg.CONF.set_override('vrf_name', '', 'frr')
     cfg.CONF.set_override('ovsdb_connection', 'unix:' + SOCKET, 'ovs')
+    # Afterwards the agent may not read a clone that is for root alone.
+    writable = directories(service())
     start.start(cfg.CONF)
     with open('/proc/self/status') as opened:
         status = dict(line.rstrip('\n').split(':\t', 1) for line in opened
@@ -191,7 +210,7 @@ def agent():
             [['net/ipv4/conf/br-ex/proxy_arp', '1']]),
         'nft': nft.read_tables(['ip']), 'peer': peer,
         'log': succeeded(lambda: [open(path / 'x', 'w').close()
-                                  for path in directories(service())]),
+                                  for path in writable]),
     }
 
 

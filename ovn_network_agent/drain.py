@@ -57,8 +57,9 @@ class Drain:
     :param clock: function that returns monotonic seconds
     :ivar result: :class:`Result`, None as long as it is not over
     :ivar waiting: tuple of str: what is waited for
-    :ivar unclaimed: whether something stays here that somebody else is to
-        get as soon as that one can announce it
+    :ivar unclaimed: whether this chassis is still in the order for something
+        that somebody else is to get, now or as soon as that one can announce
+        it
     """
 
     def __init__(self, conf, hurry, clock=time.monotonic):
@@ -131,8 +132,11 @@ class Drain:
         self._stays = tuple('%s (%s)' % (group.name, ', '.join(
             '%s %s' % (c.chassis, _why(c)) for c in group.candidates
             if c.chassis != snapshot.node.chassis)) for group in stays)
-        self.unclaimed = any(group.heirs(snapshot.node.chassis)
-                             for group in stays)
+        # An order that was not changed in time would bring the ports back,
+        # to a chassis that does not announce any more.
+        self.unclaimed = any(
+            group.heirs(snapshot.node.chassis) for group in (
+                *stays, *_unchanged(snapshot)))
 
     def _watch(self, here):
         """Say which ports have left, and which have come back."""
@@ -227,6 +231,14 @@ def _left(snapshot):
                 port.chassis == chassis for port in group.ports) or
                 group.ports and group.candidate(chassis).priority and
                 not group.takers(chassis))]
+
+
+def _unchanged(snapshot):
+    """Groups in whose order this chassis still is."""
+    for group in snapshot.groups:
+        own = group.candidate(snapshot.node.chassis)
+        if own is not None and own.priority and group.ports:
+            yield group
 
 
 def _hoped(snapshot):

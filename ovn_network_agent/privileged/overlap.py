@@ -81,8 +81,10 @@ def begin(addresses):
         keeper = _start(wanted)
         said = _line(keeper.stdout)
         if said != 'begun':
-            # Whatever it has done it undoes by itself.
+            # Whatever it has done it undoes by itself.  Until then no other
+            # one begins, whose work it would undo, too.
             keeper.stdin.close()
+            _keepers.append(keeper)
             _reap(keeper)
             raise OSError(errno.EIO, said or 'it did not begin within %d s' %
                           _PATIENCE)

@@ -289,12 +289,15 @@ class Keeper:
         :raises Failed, OSError: when that cannot be; then :meth:`end` all
             the same
         """
-        if self._controller.call('debug/status').strip() != 'running':
-            raise NotOurs('ovn-controller is paused already')
         try:
+            status = self._controller.call('debug/status').strip()
             _version, key, words = self.able()
         except (Failed, OSError) as e:
+            # Nothing was changed, so nothing is to be undone: another
+            # overlap may have begun until this one knows.
             raise NotOurs(str(e)) from e
+        if status != 'running':
+            raise NotOurs('ovn-controller is paused already')
         # First: who comes after a crash has to know.
         self._database.mark({self._mark: ' '.join(self._addresses)})
         self._controller.call('debug/pause')

@@ -67,6 +67,17 @@ class DrainTest(base.BaseTestCase):
             self.assertIs(drain.Result.NOOP, made.result)
             self.assertFalse(made.failed or made.unclaimed)
 
+    def test_what_was_held_back_until_the_end_is_let_go(self):
+        """An overlap, or a relay that does not answer, holds the order."""
+        made = self.begun(view(own=5))
+        self.hurry.set()
+        made.consider(view(own=5))
+        self.assertIs(drain.Result.TIMEOUT, made.result)
+        self.assertTrue(made.unclaimed)
+        made = self.begun(view(own=5))
+        made.consider(view(OTHER, own=0))
+        self.assertFalse(made.unclaimed)
+
     def test_until_somebody_could_announce(self):
         said = self.useFixture(fixtures.FakeLogger())
         unfit = {'own': 5, 'other': 0, 'drained': 'unfit'}

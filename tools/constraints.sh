@@ -50,8 +50,11 @@ constrained() {
     mkdir -p "$ROOT/build/constraints"
     if [ "$set" = lowest ]; then
         CONSTRAINTS=$VENV.txt
-        "${PYTHON:-python3}" tools/lowest.py requirements.txt \
-            tools/constraints/2025.2.txt >"$CONSTRAINTS" || return
+        if ! "${PYTHON:-python3}" tools/lowest.py requirements.txt \
+                tools/constraints/2025.2.txt >"$CONSTRAINTS"; then
+            record "$set" 0 1 0 $((SECONDS - start))
+            return
+        fi
     fi
     say "Python packages: $set"
     if ! _venv "${PYTHON:-python3}"; then

@@ -45,9 +45,10 @@ def of(router, port, nets):
     addresses = {nat.external_ip for nat in router.nats
                  if not nat.distributed_mac}
     addresses.update(_balanced(router, port))
-    if len(router.served_ports) > 1:
+    if len(router.ports) > 1:
+        # The others may be on other chassis, which answer for theirs.
         addresses = {a for a in addresses
-                     if networks.owner(a, router.served_ports) is port}
+                     if networks.owner(a, router.ports) is port}
     addresses.update(port.nat_addresses)
     addresses = {a for a in addresses if networks.inside(a, nets)}
     addresses.update(_own(port, nets))

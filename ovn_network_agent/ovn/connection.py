@@ -150,7 +150,7 @@ class Database:
 
     def _load(self):
         """A started ovsdbapp Connection; leaves nothing when it fails."""
-        helper = self._schema_helper()
+        helper, columns = self._schema_helper()
         idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
                           self._sync_changed,
                           lambda: self._changed(self),
@@ -170,6 +170,8 @@ class Database:
             # Not left to the garbage collection: it has a pipe.
             connection.txns.close()
             raise
+        # Only now: what could not be loaded is tried again.
+        self._replicated = columns
         return connection
 
     def _sync_changed(self):
@@ -191,6 +193,7 @@ class Database:
     # -- the schema -------------------------------------------------------
 
     def _schema_helper(self):
+        """(SchemaHelper, dict of table to list of columns to replicate)."""
         schema = self._fetch_schema()
         tables = schema['tables']
         lacking = needed.lacking(self.name, self._columns, tables)
@@ -200,14 +203,14 @@ class Database:
                 % (SCHEMAS[self.name], ', no '.join(lacking),
                    needed.OLDEST))
         helper = ovs_idl.SchemaHelper(None, schema)
-        self._replicated = self._present(schema)
+        present = self._present(schema)
         for table in sorted(self._columns):
             if table not in tables:
                 LOG.info('%s has no table %s (another version of OVN)',
                          SCHEMAS[self.name], table)
                 continue
-            helper.register_columns(table, self._replicated[table])
-        return helper
+            helper.register_columns(table, present[table])
+        return helper, present
 
     def _fetch_schema(self):
         return bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
@@ -269,7 +272,8 @@ class Database:
             return
         with old.lock:
             self._connection = connection
-        self.dirty.mark_all()
+            # Rows of the new one that came before were looked for in the old.
+            self.dirty.mark_all()
         self._end(old, CLOSE_TIMEOUT)
         if self._stopping.is_set():
             self._end(connection, 0.0)

@@ -203,8 +203,9 @@ class View:
 
     def _read_wire(self):
         with self._databases['ovs'].rows() as ovs:
-            changed = self._databases['ovs'].dirty.take()
-            if self._wire is None or changed:
+            dirty = self._databases['ovs'].dirty
+            anew, changed = dirty.take_all(), dirty.take()
+            if self._wire is None or anew or changed:
                 self._wire = wire.read(ovs, ())
                 self._ports.look(wire.ports(ovs, self._conf.bridge_dev))
         if not self._wire.chassis:

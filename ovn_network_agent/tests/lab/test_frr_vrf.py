@@ -152,6 +152,7 @@ class VrfTest(VrfTestCase):
     def test_vrf_that_does_not_exist(self):
         before = self.frr.running()
         self.conf.set_override('vrf_name', 'vrf-none', 'frr')
+        self.root_side(vrf_name='vrf-none')
         self.assertEqual(set(), self.read())
         missing = resources.Announcement('vrf-none', '198.51.100.1/32',
                                          NEXTHOP)

@@ -220,6 +220,13 @@ class AddressesTest(FipRouteTestCase):
                  ['198.51.100.1']),
                 ('outside of the networks', world.router(
                     fips=['192.0.2.7']), {}, ['198.51.100.1']),
+                ('of a port on another chassis', world.router(
+                    ports=(local, world.port(
+                        2, local=False, chassis='elsewhere',
+                        networks=('203.0.113.1/24',))),
+                    fips=[FIP, '203.0.113.9']),
+                 {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24']},
+                 ['198.51.100.1', FIP]),
                 ('distributed', world.router(nats=(distributed,)), {},
                  ['198.51.100.1']),
                 ('IPv6', world.router(fips=['2001:db8::10']), {},

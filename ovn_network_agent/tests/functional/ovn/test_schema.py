@@ -18,7 +18,10 @@ have taken away, and with what nobody knows yet added.
 
 import json
 
+from ovsdbapp import exceptions
+
 from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -146,6 +149,23 @@ class TestFuture(SchemaTestCase):
                          self.look())
 
 
+class Interrupted(connection.Database):
+    """The server stops answering once it has told its schema.
+
+    :ivar interruptions: how many times more
+    """
+
+    interruptions = 0
+
+    def _schema_helper(self):
+        found = super()._schema_helper()
+        if self.interruptions:
+            self.interruptions -= 1
+            raise exceptions.TimeoutException(commands=[], timeout=5,
+                                              cause='interrupted')
+        return found
+
+
 class TestConverted(SchemaTestCase):
     """OVN is upgraded, or goes back, while the agent is at work."""
 
@@ -176,6 +196,22 @@ class TestConverted(SchemaTestCase):
             # What is new is there, too.
             ovsdb.eventually(
                 lambda t=there: t == self.replicated(eyes), 'the tables')
+
+    def test_a_load_that_fails_is_tried_again(self):
+        handler = events.Handler()
+        self.addCleanup(handler.stop)
+        database = Interrupted('nb', self.remotes()['nb'], handler, 5, 5000)
+        database.require('Static_MAC_Binding', {'ip'})
+        self.addCleanup(database.stop)
+        database.start()
+        database.interruptions = 2
+        self.servers['nb'].convert(with_bindings)
+
+        def there():
+            with database.rows() as tables:
+                return 'Static_MAC_Binding' in tables
+        ovsdb.eventually(there, lambda: database.trouble)
+        self.assertEqual(0, database.interruptions)
 
     def replicated(self, eyes):
         """Whether the table that comes and goes is replicated."""

@@ -42,6 +42,15 @@ prerouting priority proto-dst proto-src protocol random raw related reply
 return route saddr seed set size snat sport src srcnat state status tcp th
 time-exceeded timeout to type typeof udp untracked verdict vmap xor zone
 '''.split()) | {'.', ':', '-', '+', '==', '!=', '<=', '>=', '<', '>'}
+# Type, hook and priority of our base chains, all of which let pass what no rule
+# of theirs is about.
+_HOOKS = frozenset((
+    ('filter', 'prerouting', 'raw'), ('filter', 'prerouting', 'filter'),
+    ('filter', 'output', 'raw'), ('filter', 'forward', 'filter'),
+    ('filter', 'postrouting', 'filter'), ('route', 'output', 'filter'),
+    ('nat', 'prerouting', 'dstnat'), ('nat', 'postrouting', 'srcnat')))
+_BASE = re.compile(r'type (\w+) hook (\w+) priority (\w+); policy accept;')
+_BASE_WORD = re.compile(r'\b(?:hook|policy)\b')
 # What stands between two words without being one.
 _BETWEEN = str.maketrans(dict.fromkeys('{},;()=!<>&|', ' '))
 _CHARACTERS = re.compile(r'[\n\t A-Za-z0-9_.:@/{},;()=!<>&|"+*-]*')
@@ -103,6 +112,7 @@ def check(text):
         raise Refused('a string without an end')
     blocks = _blocks(bare)
     _check_words(bare, {name for _kind, name in blocks})
+    _check_hooks(bare)
     return frozenset(name for kind, name in blocks if kind == 'set')
 
 
@@ -150,6 +160,18 @@ def _check_words(bare, names):
         if not (match and match[1] in names or _NUMBER.fullmatch(word)
                 or _is_address(word)):
             raise Refused(f'a word that no table of ours has: {word[:60]!r}')
+
+
+def _check_hooks(bare):
+    """That nothing is hooked in where no chain of ours is.
+
+    :raises Refused: when there is
+    """
+    bases = _BASE.findall(bare)
+    other = set(bases) - _HOOKS
+    if other or len(_BASE_WORD.findall(bare)) != 2 * len(bases):
+        raise Refused('a base chain that no table of ours has: %s' % (
+            sorted(other) or 'other words'))
 
 
 def _is_address(word):

@@ -68,6 +68,19 @@ class TextTest(base.BaseTestCase):
                     GOOD + '\n}\ntable ip filter {\n\tchain c {\n\t}\n'):
             self.refused(bad)
 
+    def test_where_no_chain_of_ours_is_hooked_in(self):
+        """It could lock the node out, or lead its connections elsewhere."""
+        good = 'type filter hook forward priority filter; policy accept;'
+        self.assertIn(good, GOOD)
+        for bad in (good.replace('forward', 'input'),
+                    good.replace('priority filter', 'priority -300'),
+                    good.replace('accept', 'drop'),
+                    good.replace(' policy accept;', ''),
+                    good.replace('; ', ';\n\t\t'),
+                    good + ' ' + good.replace('accept', 'drop'),
+                    'type nat hook output priority dstnat; policy accept;'):
+            self.refused(GOOD.replace(good, bad))
+
     def test_what_stands_between_chains(self):
         for bad in ('flush ruleset', 'include "/etc/passwd"', 'counter;',
                     'map m {\n}', 'flowtable f {\n}', 'ct helper h {\n}',

@@ -167,8 +167,8 @@ class TableTest(base.NftTestCase):
 
     def test_traffic_does_not_alter_it(self):
         table = base.table(
-            base.TARGET, extra='type filter hook input priority filter;\n'
-            'counter')
+            base.TARGET, extra='type filter hook prerouting priority filter; '
+            'policy accept;\ncounter')
         self.load(table)
         subprocess.run(['ping', '-c', '1', '-W', '5', '127.0.0.1'],
                        check=True, stdout=subprocess.DEVNULL)

@@ -42,8 +42,8 @@ prerouting priority proto-dst proto-src protocol random raw related reply
 return route saddr seed set size snat sport src srcnat state status tcp th
 time-exceeded timeout to type typeof udp untracked verdict vmap xor zone
 '''.split()) | {'.', ':', '-', '+', '==', '!=', '<=', '>=', '<', '>'}
-# Type, hook and priority of our base chains, all of which let pass what no rule
-# of theirs is about.
+# Type, hook and priority of our base chains, all of which let pass what no
+# rule of theirs is about.
 _HOOKS = frozenset((
     ('filter', 'prerouting', 'raw'), ('filter', 'prerouting', 'filter'),
     ('filter', 'output', 'raw'), ('filter', 'forward', 'filter'),

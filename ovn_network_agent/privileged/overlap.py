@@ -86,6 +86,7 @@ def begin(addresses):
             keeper.stdin.close()
             _keepers.append(keeper)
             _reap(keeper)
+            _forget()
             raise OSError(errno.EIO, said or 'it did not begin within %d s' %
                           _PATIENCE)
         _keepers.append(keeper)

@@ -17,7 +17,6 @@ default VRF.  A veth pair connects them: towards the floating IPs through
 FRR's routes, and back through one policy rule for each provider network.
 """
 
-
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import base

@@ -12,7 +12,6 @@
 
 """What the schema cannot say, and the values that come of it."""
 
-
 from ovn_network_agent import forwarding
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema

@@ -12,7 +12,6 @@
 
 """The prefix list that lets our networks out."""
 
-
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent import ownership

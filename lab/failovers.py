@@ -31,7 +31,6 @@ _SLACK = 6 * 1024
 PRIORITY_LIMIT = 100
 # The lead of an owner is at least that.
 _LEAD = 2
-_DRIVERS = 'fip_route,veth_leak,gateway_drain'
 
 
 class Watch:
@@ -134,7 +133,7 @@ def main():
     with clouds.Cloud(gateways=2, say=print) as cloud:
         router = cloud.add_router('router1')
         cloud.start_agents({
-            'DEFAULT': {'drivers': _DRIVERS, 'debug': 'false'},
+            'DEFAULT': {'debug': 'false'},
             'fip_route': {'announce_method': 'kernel'}})
         watch, highest = run(cloud, router, lambda: _settled(cloud, router),
                              rounds)

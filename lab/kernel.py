@@ -20,8 +20,8 @@ Linux.
 
 import contextlib
 import fcntl
-import hashlib
 import glob
+import hashlib
 import os
 import re
 import shutil

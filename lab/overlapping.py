@@ -34,11 +34,12 @@ def begun(node, others):
     :param others: names of those that are to take over
     """
     keeper = node.popen(
-        [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps({
-            'database': 'unix:/run/openvswitch/db.sock',
-            'rundir': '/run/ovn', 'limit': _LIMIT, 'mark': _MARK,
-            'remote': _MARK + '-remote',
-            'addresses': [plan.HOSTS[name] for name in others]})],
+        [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps(
+            overlap_keeper.options(
+                database='unix:/run/openvswitch/db.sock', rundir='/run/ovn',
+                limit=_LIMIT, resume=_LIMIT, mark=_MARK,
+                remote=_MARK + '-remote',
+                addresses=[plan.HOSTS[name] for name in others]))],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if keeper.stdout.readline() != 'begun\n':

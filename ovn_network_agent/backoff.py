@@ -48,11 +48,14 @@ class Retries:
             self._delay[name] = min(delay, LAST)
             self._due[name] = self._clock() + self._delay[name]
 
-    def due_in(self):
-        """Seconds until the next one is due (0 when past), or None."""
-        if not self._due:
-            return None
-        return max(0.0, min(self._due.values()) - self._clock())
+    def due_in(self, name=None):
+        """Seconds until it is due (0 when past), None if it does not wait.
+
+        :param name: None for the next one of all
+        """
+        due = (min(self._due.values(), default=None) if name is None else
+               self._due.get(name))
+        return None if due is None else max(0.0, due - self._clock())
 
     def waiting(self, name):
         """Whether a name failed and is not due yet."""

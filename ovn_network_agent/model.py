@@ -19,7 +19,7 @@ recognised by equality and costs nothing in a pass.
 import dataclasses
 import enum
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import port_forwards
 
 
 class Phase(enum.Enum):
@@ -109,7 +109,9 @@ class Candidate:
     :ivar priority: 0..32767, the highest live one is active
     :ivar known: whether SB has this chassis; False for one that was removed
     :ivar address: IP address of its tunnels (SB Encap), '' when unknown
-    :ivar encap: type of those tunnels, 'geneve' or 'vxlan', '' when unknown
+    :ivar further: tuple of further addresses of its tunnels
+    :ivar encap: type of the tunnels of ``address``, 'geneve' or 'vxlan', ''
+        when unknown
     :ivar drained: why an agent has lowered it to 0: 'shutdown',
         'maintenance' or 'unfit' (it could not announce), '' when none has
     :ivar earlier: the priority it had before that
@@ -127,6 +129,20 @@ class Candidate:
     earlier: int = 0
     silent: bool = False
     dead: bool = False
+    further: tuple = ()
+
+    @property
+    def rank(self):
+        """What OVN goes by: of equal priorities the name that sorts last.
+
+        Decision record 0009.
+        """
+        return self.priority, self.chassis
+
+    @property
+    def addresses(self):
+        """All addresses of its tunnels, a tuple."""
+        return (self.address, *self.further) if self.address else ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -215,6 +231,12 @@ class GatewayGroup:
         """
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
+
+    def depends_on(self, chassis):
+        """Whether nobody but that standby could take over from the owner."""
+        owners = {port.chassis for port in self.ports}
+        return chassis not in owners and all(
+            c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis):
         """Who is to get the ports once that chassis has let go of them.
@@ -382,7 +404,7 @@ class Node:
     :ivar relays: tuple of :class:`Relay` that are there, sorted
     :ivar drains: frozenset of what an operator wants to be drained: UUIDs
         of routers, text, or :data:`ALL`
-    :ivar extent: :class:`forwarding.Extent` of the port forwards, None
+    :ivar extent: :class:`port_forwards.Extent` of the port forwards, None
         without them
     :ivar overlap: addresses of the tunnels of the gateways that are to take
         over while this one still serves, a tuple; see :mod:`overlap`
@@ -396,7 +418,7 @@ class Node:
     bridge_mappings: tuple = ()
     relays: tuple = ()
     drains: frozenset = frozenset()
-    extent: forwarding.Extent | None = None
+    extent: port_forwards.Extent | None = None
     overlap: tuple = ()
     overlapping: bool = False
 
@@ -415,7 +437,7 @@ class Snapshot:
         candidate of, active or not
     :ivar problems: tuple of str: what this node's own settings contain and
         is left out as malformed
-    :ivar forwards: :class:`forwarding.Forwards`, or None without a rules
+    :ivar forwards: :class:`port_forwards.Forwards`, or None without a rules
         file
     """
 
@@ -423,4 +445,4 @@ class Snapshot:
     routers: tuple = ()
     groups: tuple = ()
     problems: tuple = ()
-    forwards: forwarding.Forwards | None = None
+    forwards: port_forwards.Forwards | None = None

@@ -75,7 +75,8 @@ class Resource:
     @property
     def key(self):
         """The target system's key, a tuple."""
-        raise NotImplementedError
+        raise NotImplementedError('the class %s has no property key'
+                                  % type(self).__name__)
 
     @property
     def ref(self):
@@ -373,14 +374,16 @@ class NftElement(Resource):
 
 # OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
 LOCAL = 0xfffffffe
+# RT_TABLE_MAIN (rtnetlink(7)).
+MAIN_TABLE = 254
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flow(Resource):
     """An OpenFlow flow on the provider bridge, table 0.
 
-    Only what the two planes need, typed, so that the privileged side can
-    validate it: match on in_port, family and destination host; set MACs;
+    Only what the two kinds of flows need, typed, so that the privileged side
+    can validate it: match on in_port, family and destination host; set MACs;
     hand to the bridge's own forwarding or back to where it came from.
 
     :ivar in_port: OpenFlow port number of the patch port towards br-int or
@@ -636,9 +639,14 @@ class Problem(Resource):
     log once, in the plan, and in the state of the agent as long as it lasts.
 
     :ivar text: for the operator: what is left out, why, and the remedy
+    :ivar router: UUID of the router that it is about, '' for none
+    :ivar addresses: tuple of str, the addresses that are left out; empty
+        where it is not about single ones
     """
 
     text: str
+    router: str = ''
+    addresses: tuple = ()
 
     kind = 'problem'
 

@@ -20,28 +20,29 @@ from oslo_log import log as logging
 from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
 
-from ovn_network_agent import drain
 from ovn_network_agent import model
-from ovn_network_agent import ending
-from ovn_network_agent import loop
-from ovn_network_agent import notify
-from ovn_network_agent import reconciler
-from ovn_network_agent import status
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control import endpoint
 from ovn_network_agent.control import overlaps
-from ovn_network_agent.forward import alone
+from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
-from ovn_network_agent.netlink import watch
-from ovn_network_agent.ovn import connection
-from ovn_network_agent.ovn import side
+from ovn_network_agent.gateways import drain
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import netlink as privileged_netlink
+from ovn_network_agent.runtime import alone
+from ovn_network_agent.runtime import ending
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime import ovn_side
+from ovn_network_agent.runtime import status
+from ovn_network_agent.watches import kernel
 
 # Must come before the library's own service module is imported; eventlet is
 # its default.
@@ -51,30 +52,13 @@ from oslo_service import service  # noqa: E402
 
 LOG = logging.getLogger(__name__)
 
-# What may be gone, without a notice of its own, when something changes.  With
-# its last IPv4 address a device loses its IPv4 routes and neighbours
-# (fib_disable_ip()).
-_GONE_WITH = {
-    'link': ('link', 'sysctl', 'address', 'neighbour', 'route', 'rule'),
-    'address': ('address', 'neighbour', 'route')}
-
-
-def in_doubt(kind):
-    """Backends whose state a change of the kernel puts in doubt.
-
-    :param kind: one of :data:`netlink.watch.KINDS`
-    :returns: tuple of names
-    """
-    return _GONE_WITH.get(kind, (kind,))
-
-
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
 
     :param conf: the oslo.config ConfigOpts
     :param drivers: list of :class:`drivers.base.Driver`
     :param backends: list of :class:`backends.base.Backend`
-    :param observers: list of :class:`observer.Observer`
+    :param observers: list of :class:`watches.base.Observer`
     """
 
     def __init__(self, conf, drivers, backends, observers=()):
@@ -85,7 +69,7 @@ class AgentService(service.Service):
         self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
-            side.OvnSide(conf, drivers, self.trigger, self._stop,
+            ovn_side.OvnSide(conf, drivers, self.trigger, self._stop,
                          lambda: any(o.unfit for o in self._observers)))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
@@ -115,7 +99,7 @@ class AgentService(service.Service):
             self._loop.bare_node, self._forwards)
         self.complete = None
         self.drain = None
-        self._watch = watch.LinkWatch(
+        self._watch = kernel.LinkWatch(
             self._kernel_changed,
             neighbour_devices=(ownership.VETH_DEFAULT,
                                ownership.VETH_PROVIDER),
@@ -158,7 +142,7 @@ class AgentService(service.Service):
         """What a pass would do; for the dry run.
 
         :param timeout: seconds to wait for the databases
-        :returns: (list of (verb, resource), :class:`reconciler.Outcome`)
+        :returns: (list of (verb, resource), :class:`outcome.Outcome`)
         :raises ovn.view.NotReady: when OVN could not be loaded in time
         """
         self._side.connect()
@@ -201,7 +185,8 @@ class AgentService(service.Service):
 
     def _kernel_changed(self, kind):
         """Somebody else changed something (on the watch's thread)."""
-        self.trigger.fire('kernel:%s' % kind, stale=in_doubt(kind))
+        word = notices.kernel(kind)
+        self.trigger.fire(word, stale=(word,))
 
     # -- the loop's thread ------------------------------------------------
 

@@ -13,7 +13,7 @@
 """Wake-ups of the loop and how they are coalesced.
 
 Events carry no data into the agent: they say that something may have
-changed, which backends' cached state is in doubt, and whether it is urgent.
+changed, what cached state that puts in doubt, and whether it is urgent.
 """
 
 import dataclasses
@@ -26,10 +26,11 @@ class Wake:
     """Why the loop was woken.
 
     :ivar reasons: tuple of str, in the order they came, each once
-    :ivar stale: frozenset of backend names to read again
+    :ivar stale: frozenset of words of :mod:`ovn_network_agent.notices`, or
+        names of backends: what is to be read again
     :ivar urgent: True when a gateway moved
-    :ivar revived: frozenset of backend names whose system has come back:
-        they are read again whatever their back-off says
+    :ivar revived: likewise, what has come back: it is read again whatever
+        its back-off says
     :ivar since: monotonic seconds when the first of the reasons came up, the
         first urgent one if there is any; None when there was none
     """
@@ -65,8 +66,9 @@ class Trigger:
 
         :param reason: short text for the log
         :param urgent: do not coalesce
-        :param stale: names of backends whose state is in doubt
-        :param revived: names of backends whose system has come back
+        :param stale: words of :mod:`ovn_network_agent.notices`, or names of
+            backends: whose state is in doubt
+        :param revived: likewise, whose system has come back
         """
         with self._condition:
             if not self._reasons or (urgent and not self._urgent):

@@ -23,20 +23,21 @@ anchor is none: it keeps the last VIP from being the last address.
 
 import errno
 
-from ovn_network_agent.backends import base
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import resources
 
 
-class AddressBackend(base.Backend):
-    """See the module."""
+class AddressBackend(kernel.KernelBackend):
+    """IP addresses that the agent sets, and addresses of VIPs."""
 
     name = 'address'
     kinds = (resources.Address, resources.VipAddress)
+    doubted_by = (notices.kernel('link'), notices.kernel('address'))
     # With its last address a device loses its routes and neighbours.
     invalidates = ('neighbour', 'route')
 

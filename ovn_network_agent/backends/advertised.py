@@ -21,14 +21,15 @@ taken over, and not that all went well ever since.
 
 import time
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
-from ovn_network_agent.frr import witness
 from ovn_network_agent.ovn import commands
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import routes
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import context
-from ovn_network_agent import resources
+from ovn_network_agent.watches import frr_witness
 
 # Seconds: how long BGP may take before that counts as a failure, and the
 # pause between two looks.  With FRR 8.4 it took 0.06 to 0.23 s from the route
@@ -38,13 +39,15 @@ _PAUSE = 0.1
 
 
 class AdvertisedBackend(nb_writer.Writer):
-    """See the module.
+    """Marks on default routes: this chassis announces the router.
 
     :param conf: the oslo.config ConfigOpts
     """
 
     name = 'advertised'
     kinds = (resources.Advertised,)
+    doubted_by = (notices.STATIC_ROUTES,)
+    revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
 
     def __init__(self, conf):
         super().__init__(conf)
@@ -99,12 +102,12 @@ class AdvertisedBackend(nb_writer.Writer):
         if not wanted:
             return
         try:
-            found = witness.announced(self.conf, wanted)
+            found = frr_witness.announced(self.conf, wanted)
         except context.FAILURES as error:
             raise base.BackendError(
                 'whether the addresses are announced cannot be found out: '
                 '%s; without FRR, set [frr] bgp_check to false' % error
-                if self.conf.frr.bgp_check and not witness.tools(self.conf)
+                if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
                 else 'whether the addresses are announced cannot be found '
                 'out: %s' % error) from error
         for prefixes in missing.values():
@@ -113,5 +116,5 @@ class AdvertisedBackend(nb_writer.Writer):
     def _reason(self, prefixes):
         first, *rest = sorted(prefixes)
         return '%s %s%s yet' % (
-            witness.witness(self.conf), first,
+            frr_witness.witness(self.conf), first,
             ' and %d more' % len(rest) if rest else '')

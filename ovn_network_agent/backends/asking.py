@@ -15,7 +15,7 @@
 import threading
 
 from ovn_network_agent.backends import base
-from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovsdb import connection
 
 # Seconds to wait for the answer.
 _PATIENCE = 5.0
@@ -24,9 +24,9 @@ _PATIENCE = 5.0
 def ask(database, question):
     """Ask the server itself, and wait for what it says.
 
-    :param database: :class:`ovn.connection.Database`
+    :param database: :class:`ovsdb.connection.Database`
     :param question: object with ``operations``, see
-        :meth:`ovn.replica.Idl.ask`
+        :meth:`ovsdb.replica.Idl.ask`
     :returns: list of lists of rows, one for each operation
     :raises BackendError: when there is no answer
     """

@@ -48,7 +48,7 @@ class Delta:
 class Context:
     """What the running agent offers to backends.
 
-    :ivar databases: dict of 'nb', 'sb', 'ovs' to ovn.connection.Database
+    :ivar databases: dict of 'nb', 'sb', 'ovs' to ovsdb.connection.Database
     :ivar hostname: function that returns the host name of this chassis as
         it stands in SB, '' while unknown
     :ivar chassis: function that returns the name of this chassis (its
@@ -57,16 +57,34 @@ class Context:
         gone for good, a frozenset
     :ivar silent: function that returns the host names of chassis that OVN
         has, but that count as missing, a frozenset
-    :ivar wake: function(reason, stale=names of backends) that wakes the
-        loop, from any thread; None where there is none
+    :ivar wake: function(reason, stale=(), revived=()) that wakes the loop,
+        from any thread; both take words of the module notices; None where
+        there is no loop
     """
 
-    databases: dict
-    hostname: object
+    databases: dict = dataclasses.field(default_factory=dict)
+    hostname: object = str
     chassis: object = str
     dead: object = frozenset
     silent: object = frozenset
     wake: object = None
+
+
+def doubted(backends, words):
+    """Names of the backends whose state these words put in doubt.
+
+    :param backends: iterable of :class:`Backend`
+    :param words: iterable of str, see :mod:`ovn_network_agent.notices`
+    :returns: set
+    """
+    return {b.name for b in backends
+            if not {b.name, *b.doubted_by}.isdisjoint(words)}
+
+
+def revived(backends, words):
+    """Names of the backends whose system has come back; see `doubted`."""
+    return {b.name for b in backends
+            if not {b.name, *b.revived_by}.isdisjoint(words)}
 
 
 class BackendError(Exception):
@@ -93,13 +111,23 @@ class Backend(abc.ABC):
     the loop thread, but for what :attr:`concurrent` and :attr:`system` say.
     """
 
-    #: entry point name, used in logs and by "ovn-network-agent-ctl status"
+    #: oslo.config options, registered in the group named like the backend
+    #: before it is created; a driver of the same name shares the group
+    CONFIG_OPTS = ()
+    #: entry point name, used in logs and by "ovn-network-agent-ctl status";
+    #: '' for the name of the entry point
     name = ''
     #: resource classes this backend is responsible for
     kinds = ()
     #: names of backends whose cached state is void after this one changed
     #: something (the kernel drops routes and addresses with a link)
     invalidates = ()
+    #: words of :mod:`ovn_network_agent.notices` that put the cached state in
+    #: doubt: it is read again at the next pass
+    doubted_by = ()
+    #: words for the return of the system: what failed while it was away is
+    #: tried again at once, whatever its back-off says
+    revived_by = ()
     #: True when apply() may run beside the loop: a remote database must not
     #: delay what the node does for itself
     concurrent = False
@@ -110,6 +138,14 @@ class Backend(abc.ABC):
 
     def __init__(self, conf):
         self.conf = conf
+
+    @classmethod
+    def runs_without_ovn(cls, conf):
+        """Whether an agent that only forwards ports has a use for it.
+
+        :param conf: the oslo.config ConfigOpts
+        """
+        return False
 
     def check(self):
         """Check the prerequisites before anything is touched.

@@ -21,11 +21,12 @@ the match of a wanted flow included (that flow is then reported).
 import dataclasses
 import shutil
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import openflow
-from ovn_network_agent import resources
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,10 +55,12 @@ class StrayFlow(resources.Resource):
 
 
 class FlowBackend(base.Backend):
-    """See the module."""
+    """OpenFlow flows that carry a cookie of the agent."""
 
     name = 'flow'
     kinds = (resources.Flow, StrayFlow)
+    doubted_by = (notices.INTERFACES, notices.SWITCH_RESTARTED)
+    revived_by = (notices.SWITCH_RESTARTED,)
 
     def check(self):
         wrapper = self.conf.ovs.ovs_wrapper.split()

@@ -15,10 +15,11 @@
 An entry has the shape ``permit <network> ge 32 le 32``, or 128 in the list of
 IPv6, which has the same name.  It is ours by its sequence number, which is
 one of those that its network has (:func:`ownership.prefix_list_numbers`).
-With another number it may be from the Go program or from an earlier version
-of this one.  So it counts as ours where its network is one that is wanted
-here, or was until now, and keeps its number: FRR takes no second entry of
-the same content.  Every other entry is the operator's.
+What the Go program has left counts as ours, too (:mod:`privileged.originals`),
+where its network is one that is wanted here, or was until now, and keeps its
+number.  Every other entry is the operator's.  FRR takes no second entry of the
+same content, so an entry of the operator counts as present where it is wanted,
+and is never removed.
 
 Ours come behind those that the operator has numbered: the first one that
 matches decides, so a ``deny`` of the operator is stronger.
@@ -32,12 +33,16 @@ and is written again with the number it has.
 import dataclasses
 import shutil
 
-from ovn_network_agent.backends import base
-from ovn_network_agent.frr import output
+from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import vtysh
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import kernel
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import shape
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import originals
+from ovn_network_agent.privileged import vtysh
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,11 +58,13 @@ class PartialEntry(resources.PrefixListEntry):
 
 
 class PrefixListBackend(base.Backend):
-    """See the module."""
+    """Entries of prefix lists with a sequence number of the agent."""
 
     name = 'frr_prefix_list'
     system = 'FRR'
     kinds = (resources.PrefixListEntry,)
+    doubted_by = (notices.FRR_RESTARTED,)
+    revived_by = (notices.FRR_RESTARTED,)
 
     def check(self):
         program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
@@ -72,7 +79,10 @@ class PrefixListBackend(base.Backend):
         name = self.conf.frr.frr_prefix_list
         if not name:
             return []
-        return list(_found(name, self._copies(), known).values())
+        copies = self._copies()
+        # Before anything of it can have gone.
+        self._ours(copies)
+        return list(_found(name, copies, known).values())
 
     def apply(self, delta):
         name = self.conf.frr.frr_prefix_list
@@ -80,7 +90,7 @@ class PrefixListBackend(base.Backend):
         failures = {r.ref: f'not an entry of the prefix list "{name}" for '
                            'host routes'
                     for r in (*adds, *delta.delete)
-                    if (r.name, r.ge, r.le) != (name, *_hosts(r.network))}
+                    if (r.name, r.ge, r.le) != (name, *shape.hosts(r.network))}
         adds = [r for r in adds if r.ref not in failures]
         deletes = [r for r in delta.delete if r.ref not in failures]
         if adds or deletes:
@@ -91,8 +101,10 @@ class PrefixListBackend(base.Backend):
         known = {r.ref for r in (*adds, *deletes)}
         before = self._copies()
         present = _found(name, before, known)
+        ours = self._ours(before)
         # Without this FRR complains, and nothing would be wrong.
-        deletes = [r for r in deletes if r.ref in present]
+        deletes = [r for r in deletes
+                   if r.ref in present and r.network in ours]
         numbers = _numbers(before)
         numbered = {r: numbers(r.network) for r in adds
                     if present.get(r.ref) != r}
@@ -118,6 +130,17 @@ class PrefixListBackend(base.Backend):
             failures.setdefault(resource.ref, reason)
         return failures
 
+    def _ours(self, copies):
+        """Networks of the entries that may be removed, a set."""
+        leak = self.conf.veth_leak
+        left = kernel.reading(
+            'what the Go program has left', originals.networks, copies,
+            (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
+        return left | {
+            network for entries in copies.values()
+            for network, number in shape.shaped(entries).items()
+            if shape.is_ours(network, number)}
+
     def _copies(self):
         """dict of daemon to list of :class:`frr.output.Entry`."""
         found = self._call(vtysh.read_prefix_list,
@@ -131,18 +154,6 @@ class PrefixListBackend(base.Backend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'prefix list of FRR: {error}') from error
-
-
-def _hosts(network):
-    """(ge, le) for host routes of the family of a network."""
-    return (128, 128) if ':' in network else (32, 32)
-
-
-def _shaped(entries):
-    """{network: sequence} of the entries of our shape, ours or not."""
-    return {entry.prefix: entry.sequence for entry in entries
-            if entry.action == 'permit' and
-            (entry.ge, entry.le) == _hosts(entry.prefix)}
 
 
 def _by_family(copies):
@@ -168,20 +179,20 @@ def _found(name, copies, known):
 
 
 def _found_of(name, copies, known):
-    by_daemon = {daemon: _shaped(entries)
+    by_daemon = {daemon: shape.shaped(entries)
                  for daemon, entries in copies.items()}
     found = {}
     for network in sorted(set().union(*by_daemon.values())):
         resource = resources.PrefixListEntry(name, network,
-                                             *_hosts(network))
+                                             *shape.hosts(network))
         if resource.ref not in known and not any(
-                numbers.get(network) in ownership.prefix_list_numbers(network)
+                shape.is_ours(network, numbers.get(network))
                 for numbers in by_daemon.values()):
             continue
         missing_in = tuple(sorted(d for d, networks in by_daemon.items()
                                   if network not in networks))
         if missing_in:
-            resource = PartialEntry(name, network, *_hosts(network),
+            resource = PartialEntry(name, network, *shape.hosts(network),
                                     missing_in=missing_in)
         found[resource.ref] = resource
     return found
@@ -202,7 +213,7 @@ def _numbers_of(copies):
     taken = {}
     old = {}
     for entries in copies.values():
-        old.update(_shaped(entries))
+        old.update(shape.shaped(entries))
         for entry in entries:
             taken.setdefault(entry.sequence, set()).add(entry[1:])
 

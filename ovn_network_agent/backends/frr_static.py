@@ -22,7 +22,7 @@ beside which FRR takes nothing.
 
 A route that is configured is here, whether zebra has installed it or not: it
 has to be known to be withdrawn.  Whether it has the effect it is for is
-looked at by :mod:`frr.verification`.
+looked at by :mod:`watches.frr_verification`.
 """
 
 import itertools
@@ -30,10 +30,11 @@ import shutil
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
-from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
 
@@ -45,11 +46,13 @@ _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
 class StaticBackend(base.Backend):
-    """See the module."""
+    """Static host routes through the next hop of the agent."""
 
     name = 'frr_static'
     system = 'FRR'
     kinds = (resources.Announcement,)
+    doubted_by = (notices.FRR_RESTARTED, notices.ZEBRA_STATIC)
+    revived_by = (notices.FRR_RESTARTED,)
 
     def __init__(self, conf):
         super().__init__(conf)

@@ -18,6 +18,15 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.privileged import context
 
 
+class KernelBackend(base.Backend):
+    """Base of what is in the kernel of this node."""
+
+    @classmethod
+    def runs_without_ovn(cls, conf):
+        """Port forwarding needs the kernel alone."""
+        return True
+
+
 def refused(function, resources, items, kept=()):
     """Call a batched entry point of the root daemon.
 

@@ -16,21 +16,22 @@ Everything else in the kernel hangs on these devices, so their prerequisites
 are checked here: the bridge and the VRF belong to the operator.
 """
 
-from ovn_network_agent.backends import base
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import links
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import links as privileged
-from ovn_network_agent import resources
 
 
-class LinkBackend(base.Backend):
-    """See the module."""
+class LinkBackend(kernel.KernelBackend):
+    """Devices: the provider bridge is up, the veth pair exists."""
 
     name = 'link'
     kinds = (resources.LinkUp, resources.VethPair)
+    doubted_by = (notices.kernel('link'),)
     # A device that is made, enslaved or goes away takes along what is on it.
     invalidates = ('sysctl', 'address', 'neighbour', 'route', 'rule')
 

@@ -17,20 +17,23 @@ while OVN does not answer for them.  Ours is any that carries our number in
 NDA_PROTOCOL, and one for a wanted address on an end of the pair.
 """
 
-from ovn_network_agent.backends import base
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import neighbours
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import resources
 
 
-class NeighbourBackend(base.Backend):
-    """See the module."""
+class NeighbourBackend(kernel.KernelBackend):
+    """Permanent neighbour entries of the agent."""
 
     name = 'neighbour'
     kinds = (resources.Neighbour,)
+    # Like routes, neighbours go with the last IPv4 address of a device.
+    doubted_by = (notices.kernel('link'), notices.kernel('address'),
+                  notices.kernel('neighbour'))
 
     def read(self, known):
         keys = {ref.key for ref in known

@@ -28,6 +28,9 @@ import shutil
 
 from oslo_log import log as logging
 
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.forward import flaws
@@ -36,11 +39,9 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import text
-from ovn_network_agent.nft import watch
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import nft
-from ovn_network_agent import resources
+from ovn_network_agent.watches import nftables
 
 LOG = logging.getLogger(__name__)
 
@@ -49,11 +50,12 @@ _NOTHING = listing.Listed(listing.ALTERED, '')
 _TRIES = 3
 
 
-class NftablesBackend(base.Backend):
-    """See the module."""
+class NftablesBackend(kernel.KernelBackend):
+    """One nftables table for each family, and its elements."""
 
     name = 'nftables'
     kinds = (resources.NftTable, resources.NftElement)
+    doubted_by = (notices.NFTABLES,)
 
     def __init__(self, conf):
         super().__init__(conf)
@@ -321,8 +323,8 @@ class NftablesBackend(base.Backend):
         """Be told of changes from here on, if there is somebody to tell."""
         if self._watch is not None or self._wake is None:
             return
-        watching = watch.TableWatch(lambda: self._wake(
-            'nftables', stale=(self.name,)))
+        watching = nftables.TableWatch(lambda: self._wake(
+            'nftables', stale=(notices.NFTABLES,)))
         try:
             watching.start()
         except context.ReadOnly:

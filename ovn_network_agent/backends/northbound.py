@@ -20,13 +20,13 @@ goes with the owner: that of another chassis on a route of ours says nothing,
 whoever left it there, and is removed.
 """
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import commands
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import routes
-from ovn_network_agent import resources
-
+from ovn_network_agent.ovsdb import connection
 
 _COMMANDS = {
     ('set', resources.DefaultRoute.kind): commands.SetDefaultRoute,
@@ -36,10 +36,12 @@ _COMMANDS = {
 
 
 class NorthboundBackend(nb_writer.Writer):
-    """See the module."""
+    """Managed default routes and MAC bindings of this chassis."""
 
     name = 'northbound'
     kinds = (resources.DefaultRoute, resources.MacBinding)
+    doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS)
+    revived_by = (notices.connected('nb'),)
 
     def read(self, known):
         try:

@@ -17,19 +17,21 @@ A program of its own does it, which undoes it also when the agent dies; see
 of the local Open_vSwitch database is there for as long as it lasts.
 """
 
-from ovn_network_agent.backends import base
-from ovn_network_agent.ovn import connection
+from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import overlap
-from ovn_network_agent import resources
 
 
 class OverlapBackend(base.Backend):
-    """See the module."""
+    """The pause of ovn-controller, in which two chassis own a port."""
 
     name = 'overlap'
     kinds = (resources.Overlap,)
+    revived_by = (notices.connected('ovs'),)
 
     def attach(self, context):
         self._context = context

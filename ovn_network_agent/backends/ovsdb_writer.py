@@ -15,8 +15,8 @@
 from ovsdbapp import exceptions
 
 from ovn_network_agent.backends import base
-from ovn_network_agent.ovn import bounded
-from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import connection
 
 
 class Writer(base.Backend):
@@ -24,7 +24,7 @@ class Writer(base.Backend):
 
     All changes of a stage are one transaction; if the server refuses that,
     what belongs together is tried alone, so that a bad row costs only
-    itself.
+    itself and what it belongs to.
 
     :cvar database: 'nb' or 'ovs'
     """
@@ -40,7 +40,7 @@ class Writer(base.Backend):
 
         :param verb: 'set' or 'remove'
         :param resource: :class:`resources.Resource`
-        :returns: function(api) that gives a :class:`ovn.commands.Command`
+        :returns: function(api) that gives a :class:`ovsdb.command.Command`
         """
         raise NotImplementedError
 

@@ -20,12 +20,13 @@ that one is reported.
 
 import time
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovs import commands
 from ovn_network_agent.ovs import relay
-from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import connection
 
 _COMMANDS = {'set': commands.SetRelayPort,
              'remove': commands.RemoveRelayPort}
@@ -34,10 +35,12 @@ _INTERVAL = 0.02
 
 
 class RelayPortBackend(ovsdb_writer.Writer):
-    """See the module."""
+    """Tunnel ports that lead to the bridges of other gateways."""
 
     name = 'relay_port'
     kinds = (resources.RelayPort,)
+    doubted_by = (notices.INTERFACES, notices.RELAY_PORTS)
+    revived_by = (notices.connected('ovs'),)
     database = 'ovs'
 
     def read(self, known):

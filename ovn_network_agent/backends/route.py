@@ -16,22 +16,27 @@ The protocol number is the whole mark: a route without it is never touched,
 one with it that nobody wants is removed.
 """
 
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import routes
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import vtysh
-from ovn_network_agent import resources
 
 
-class RouteBackend(base.Backend):
-    """See the module."""
+class RouteBackend(kernel.KernelBackend):
+    """Kernel routes that carry the protocol number of the agent."""
 
     name = 'route'
     kinds = (resources.KernelRoute, resources.AnnouncedRoute)
+    # With its last IPv4 address a device loses its IPv4 routes, and nobody
+    # says so (fib_disable_ip()).
+    doubted_by = (notices.kernel('link'), notices.kernel('address'),
+                  notices.kernel('route'), notices.ZEBRA_KERNEL)
 
     def read(self, known):
         table = self._announce_table()
@@ -49,7 +54,7 @@ class RouteBackend(base.Backend):
         """Table that FRR's instance looks at; 0 while there is none."""
         vrf = self.conf.frr.vrf_name
         if not vrf:
-            return routes.MAIN_TABLE
+            return resources.MAIN_TABLE
         link = kernel.reading('devices', links.read_all).get(vrf)
         return link.vrf_table if link else 0
 

@@ -19,21 +19,23 @@ belongs to them, and so taken over.
 
 import errno
 
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import resources
 
 
-class RuleBackend(base.Backend):
-    """See the module."""
+class RuleBackend(kernel.KernelBackend):
+    """Policy rules that carry the protocol number of the agent."""
 
     name = 'rule'
     kinds = (resources.Rule,)
+    doubted_by = (notices.kernel('link'), notices.kernel('rule'))
 
     def __init__(self, conf):
         super().__init__(conf)
@@ -112,7 +114,7 @@ class RuleBackend(base.Backend):
                         ownership.VETH_PROVIDER, src)
             case (None, None, ownership.VETH_DEFAULT, None):
                 return (rule.priority, rule.table) == (
-                    leak - 1, routes.MAIN_TABLE)
+                    leak - 1, resources.MAIN_TABLE)
             case (None, None, None, (mark, mask)):
                 return mark == mask and (
                     rule.priority, rule.table, mark) in self._mark_rules()
@@ -120,7 +122,7 @@ class RuleBackend(base.Backend):
 
     def _mark_rules(self):
         """Those of port forwarding: (priority, table, mark)."""
-        return ((ownership.PRIORITY_FORWARD, routes.MAIN_TABLE,
+        return ((ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
                 (ownership.PRIORITY_REPLY,
                  self.conf.port_forward.port_forward_table_id,

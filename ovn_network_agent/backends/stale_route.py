@@ -17,22 +17,25 @@ is dead is not decided here; but the Southbound server is asked once more
 before anything is removed, as a replica may lack what it has.
 """
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
 from ovn_network_agent.ovn import absence
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import questions
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import stale
-from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import connection
 
 
 class StaleRouteBackend(nb_writer.Writer):
-    """See the module."""
+    """Managed default routes of chassis that are gone for good."""
 
     name = 'stale_route'
     kinds = (resources.StaleRoute,)
+    doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
+    revived_by = (notices.connected('nb'),)
 
     def read(self, known):
         try:

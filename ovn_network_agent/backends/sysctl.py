@@ -12,17 +12,19 @@
 
 """Backend sysctl: values below /proc/sys/net, set and never restored."""
 
+from ovn_network_agent import notices
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import resources
 
 
-class SysctlBackend(base.Backend):
-    """See the module."""
+class SysctlBackend(kernel.KernelBackend):
+    """Kernel settings that the agent sets and never restores."""
 
     name = 'sysctl'
     kinds = (resources.Sysctl,)
+    doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
 
     def read(self, known):
         present = []

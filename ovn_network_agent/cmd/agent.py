@@ -22,7 +22,7 @@ import queue
 import signal
 import sys
 
-from ovn_network_agent import own_threads
+from ovn_network_agent.runtime import own_threads
 
 # Before any library that would import eventlet.
 own_threads.keep_eventlet_out()
@@ -32,23 +32,23 @@ from oslo_log import log as logging  # noqa: E402
 from oslo_reports import guru_meditation_report  # noqa: E402
 from oslo_reports import opts as report_opts  # noqa: E402
 
-from ovn_network_agent.forward import rules  # noqa: E402
-from ovn_network_agent import loader  # noqa: E402
-from ovn_network_agent import mode  # noqa: E402
-from ovn_network_agent import planning  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
-from ovn_network_agent import sole  # noqa: E402
-from ovn_network_agent import surroundings  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
-from ovn_network_agent.frr import observers  # noqa: E402
-from ovn_network_agent.openflow import watch  # noqa: E402
-from ovn_network_agent.ovn import streams  # noqa: E402
+from ovn_network_agent.engine import plan_text  # noqa: E402
+from ovn_network_agent.forward import rules  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
+from ovn_network_agent.ovsdb import streams  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
+from ovn_network_agent.runtime import loader  # noqa: E402
+from ovn_network_agent.runtime import mode  # noqa: E402
+from ovn_network_agent.runtime import sole  # noqa: E402
+from ovn_network_agent.watches import frr_observers  # noqa: E402
+from ovn_network_agent.watches import ovs_restarts  # noqa: E402
+from ovn_network_agent.watches import surroundings  # noqa: E402
 
 LOG = logging.getLogger(__name__)
 
@@ -205,22 +205,22 @@ def _run(conf, drivers, backends):
 
 def _say_mode(conf, drivers):
     """What a full agent looks at beside its work, or what is left out."""
-    if mode.of(conf) is mode.FULL:
+    if mode.name(conf) == mode.FULL:
         surroundings.look_beside(conf)
         return
     used = [driver.name for driver in drivers]
     LOG.info('%s mode: [ovn] ovn_nb_remote and ovn_sb_remote are empty, so '
              'OVN, Open vSwitch and FRR are left alone; of [DEFAULT] drivers '
-             'this uses %s, and not %s', mode.of(conf).name, ', '.join(used),
+             'this uses %s, and not %s', mode.name(conf), ', '.join(used),
              ', '.join(name for name in conf.drivers if name not in used) or
              'any other')
 
 
 def _observers(conf):
     """Those who look at what comes of the agent's work."""
-    if mode.of(conf) is not mode.FULL:
+    if mode.name(conf) != mode.FULL:
         return []
-    return [*observers.make(conf), watch.make(conf)]
+    return [*frr_observers.make(conf), ovs_restarts.make(conf)]
 
 
 def _place(conf):
@@ -235,9 +235,18 @@ def _place(conf):
 
 def _check_node(backends):
     messages = [message for backend in backends
-                for message in backend.check()]
+                for message in _check(backend)]
     if messages:
         raise EnvironmentProblem(messages)
+
+
+def _check(backend):
+    """What a backend misses; a backend may be foreign code."""
+    try:
+        return list(backend.check())
+    except Exception as e:
+        return ['the check of the backend %s failed: %s: %s' % (
+            backend.name, type(e).__name__, e)]
 
 
 def _catch_signals():
@@ -278,9 +287,10 @@ def _serve(agent, signals, contexts):
 def _dry_run(agent, conf):
     """Print the plan and change nothing."""
     steps, outcome = agent.plan(conf.ovn.ovsdb_connection_timeout)
-    for line in planning.render(steps, outcome):
+    for line in plan_text.render(steps, outcome):
         print(line)
-    return EXIT_INCOMPLETE if outcome.unreadable else EXIT_OK
+    complete = not (outcome.unreadable or outcome.broken)
+    return EXIT_OK if complete else EXIT_INCOMPLETE
 
 
 if __name__ == '__main__':

@@ -19,17 +19,18 @@ import time
 
 from oslo_config import cfg
 
+from ovn_network_agent import version
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import opts
 from ovn_network_agent.control import client
 from ovn_network_agent.control import text
 from ovn_network_agent.control import waiting
-from ovn_network_agent import version
 
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_WAITED = 3
+EXIT_NOT_RUNNING = 4
 
 PROGRAM = 'ovn-network-agent-ctl'
 # Seconds for one answer: more than an agent waits for its databases.
@@ -41,7 +42,7 @@ _WAIT = 300.0
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
 line or the configuration cannot be used; 3 with --wait: written, but not
-carried out in time, the message says what is missing
+carried out in time, the message says what is missing; 4 no agent runs
 """
 
 
@@ -59,6 +60,8 @@ def main(argv=None):
                          'takes no commands; set it, or give --socket',
                          EXIT_USAGE)
         return given.function(path, given)
+    except client.NotRunning as e:
+        return _fail(e, EXIT_NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
         return _fail(e, EXIT_FAILED)
     except (cfg.Error, OSError, ValueError) as e:

@@ -24,83 +24,87 @@ OPTS = [
         type=types.CommaList(types.Name(type_name='driver name')),
         default=['fip_route', 'veth_leak', 'gateway_drain', 'port_forward'],
         help='Drivers to load, in any order: the names of entry points in '
-             'the namespace "ovn_network_agent.drivers". A driver that is '
-             'taken out has everything it made removed at the next start. '
-             'An unknown, failing or doubly named driver prevents the '
-             'start.'),
+             'the namespace "ovn_network_agent.drivers". When a driver is '
+             'removed from this list, the next start removes everything that '
+             'the driver made. An unknown, failing or doubly named driver '
+             'prevents the start.'),
     cfg.Opt(
         'bridge_dev', type=types.InterfaceName(), default='br-ex',
-        help='Provider bridge: the OVS bridge that '
-             '"ovn-bridge-mappings" names, and the kernel device of the '
-             'same name. It must exist when the agent starts.'),
+        help='Provider bridge: the OVS bridge that "ovn-bridge-mappings" '
+             'names, and the kernel device of the same name. The bridge must '
+             'exist when the agent starts.'),
     cfg.Opt(
         'driver_devices', type=types.CommaList(types.InterfaceName()),
         default=[],
-        help='Further devices that drivers of others than this project may '
-             'change. The privileged side of the agent refuses any device '
-             'that no other option names for what is asked of it. The '
-             'drivers of this project need none here.'),
+        help='Further devices that drivers of other projects may change. The '
+             'privileged side of the agent refuses any device that no option '
+             'names for the requested change. The drivers of this project '
+             'need no device here.'),
     cfg.Opt(
         'bridge_ip', type=types.IPv4Address(empty=True),
         default='169.254.169.254',
         help='Address that the agent puts on bridge_dev as a /32, so that '
              'the kernel has a source for its ARP requests there. The '
              'default is also the address of the metadata service: choose '
-             'another one where a metadata proxy listens in the root '
-             'namespace. Set it to nothing to manage the address by other '
-             'means.'),
+             'another address if a metadata proxy listens in the root '
+             'namespace. Set the option to nothing to manage the address by '
+             'other means.'),
     cfg.Opt(
         'network_cidr', type=types.CommaList(types.IPv4Network()),
         default=[],
         help='Provider networks, comma-separated, like "198.51.100.0/24". '
-             'Empty (the default) means that they are discovered from the '
-             'gateway ports of the routers on this chassis. A list replaces '
-             'discovery completely: addresses outside it are not handled.'),
+             'Empty (the default) means that the agent discovers the '
+             'networks from the gateway ports of the routers on this '
+             'chassis. A list replaces the discovery completely: addresses '
+             'outside the list are not handled.'),
     cfg.Opt(
         'gateway_port', type=types.PortName(), default='',
         help='Name of the one chassisredirect port to follow, like '
              '"cr-lrp-4f1c...". Empty (the default) means all routers whose '
-             'gateway is on this chassis.'),
+             'gateway port is on this chassis.'),
     cfg.Opt(
         'reconcile_interval', type=types.Integer(1, 86400), default=60,
         mutable=True,
-        help='Seconds between two complete comparisons of what should be '
-             'with what really is. Changes in OVN do not wait for it; it '
-             'repairs what somebody else changed or removed.'),
+        help='Seconds between two full comparisons of the desired state with '
+             'the actual state. A full comparison repairs what others '
+             'changed or removed. Changes in OVN do not wait for a full '
+             'comparison.'),
     cfg.Opt(
         'event_coalesce', type=types.Seconds(max=60), default=0.05,
         help='Under load, seconds in which events are collected before the '
-             'next pass. An event that finds the agent idle and the move of '
-             'a gateway never wait. 0 makes a pass of every wake-up.'),
+             'next pass. An event that finds the agent idle never waits, and '
+             'neither does the move of a gateway port. 0 makes a pass of '
+             'every wake-up.'),
     cfg.BoolOpt(
         'cleanup_on_shutdown', default=True, mutable=True,
         help='Whether an orderly stop (SIGTERM, SIGINT) withdraws and '
-             'removes all that the agent made on this node and in OVN. Set '
-             'it to false to keep forwarding over a restart or an upgrade: '
-             'the next start adopts what is there.'),
+             'removes everything that the agent made on this node and in '
+             'OVN. Set the option to false to keep forwarding during a '
+             'restart or an upgrade: the next start adopts what it finds.'),
     cfg.StrOpt(
         'log_level', default='info', mutable=True, ignore_case=True,
         choices=[('debug', 'everything; the same as "debug = true"'),
-                 ('info', 'what changes'),
-                 ('warn', 'what is not as it should be'),
-                 ('error', 'what failed')],
-        help='From which severity on messages are logged. "debug = true" '
-             'counts more.'),
+                 ('info', 'changes'),
+                 ('warn', 'problems'),
+                 ('error', 'failures')],
+        help='Lowest severity of messages in the log. "debug = true" takes '
+             'precedence.'),
     cfg.Opt(
         'shutdown_timeout', type=types.Integer(1, 3600), default=60,
         help='Seconds that the clean-up of an orderly stop may take before '
-             'the agent gives up, says what is left, and exits. The '
-             'supervisor has to wait longer than this and [gateway_drain] '
-             'drain_timeout together: TimeoutStopSec of systemd, '
-             '"docker stop -t" of a container.'),
+             'the agent gives up, names the remaining objects, and exits. '
+             'The supervisor has to wait longer than this and '
+             '[gateway_drain] drain_timeout together: TimeoutStopSec of '
+             'systemd, "docker stop -t" of a container.'),
     cfg.Opt(
         'control_socket', type=types.SocketPath(),
         default='/run/ovn-network-agent/control.ctl',
         help='Unix socket on which the agent takes commands: '
              '"ovn-network-agent-ctl", "ovs-appctl -t". Only root and the '
-             'user of the agent can use it. Its directory is made if it is '
-             'missing, but not the one above. Two agents on one machine need '
-             'two of them. Set it to nothing to have none.'),
+             'user of the agent can use the socket. The agent makes the '
+             'directory of the socket if the directory is missing, but not '
+             'the directory above. Two agents on one machine need two '
+             'sockets. Set the option to nothing to have no socket.'),
 ]
 
 # Also options of the command line.  The name has a hyphen for its sake; in
@@ -108,14 +112,22 @@ OPTS = [
 CLI_OPTS = [
     cfg.BoolOpt(
         'dry-run', default=False,
-        help='Only log what would be done. Nothing is written anywhere, '
-             'the OVN databases included.'),
+        help='Only log what would be done. Nothing is written anywhere, not '
+             'even in the OVN databases.'),
 ]
+
+
+class _Flag(cfg.BoolOpt):
+    """An option of one command, without a form that undoes it."""
+
+    def _add_inverse_to_argparse(self, parser, group):
+        pass
+
 
 # What makes sense on the command line alone.
 CLI_ONLY_OPTS = [
-    cfg.BoolOpt(
+    _Flag(
         'check-config', default=False,
-        help='Check the configuration, print what is wrong with it, and '
-             'exit without connecting to anything.'),
+        help='Check the configuration, print all mistakes, and exit without '
+             'connecting to anything.'),
 ]

@@ -29,7 +29,7 @@ def lacks(conf, vips):
     Accepted, they would be rules that never match.
 
     :param conf: a ConfigOpts with all our options
-    :param vips: tuple of :class:`forwarding.Vip`
+    :param vips: tuple of :class:`port_forwards.Vip`
     :returns: iterator of (path in the rules file, text with the remedy)
     """
     if not forwards_only(conf):

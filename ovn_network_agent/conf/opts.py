@@ -35,6 +35,12 @@ from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import veth_leak
 
 PROJECT = 'ovn-network-agent'
+# Sections of the privileged daemons, which oslo.privsep registers.
+DAEMONS = tuple('privsep_' + name for name in (
+    'kernel', 'ovs', 'frr', 'netfilter'))
+# As cfg.find_config_files() has them, for the help.
+_PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
+           '/etc/ovn-network-agent and /etc')
 MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
            port_forward)
 
@@ -45,7 +51,20 @@ def list_opts():
     :returns: list of (group name, list of options)
     """
     return [(module.GROUP, copy.deepcopy(_file_opts(module)))
-            for module in MODULES]
+            for module in MODULES] + [
+                (group, [_helper_command(group)]) for group in DAEMONS]
+
+
+def _helper_command(group):
+    """The one option of oslo.privsep that an operator may need."""
+    return cfg.StrOpt(
+        'helper_command',
+        help='Command that starts this privileged daemon in the place of '
+             '"sudo -n privsep-helper". Only an agent that has not the '
+             'capabilities itself starts it. The command gets the arguments '
+             '--privsep_context and --privsep_sock_path, and files of the '
+             'configuration. The section [privsep] has no effect: each '
+             'daemon has a section of its own.')
 
 
 def _file_opts(module):
@@ -110,7 +129,7 @@ def _given(argv, version):
     an option before it, and the environment over both.  An argument that
     somebody typed has to win in any order.
     """
-    probe = cfg.ConfigOpts()
+    probe = _Probe()
     log.register_options(probe)
     probe.register_cli_opts(base.CLI_OPTS)
     probe.register_cli_opts(base.CLI_ONLY_OPTS)
@@ -120,6 +139,17 @@ def _given(argv, version):
         location = probe.get_location(name)
         if location and location.location == cfg.Locations.command_line:
             yield name, probe[name]
+
+
+class _Probe(cfg.ConfigOpts):
+    """Says in its help where files are looked for; the library says None."""
+
+    @staticmethod
+    def _make_config_options(*defaults):
+        made = cfg.ConfigOpts._make_config_options(*defaults)
+        for option in made:
+            option.help = option.help.replace('%(default)s', _PLACES)
+        return made
 
 
 def _split(argv):

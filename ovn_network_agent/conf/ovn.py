@@ -25,10 +25,10 @@ OPTS = [
         # Neutron's name of it, and that of ovn-bgp-agent.
         deprecated_opts=[cfg.DeprecatedOpt('ovn_nb_connection',
                                            group=GROUP)],
-        help='Northbound database: one remote, or a '
-             'comma-separated list with all members of the cluster, like '
+        help='Northbound database: one remote, or a comma-separated list '
+             'with all members of the cluster, like '
              '"ssl:192.0.2.1:6641,ssl:192.0.2.2:6641". Any member will do, '
-             'it need not be the leader. It goes together with '
+             'not only the leader. Set this option together with '
              'ovn_sb_remote: with both empty the agent works without OVN and '
              'only forwards the ports in [port_forward] rules_file.'),
     cfg.Opt(
@@ -37,48 +37,49 @@ OPTS = [
         # Neutron's name of it, and that of ovn-bgp-agent.
         deprecated_opts=[cfg.DeprecatedOpt('ovn_sb_connection',
                                            group=GROUP)],
-        help='Southbound database: written like ovn_nb_remote. '
-             'A relay will do.'),
+        help='Southbound database: written like ovn_nb_remote. An OVSDB '
+             'relay will do.'),
     cfg.StrOpt(
         'ovn_ssl_ca', default='',
         help='PEM file with the certificates of the authorities that may '
-             'vouch for the servers of "ssl:" remotes. Without it that is '
-             'every authority that this system trusts, and there is a '
-             'warning.'),
+             'vouch for the servers of "ssl:" remotes. Without this file '
+             'every authority that this system trusts may vouch, and the '
+             'agent warns.'),
     cfg.StrOpt(
         'ovn_ssl_cert', default='',
-        help='PEM file with the certificate of this client, and those '
-             'between it and its authority. It goes together with '
-             'ovn_ssl_key. Files are read anew for each connection, so a '
-             'renewed certificate needs no restart.'),
+        help='PEM file with the certificate of this client, and all '
+             'certificates between this certificate and its authority. Set '
+             'this option together with ovn_ssl_key. The agent reads the '
+             'files anew for each connection, so a renewed certificate needs '
+             'no restart.'),
     cfg.StrOpt(
         'ovn_ssl_key', default='',
         help='PEM file with the private key of this client, without a '
-             'password. The user of the agent must be able to read it, its '
-             'group and all others must not. An agent that was started as '
-             'root has no privileges over files of other users: the file '
-             'has to belong to root then.'),
+             'password. The user of the agent must be able to read the file; '
+             'its group and all others must not. An agent that was started '
+             'as root has no privileges over files of other users: then the '
+             'file has to belong to root.'),
     cfg.BoolOpt(
         'ovn_ssl_check_name', default=True,
         help='Whether the certificate of a server must be for the host name '
-             'or address in the remote (as a subject alternative name). '
-             'Set it to false for certificates without one, like those of '
-             'ovs-pki: then any server with a certificate of the '
-             'authorities in ovn_ssl_ca is accepted.'),
+             'or address in the remote (as a subject alternative name). Set '
+             'the option to false for certificates without such a name, like '
+             'certificates of ovs-pki: then any server with a certificate of '
+             'the authorities in ovn_ssl_ca is accepted.'),
     cfg.Opt(
         'ovsdb_connection_timeout', type=types.Integer(1, 3600), default=180,
         help='Seconds within which a new connection to a database has to '
-             'deliver its content before it is tried again.'),
+             'deliver its content. After that time the agent tries again.'),
     cfg.Opt(
         'ovsdb_probe_interval', type=types.Integer(0, 3600000), default=60000,
-        help='Milliseconds without traffic after which the other side is '
-             'asked whether it is alive; without an answer in the same time '
-             'the connection is made anew. 0 switches this off.'),
+        help='Milliseconds without traffic after which the agent asks the '
+             'other side whether it is alive. Without an answer in the same '
+             'time the agent makes the connection anew. 0 switches this off.'),
     cfg.Opt(
         'transaction_timeout', type=types.Integer(1, 600), default=15,
-        help='Seconds that one transaction may take. It is shorter than '
-             'ovsdb_connection_timeout, because a change that did not go '
-             'through is tried again by the next pass.'),
+        help='Seconds that one transaction may take. The limit is shorter '
+             'than ovsdb_connection_timeout, because the next pass tries a '
+             'failed change again.'),
     cfg.Opt(
         'retry_max_interval', type=types.Integer(1, 3600), default=30,
         help='While a database cannot be reached, the pauses between '

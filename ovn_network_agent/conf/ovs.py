@@ -22,15 +22,15 @@ OPTS = [
     cfg.Opt(
         'ovsdb_connection', type=types.OvsdbRemote(),
         default='unix:/run/openvswitch/db.sock',
-        help='Database of the local Open vSwitch, where the chassis name, '
-             'the bridge mappings and the patch ports are read, and the '
-             'relays to other gateways are written. Kolla listens on '
+        help='Database of the local Open vSwitch. The agent reads the '
+             'chassis name, the bridge mappings and the patch ports there, '
+             'and writes the relays to other gateway nodes. Kolla listens on '
              'tcp:127.0.0.1:6640.'),
     cfg.StrOpt(
         'ovs_ssl_ca', default='',
         help='Like [ovn] ovn_ssl_ca, for an "ssl:" remote in '
              'ovsdb_connection. When ovs_ssl_ca, ovs_ssl_cert and '
-             'ovs_ssl_key are all empty, the files of [ovn] are used.'),
+             'ovs_ssl_key are all empty, the agent uses the files of [ovn].'),
     cfg.StrOpt(
         'ovs_ssl_cert', default='',
         help='Like [ovn] ovn_ssl_cert, for the local database.'),
@@ -52,8 +52,8 @@ OPTS = [
     cfg.StrOpt(
         'ovs_wrapper', default='',
         help='Command that is put before ovs-ofctl, split at blanks, like '
-             '"docker exec -i openvswitch_vswitchd": for nodes where the '
-             'management sockets cannot be reached directly. It has to '
-             'pass standard input on and runs with privileges. Empty (the '
-             'default) means none.'),
+             '"docker exec -i openvswitch_vswitchd", for nodes whose '
+             'management sockets cannot be reached directly. The command has '
+             'to pass standard input on, and runs with privileges. Empty '
+             '(the default) means no command.'),
 ]

@@ -12,9 +12,9 @@
 
 """Values that are right one by one and cannot be together."""
 
-from ovn_network_agent.conf import veth_leak
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import veth_leak
 
 _EVERYTHING = '0.0.0.0/0'
 

@@ -16,6 +16,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import validate
 
@@ -33,6 +34,8 @@ def reload(conf):
     """
     aside = cfg.ConfigOpts()
     opts.register(aside)
+    for group, options in plugins.options(conf):
+        aside.register_opts(options, group=group)
     try:
         aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
               default_config_files=conf.config_file,

@@ -64,7 +64,7 @@ class Files:
         :raises BadFile: when one of the files cannot be used
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        # D16; PROTOCOL_TLS_CLIENT alone leaves it to the system.
+        # PROTOCOL_TLS_CLIENT alone leaves the lowest version to the system.
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.check_name
         context.verify_mode = ssl.CERT_REQUIRED
@@ -216,7 +216,7 @@ def _two_minds(conf):
 
 
 def warnings(conf):
-    """What looks unintended but does not prevent a start (D17).
+    """What looks unintended but does not prevent a start.
 
     :returns: iterable of str
     """

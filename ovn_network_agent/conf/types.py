@@ -34,24 +34,30 @@ _SOCKET_PATH_MAX = 107
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
-class Name(types.ConfigType):
-    """A name that is pasted into the commands of other programs.
+class _Text(types.ConfigType):
+    """Base of what is a text without blanks around it.
 
-    :param empty: whether the empty string is a value
+    :cvar TYPE_NAME: what the sample configuration and the help call it
+    :param empty: whether the empty string is a value, whatever else is
+    :param type_name: another one than TYPE_NAME
     """
 
-    def __init__(self, empty=False, type_name='name'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = ''
+
+    def __init__(self, empty=False, type_name=None):
+        super().__init__(type_name=type_name or self.TYPE_NAME)
         self.empty = empty
 
     def __call__(self, value):
         value = str(value).strip()
-        if not value and self.empty:
-            return value
-        if not _NAME.match(value):
-            raise ValueError('%r is not a name; use letters, digits, and '
-                             '"_", "." or "-" only' % value)
-        return value
+        return value if self.empty and not value else self._checked(value)
+
+    def _checked(self, value):
+        """The value as the agent uses it.
+
+        :raises ValueError: with the value and the remedy
+        """
+        raise NotImplementedError
 
     def __eq__(self, other):
         return (self.__class__ is other.__class__ and
@@ -66,40 +72,38 @@ class Name(types.ConfigType):
         return str(value)
 
 
-class PortName(types.ConfigType):
+class Name(_Text):
+    """A name that is pasted into the commands of other programs."""
+
+    TYPE_NAME = 'name'
+
+    def _checked(self, value):
+        if not _NAME.match(value):
+            raise ValueError('%r is not a name; use letters, digits, and '
+                             '"_", "." or "-" only' % value)
+        return value
+
+
+class PortName(_Text):
     """The name of a port in OVN, or the empty string."""
 
-    def __init__(self, type_name='port name'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = 'port name'
 
-    def __call__(self, value):
-        value = str(value).strip()
+    def _checked(self, value):
         if any(char.isspace() or not char.isprintable() for char in value):
             raise ValueError('%r is not the name of a port; write it as '
                              '"ovn-sbctl list Port_Binding" shows it, without '
                              'blanks' % value)
         return value
 
-    def __eq__(self, other):
-        return self.__class__ is other.__class__
-
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return 'PortName'
-
-    def _formatter(self, value):
-        return str(value)
-
 
 class InterfaceName(Name):
     """The name of a network device."""
 
-    def __init__(self, empty=False, type_name='interface name'):
-        super().__init__(empty, type_name)
+    TYPE_NAME = 'interface name'
 
-    def __call__(self, value):
-        value = super().__call__(value)
+    def _checked(self, value):
+        value = super()._checked(value)
         if len(value) > _INTERFACE_NAME_MAX:
             raise ValueError('%r has %d bytes; the kernel allows interface '
                              'names of at most %d' %
@@ -110,14 +114,12 @@ class InterfaceName(Name):
         return value
 
 
-class SocketPath(types.ConfigType):
+class SocketPath(_Text):
     """The path of a Unix socket, or the empty string."""
 
-    def __init__(self, type_name='path of a socket'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = 'path of a socket'
 
-    def __call__(self, value):
-        value = str(value).strip()
+    def _checked(self, value):
         if value and not value.startswith('/'):
             raise ValueError('%r is not an absolute path; begin it with "/"'
                              % value)
@@ -129,57 +131,25 @@ class SocketPath(types.ConfigType):
                                           _SOCKET_PATH_MAX))
         return value
 
-    def __eq__(self, other):
-        return self.__class__ is other.__class__
 
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return 'SocketPath'
-
-    def _formatter(self, value):
-        return str(value)
-
-
-class FilePath(types.ConfigType):
+class FilePath(_Text):
     """An absolute path of a file, or the empty string for none."""
 
-    def __init__(self, type_name='path'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = 'path'
 
-    def __call__(self, value):
-        value = str(value).strip()
+    def _checked(self, value):
         if value and not os.path.isabs(value):
             raise ValueError('%r is not an absolute path; begin it with /' %
                              value)
         return value
 
-    def __eq__(self, other):
-        return self.__class__ is other.__class__
 
-    __hash__ = object.__hash__
+class IPv4Address(_Text):
+    """An IPv4 address of a host."""
 
-    def __repr__(self):
-        return self.__class__.__name__
+    TYPE_NAME = 'IPv4 address'
 
-    def _formatter(self, value):
-        return str(value)
-
-
-class IPv4Address(types.ConfigType):
-    """An IPv4 address of a host.
-
-    :param empty: whether the empty string is a value
-    """
-
-    def __init__(self, empty=False, type_name='IPv4 address'):
-        super().__init__(type_name=type_name)
-        self.empty = empty
-
-    def __call__(self, value):
-        value = str(value).strip()
-        if not value and self.empty:
-            return value
+    def _checked(self, value):
         try:
             address = ipaddress.IPv4Address(value)
         except ValueError:
@@ -189,27 +159,13 @@ class IPv4Address(types.ConfigType):
             raise ValueError('%r is not the address of a host' % value)
         return str(address)
 
-    def __eq__(self, other):
-        return (self.__class__ is other.__class__ and
-                self.empty == other.empty)
 
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return 'IPv4Address'
-
-    def _formatter(self, value):
-        return str(value)
-
-
-class IPv4Network(types.ConfigType):
+class IPv4Network(_Text):
     """An IPv4 network; host bits are cut off, as the original does."""
 
-    def __init__(self, type_name='IPv4 network'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = 'IPv4 network'
 
-    def __call__(self, value):
-        value = str(value).strip()
+    def _checked(self, value):
         try:
             if '/' not in value:
                 raise ValueError
@@ -218,26 +174,13 @@ class IPv4Network(types.ConfigType):
             raise ValueError('%r is not an IPv4 network; write it like '
                              '198.51.100.0/24' % value)
 
-    def __eq__(self, other):
-        return self.__class__ is other.__class__
 
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return 'IPv4Network'
-
-    def _formatter(self, value):
-        return str(value)
-
-
-class OvsdbRemote(types.ConfigType):
+class OvsdbRemote(_Text):
     """How to reach one OVSDB server: tcp:host:port, ssl:..., unix:path."""
 
-    def __init__(self, type_name='OVSDB remote'):
-        super().__init__(type_name=type_name)
+    TYPE_NAME = 'OVSDB remote'
 
-    def __call__(self, value):
-        value = str(value).strip()
+    def _checked(self, value):
         scheme, colon, rest = value.partition(':')
         scheme = scheme.lower()
         if not colon or scheme not in _REMOTE_SCHEMES:
@@ -271,17 +214,6 @@ class OvsdbRemote(types.ConfigType):
         elif not re.match(r'[A-Za-z0-9._-]+\Z', host):
             raise ValueError('%r has no host name or address before its '
                              'port' % value)
-
-    def __eq__(self, other):
-        return self.__class__ is other.__class__
-
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return 'OvsdbRemote'
-
-    def _formatter(self, value):
-        return str(value)
 
 
 def _without_device(host):

@@ -19,9 +19,12 @@ import re
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import plugins
 
 # Sections that libraries register when they are used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
+# The library's own section, which none of our daemons reads.
+_COMMON = 'privsep'
 # How oslo.config names options in the environment; those of OpenStack's
 # clients (OS_AUTH_URL) have no two underscores.
 _VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
@@ -100,8 +103,15 @@ def _files(conf):
 
 
 def _unknown_in(groups, path, section, found):
+    if section == _COMMON:
+        yield '%s: section [%s] has no effect; each daemon has a section ' \
+            'of its own: %s' % (path, section, ', '.join(
+                '[%s]' % name for name in opts.DAEMONS))
+        return
     if section not in groups:
-        if not _LIBRARY_GROUPS.fullmatch(section):
+        # The options of a plugin are known only where it is loaded.
+        if not (_LIBRARY_GROUPS.fullmatch(section) or
+                section in plugins.installed()):
             yield '%s: unknown section [%s]%s' % (
                 path, section, _meant(section, groups))
         return

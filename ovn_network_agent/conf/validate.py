@@ -97,6 +97,22 @@ def bad_values_of(group, values):
             yield _bad_value(group, name, error)
 
 
+def unset_in(group, options, values):
+    """Required options of one group that nothing sets.
+
+    oslo.config looks for these before a plugin can register its own.
+
+    :param group: name of the group
+    :param options: iterable of oslo.config options
+    :param values: ``conf[group]``
+    :returns: iterator of str
+    """
+    for option in options:
+        if option.required and values[option.dest] is None:
+            yield '[%s] %s is not set, and has no default' % (
+                group, option.name)
+
+
 def _bad_value(group, name, error):
     match = _OSLO_ERROR.search(str(error))
     reason = match['reason'] if match else str(error)

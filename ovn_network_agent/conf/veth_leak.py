@@ -25,12 +25,12 @@ OPTS = [
         'veth_leak_enabled', default=True,
         help='Whether the agent makes the veth pair between the default VRF '
              'and [frr] vrf_name, with its addresses, routes and rules. '
-             'Without a vrf_name there is nothing to connect and this has '
-             'no effect.'),
+             'Without a vrf_name there is nothing to connect, and the option '
+             'has no effect.'),
     cfg.Opt(
         'veth_nexthop', type=types.IPv4Address(), default='169.254.0.1',
         help='Address of the end in the default VRF, "veth-default": the '
-             'next hop of everything that FRR announces. It and '
+             'next hop of everything that FRR announces. This address and '
              'veth_provider_ip are the two hosts of one /30.'),
     cfg.Opt(
         'veth_provider_ip', type=types.IPv4Address(empty=True), default='',
@@ -38,21 +38,21 @@ OPTS = [
              'default) means the address after veth_nexthop.'),
     cfg.Opt(
         'veth_leak_table_id', type=types.Integer(1, 252), default=200,
-        help='Routing table with the default route towards the VRF. It must '
-             'differ from [fip_route] route_table_id.'),
+        help='Routing table with the default route towards the VRF. The '
+             'table must differ from [fip_route] route_table_id.'),
     cfg.Opt(
         'veth_leak_rule_priority', type=types.Integer(4, 32764), default=2000,
-        help='Priority of the policy rules that send what comes from a '
-             'provider network to veth_leak_table_id. The three '
-             'priorities below it are used too: for the rule that keeps '
-             'what arrives through the pair from being sent back into it, '
-             'and for the two that drop what arrives for an address of a '
-             'provider network that is not on this node; and the one above '
-             'it, to drop what OVN failed to translate, and what would '
-             'leave by the main table if veth_leak_table_id lost its '
-             'route. All have to come after the kernel\'s rule for VRFs, '
-             'which is at 1000. The original program uses only one '
-             'priority below it, and so accepts 2 and 3 as well.'),
+        help='Priority of the policy rules that send packets from a provider '
+             'network to veth_leak_table_id. The agent also uses the three '
+             'priorities below: one rule keeps packets from the pair from '
+             'going back into the pair, and two rules drop packets to '
+             'addresses of a provider network that are not on this node. The '
+             'agent also uses the priority above, to drop packets that OVN '
+             'failed to translate, and packets that would leave by the main '
+             'table if veth_leak_table_id lost its route. All these rules '
+             'have to come after the kernel\'s rule for VRFs, which is at '
+             '1000. The original program uses only one priority below, and '
+             'so accepts 2 and 3 as well.'),
 ]
 
 

@@ -24,6 +24,10 @@ class NoAgent(Exception):
     """Nobody answers; the text says why, and the remedy."""
 
 
+class NotRunning(NoAgent):
+    """Nobody is at the socket, or there is none."""
+
+
 class Refused(Exception):
     """The agent does not do it; the text says why."""
 
@@ -36,6 +40,7 @@ def call(path, command, argv, timeout):
     :param argv: list of str
     :param timeout: seconds
     :returns: text
+    :raises NotRunning: when no agent runs there
     :raises NoAgent: when there is no answer within the time
     :raises Refused:
     """
@@ -51,7 +56,9 @@ def call(path, command, argv, timeout):
         raise NoAgent('the agent did not answer at %s within %g s' % (
             path, timeout)) from None
     except OSError as e:
-        raise NoAgent('no agent answers at %s: %s; is it running, and is '
+        kind = NotRunning if isinstance(
+            e, (ConnectionRefusedError, FileNotFoundError)) else NoAgent
+        raise kind('no agent answers at %s: %s; is it running, and is '
                       'this its [DEFAULT] control_socket?' % (
                           path, os.strerror(e.errno) if e.errno else e)
                       ) from e

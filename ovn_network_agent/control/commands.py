@@ -15,8 +15,8 @@
 import argparse
 import json
 
-from ovn_network_agent.control import text
 from ovn_network_agent import version
+from ovn_network_agent.control import text
 
 
 class Refused(Exception):

@@ -16,20 +16,20 @@ from ovn_network_agent.control import commands
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
-from ovn_network_agent import mode
-from ovn_network_agent import observer
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import mode
+from ovn_network_agent.watches import base
 
 # Seconds that a command waits for a replica that is busy.
 _PATIENCE = 1.0
 
 
-class Endpoint(observer.Observer):
+class Endpoint(base.Observer):
     """The socket, and what its commands may see.
 
     :param conf: the oslo.config ConfigOpts
-    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
     :param snapshot: function without arguments that returns the last
         :class:`model.Snapshot`, or None; called on any thread
     :param status: :class:`status.Status`
@@ -42,7 +42,7 @@ class Endpoint(observer.Observer):
     def __init__(self, conf, databases, snapshot, status,
                  standings=lambda: (), overlap=str):
         self._databases = databases
-        self._mode = mode.of(conf).name
+        self._mode = mode.name(conf)
         self._snapshot = snapshot
         self._status = status
         self._standings = standings

@@ -18,23 +18,22 @@ It is looked at before whether somebody else is there to take over.
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import readiness
-from ovn_network_agent import model
-from ovn_network_agent.ovn import wishes
-from ovn_network_agent import ownership
+from ovn_network_agent.ovs import wishes
 
 LOG = logging.getLogger(__name__)
 
-_DRIVER = 'gateway_drain'
-
 
 class Maintenance:
-    """See the module.
+    """Carries out the commands drain and undrain of an operator.
 
     :param conf: the oslo.config ConfigOpts
-    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
     :param snapshot: function without arguments that returns the last
         :class:`model.Snapshot`, or None
     :param names: function without arguments that returns a
@@ -57,10 +56,10 @@ class Maintenance:
         :raises commands.Refused:
         """
         self._may_write()
-        if _DRIVER not in self._conf.drivers:
+        if not plugins.asked(self._conf, plugins.RANKING):
             raise commands.Refused(
-                'without the driver %s nothing would come of it; add it to '
-                '[DEFAULT] drivers and restart the agent' % _DRIVER)
+                'without the driver gateway_drain nothing would come of it; '
+                'add it to [DEFAULT] drivers and restart the agent')
         snapshot, names = self._snapshot(), self._names()
         wanted = frozenset(self._find(names, name, snapshot).uuid
                            for name in routers) or frozenset({model.ALL})

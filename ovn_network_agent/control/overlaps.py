@@ -13,6 +13,7 @@
 """Whether drains of this node overlap (decision record 0011)."""
 
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import overlap
 
@@ -25,7 +26,7 @@ def standing(conf):
     :param conf: the oslo.config ConfigOpts
     :returns: text: 'on', 'off', or why not; '' where nothing is drained
     """
-    if ('gateway_drain' not in conf.drivers or
+    if (not plugins.asked(conf, plugins.RANKING) or
             mode.forwards_only(conf)):
         return ''
     if not conf.gateway_drain.overlap:

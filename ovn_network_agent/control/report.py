@@ -17,9 +17,9 @@ names as they were read last.  The keys are documented in the reference of
 ovn-network-agent-ctl and stay.
 """
 
-from ovn_network_agent.control import readiness
 from ovn_network_agent import model
 from ovn_network_agent import version
+from ovn_network_agent.control import readiness
 
 
 def of(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
@@ -29,9 +29,9 @@ def of(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
     :param snapshot: the last :class:`model.Snapshot`, or None
     :param reasons: tuple of str why the agent is degraded, or None as long
         as it does not know
-    :param databases: dict of name to :class:`ovn.connection.Database`
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
     :param names: :class:`ovn.directory.Directory`
-    :param mode: name of the :class:`mode.Mode`
+    :param mode: see :func:`mode.name`
     :param standings: tuple of :class:`forward.standing.Standing`
     :param waiting: tuple of str: what a stop waits for
     :param overlap: what :func:`overlaps.standing` says

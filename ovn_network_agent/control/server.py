@@ -39,7 +39,7 @@ _CLOSE = 2.0
 
 
 class Server:
-    """See the module.
+    """Owns the control socket and the threads of its clients.
 
     :param path: of the socket, absolute
     :param table: :class:`commands.Table`

@@ -12,8 +12,8 @@
 
 """What the commands answer, for people."""
 
-from ovn_network_agent.conf import mode
 from ovn_network_agent import model
+from ovn_network_agent.conf import mode
 
 
 def of_change(done):

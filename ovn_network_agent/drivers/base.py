@@ -39,7 +39,8 @@ class Watch:
         one of them changed
     :ivar conditions: tuple of (column, '=', value) the row has to match
     :ivar urgent: wake without coalescing
-    :ivar stale: names of backends whose cached state this puts in doubt
+    :ivar stale: words of :mod:`ovn_network_agent.notices` that tell backends
+        to read their state again
     """
 
     database: str
@@ -55,16 +56,28 @@ class Driver(abc.ABC):
     """Turns the view of this chassis into resources.
 
     :cvar CONFIG_OPTS: oslo.config options, registered in the group named
-        like the driver before it is created
+        like the driver before it is created; one that is required and not
+        set is an error at the start
+    :cvar ASKS: what the core has to do for this driver, of
+        :data:`conf.plugins.RANKING` and :data:`conf.plugins.ABSENCE`
     :param name: name of the entry point
     :param conf: the oslo.config ConfigOpts
     """
 
     CONFIG_OPTS = ()
+    ASKS = ()
 
     def __init__(self, name, conf):
         self.name = name
         self.conf = conf
+
+    @classmethod
+    def runs_without_ovn(cls, conf):
+        """Whether an agent that only forwards ports has a use for it.
+
+        :param conf: the oslo.config ConfigOpts
+        """
+        return False
 
     def events(self):
         """The :class:`Watch` subscriptions, an iterable.
@@ -104,7 +117,7 @@ class Driver(abc.ABC):
     def for_forwards(self, forwards, node):
         """Resources of all port forwards; memoised on (forwards, node).
 
-        :param forwards: :class:`forwarding.Forwards`; not asked without a
+        :param forwards: :class:`port_forwards.Forwards`; not asked without a
             rules file
         :param node: :class:`model.Node`
         :returns: iterable of :class:`resources.Resource`

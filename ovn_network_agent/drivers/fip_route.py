@@ -18,28 +18,30 @@ each other, what BGP announces, and, because the provider network has no
 gateway, the default route of the router in OVN.
 """
 
-import dataclasses
 
-from ovn_network_agent.conf import fip_route as options
-from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import gatewayless
-from ovn_network_agent.drivers import networks
-from ovn_network_agent.drivers import proof
-from ovn_network_agent.drivers import targets
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-
-MAIN_TABLE = 254
+from ovn_network_agent.conf import fip_route as options
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import gatewayless
+from ovn_network_agent.drivers import proof
+from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers import targets
+from ovn_network_agent.drivers import way_out
 
 # So many addresses are named in one message.
 _NAMED = 5
 
 
 class FipRouteDriver(base.Driver):
-    """See the module."""
+    """Wants what makes the addresses of local routers reachable."""
 
     CONFIG_OPTS = options.OPTS
+
+    ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
         bridge = self.conf.bridge_dev
@@ -128,9 +130,7 @@ class FipRouteDriver(base.Driver):
                 port.segment.device == self.conf.bridge_dev)
 
     def _usable(self, segment):
-        return (segment is not None and segment.mac != '' and
-                segment.patch_port > 0 and segment.vlan == 0 and
-                segment.device == self.conf.bridge_dev)
+        return not segments.objection(segment, self.conf.bridge_dev)
 
     def _left_out(self, router):
         """What of a router is not announced, and why."""
@@ -139,7 +139,10 @@ class FipRouteDriver(base.Driver):
             yield resources.Problem(
                 'router %s: %d distributed floating IPs (external_mac) are '
                 'answered by the chassis of their machines and not '
-                'announced here' % (router.name, distributed))
+                'announced here' % (router.name, distributed),
+                router=router.uuid, addresses=tuple(sorted(
+                    nat.external_ip for nat in router.nats
+                    if nat.distributed_mac)))
         yield from self._unanswered(router)
         if self.conf.network_cidr:
             # Then leaving out is what was asked for.
@@ -158,7 +161,8 @@ class FipRouteDriver(base.Driver):
                 'router %s: %d NAT addresses (%s) are in no network of its '
                 'gateway ports and not announced; if they should be, name '
                 'all provider networks in [DEFAULT] network_cidr'
-                % (router.name, len(outside), ', '.join(outside[:_NAMED])))
+                % (router.name, len(outside), ', '.join(outside[:_NAMED])),
+                router=router.uuid, addresses=tuple(outside))
 
     def _unanswered(self, router):
         """Addresses of load balancers that OVN does not answer for here."""
@@ -171,7 +175,8 @@ class FipRouteDriver(base.Driver):
                 yield resources.Problem(
                     'router %s: %s of a load balancer is not announced, '
                     'because %s' % (router.name, each.address,
-                                    each.unanswered))
+                                    each.unanswered),
+                    router=router.uuid, addresses=(each.address,))
 
     # -- flows ------------------------------------------------------------
 
@@ -206,16 +211,17 @@ class FipRouteDriver(base.Driver):
             requires += (route.ref,)
         if self.conf.fip_route.route_table_id:
             yield self._rule(dst)
-        announcement = self._announcement(dst, segment, node)
+        announcement = way_out.announcement(self.conf, node, dst,
+                                            segment.device, requires)
         if announced and announcement is not None:
-            yield dataclasses.replace(announcement, requires=requires)
+            yield announcement
 
     def _rule(self, dst):
         return resources.Rule(self.conf.fip_route.route_rule_priority,
                               self._table(), dst=dst)
 
     def _table(self):
-        return self.conf.fip_route.route_table_id or MAIN_TABLE
+        return self.conf.fip_route.route_table_id or resources.MAIN_TABLE
 
     def _announced_by_its_route(self, node):
         """Whether the announcement itself carries the traffic.
@@ -227,23 +233,6 @@ class FipRouteDriver(base.Driver):
         return (not self.conf.frr.vrf_name and
                 not self.conf.fip_route.route_table_id)
 
-    def _announcement(self, dst, segment, node):
-        kernel = self.conf.fip_route.announce_method == 'kernel'
-        vrf_name = self.conf.frr.vrf_name
-        if not vrf_name:
-            if kernel:
-                return resources.AnnouncedRoute(MAIN_TABLE, dst,
-                                                segment.device)
-            return resources.Announcement('', dst, segment.device)
-        nexthop = self.conf.veth_leak.veth_nexthop
-        if not kernel:
-            return resources.Announcement(vrf_name, dst, nexthop)
-        vrf = node.device(vrf_name)
-        if vrf is None or not vrf.vrf_table:
-            return None
-        return resources.AnnouncedRoute(
-            vrf.vrf_table, dst, ownership.VETH_PROVIDER, nexthop)
-
     def _prefix_list(self, nets):
         name = self.conf.frr.frr_prefix_list
         if name:
@@ -253,7 +242,8 @@ class FipRouteDriver(base.Driver):
     def _keep(self, targets, node):
         """A segment in doubt: what is announced stays as it is."""
         vrf = node.device(self.conf.frr.vrf_name)
-        tables = {self._table(), MAIN_TABLE, vrf.vrf_table if vrf else 0}
+        tables = {self._table(), resources.MAIN_TABLE,
+                  vrf.vrf_table if vrf else 0}
         for target in targets:
             dst = networks.host_prefix(target.address)
             for table in sorted(tables - {0}):

@@ -19,19 +19,22 @@ A candidate that was drained is a standby again once its agent starts.  And
 what leaves, however it comes to that, is relayed to its next owner.
 """
 
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gateway_order as order
-from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import relays
-from ovn_network_agent import holding
-from ovn_network_agent import model
-from ovn_network_agent import resources
+from ovn_network_agent.gateways import departure
 
 _PHASES = (model.Phase.RUNNING, model.Phase.DRAINING)
 
 
 class GatewayDrainDriver(base.Driver):
-    """See the module."""
+    """Wants the priorities and the relays of gateway groups."""
+
+    ASKS = (plugins.RANKING,)
 
     def for_node(self, node):
         """That others take over before this chassis lets go."""
@@ -66,7 +69,7 @@ class GatewayDrainDriver(base.Driver):
         peers = [c for c in group.candidates if c is not own]
         if own is None or not peers or node.phase not in _PHASES:
             return (), ()
-        why = holding.why(group, node, self.conf)
+        why = departure.why(group, node, self.conf)
         if why and group.held and not group.abandoned:
             return (), ()
         if why:

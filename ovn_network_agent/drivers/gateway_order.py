@@ -89,21 +89,16 @@ def standby(own, peers, owners, number):
     capped = _at(own, min(number, below))
     others = [c for c in peers if c not in leaders]
     if capped.priority >= STANDBY and not any(
-            capped.priority <= _rank(c) < number for c in others):
+            capped.priority <= _ordered_by(c) < number for c in others):
         return (capped,)
     if len(leaders) > 1 or any(
-            c.known and _before(c, leaders[0]) for c in others):
+            c.known and c.rank > leaders[0].rank for c in others):
         # The ports are about to move; that is not ours to decide.
         return (_at(own, max(capped.priority, STANDBY)),)
     return _numbered(leaders[0], [back, *others])
 
 
-def _before(one, other):
-    """Whether OVN takes the one first; of equals the last name."""
-    return (one.priority, one.chassis) > (other.priority, other.chassis)
-
-
-def _rank(candidate):
+def _ordered_by(candidate):
     """What it is sorted by: its priority, or that before it was drained."""
     return candidate.priority or candidate.earlier
 
@@ -119,10 +114,10 @@ def _numbered(leader, others):
     What is drained stays so; where it comes back to is numbered, too.
     """
     ranks = {rank: number for number, rank in enumerate(
-        sorted({_rank(c) for c in others} - {0}), STANDBY)}
+        sorted({_ordered_by(c) for c in others} - {0}), STANDBY)}
     number = max(len(ranks) + 1, LEAST_LEAD)
     return (_at(leader, number), *(
-        _ranked(c, ranks[_rank(c)]) for c in others if _rank(c)))
+        _ranked(c, ranks[_ordered_by(c)]) for c in others if _ordered_by(c)))
 
 
 def _ranked(candidate, number):

@@ -16,7 +16,7 @@ Pure functions.  The next hop is the virtual gateway: an address that no
 device has, bound to the MAC of the provider bridge.
 """
 
-from ovn_network_agent.drivers import networks
+from ovn_network_agent import networks
 from ovn_network_agent import resources
 
 
@@ -60,7 +60,7 @@ def rows(router, node, usable):
         yield resources.Problem(
             'router %s: no network of its gateway ports has room for a '
             'virtual gateway (/30 or larger); it gets no default route'
-            % router.name)
+            % router.name, router=router.uuid)
 
 
 def _through_another(router, node):
@@ -122,7 +122,8 @@ def _refusal(router, port, nexthop, user):
         % (router.name, port.lrp, nexthop, user,
            'It stays, since all of its traffic goes there'
            if _in_use(router, nexthop) else
-           'The router gets no default route'))
+           'The router gets no default route'), router=router.uuid,
+        addresses=(nexthop,))
 
 
 def _keep(router, lrp, nexthop, theirs=False):

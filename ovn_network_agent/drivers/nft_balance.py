@@ -37,7 +37,7 @@ def chain(family, rule, balance):
     """The chain for a rule with more than one usable backend.
 
     :param family: 'ip' or 'ip6'
-    :param rule: :class:`forwarding.Rule`
+    :param rule: :class:`port_forwards.Rule`
     :param balance: 'jhash' or 'consistent'
     :returns: (name, tuple of lines)
     """

@@ -20,10 +20,10 @@ with one VIP and with a thousand.
 import dataclasses
 import hashlib
 
-from ovn_network_agent.drivers import nft_balance
-from ovn_network_agent.drivers import nft_lines
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import nft_balance
+from ovn_network_agent.drivers import nft_lines
 
 # What tells a host that it sends too much, or in vain; answers to what it
 # asked for itself are none of these.
@@ -59,7 +59,7 @@ def render(version, vips, manner):
     """The table of one family.
 
     :param version: 4 or 6
-    :param vips: tuple of :class:`forwarding.Vip` of that family, not empty
+    :param vips: tuple of :class:`port_forwards.Vip` of that family, not empty
     :param manner: :class:`Manner`
     :returns: :class:`resources.NftTable`
     """

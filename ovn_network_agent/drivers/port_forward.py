@@ -20,17 +20,17 @@ where somebody else has that, the line of the prefix list.
 import ipaddress
 import itertools
 
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
 from ovn_network_agent.conf import veth_leak as leak_options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import networks
 from ovn_network_agent.drivers import nft_table
-from ovn_network_agent import iptext
-from ovn_network_agent import ownership
-from ovn_network_agent import resources
+from ovn_network_agent.drivers import way_out
 
-MAIN_TABLE = 254
 DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
 HOST = {4: 32, 6: 128}
 WITH_GATEWAY = 'with-gateway'
@@ -39,11 +39,16 @@ _PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
 
 
 class PortForwardDriver(base.Driver):
-    """See the module."""
+    """Wants the nftables tables and the announcements of VIPs."""
 
     CONFIG_OPTS = options.OPTS
 
     # -- what follows the routers -----------------------------------------
+
+    @classmethod
+    def runs_without_ovn(cls, conf):
+        """Its rules come from a file."""
+        return True
 
     def for_node(self, node):
         if node.extent and 4 in node.extent.versions:
@@ -100,11 +105,14 @@ class PortForwardDriver(base.Driver):
                 yield resources.Problem(
                     'VIP %s is not forwarded: router %s has this address; '
                     'take it out of the rules, or out of the pools of the '
-                    'provider network' % (vip.address, vip.taken))
+                    'provider network' % (vip.address, vip.taken),
+                    addresses=(vip.address,))
         vips = [vip for vip in forwards.vips if not vip.taken]
         if vips:
             yield from self._sysctls()
-            yield from self._no_way_out(node)
+            yield from way_out.missing(
+                self.conf, node, 'replies of VIPs are dropped unless BGP '
+                'knows the client')
         if any(vip.managed and vip.version == 4 for vip in vips):
             yield self._anchor()
         for version in (4, 6):
@@ -144,17 +152,6 @@ class PortForwardDriver(base.Driver):
                 yield resources.Sysctl(
                     'net/ipv4/%s_l3mdev_accept' % proto, '1')
 
-    def _no_way_out(self, node):
-        """Say that the VRF has no default route; that is not ours to make.
-        """
-        vrf = node.device(self.conf.frr.vrf_name)
-        if vrf is not None and vrf.default_route is False:
-            yield resources.Problem(
-                'the way out of VRF %s: it has no default route, so replies '
-                'of VIPs are dropped unless BGP knows the client; have a '
-                'default route come in by BGP, which needs a filter of the '
-                'neighbour that lets it in, or set one in FRR' % vrf.name)
-
     # -- out of the VRF, and back -----------------------------------------
 
     def _way_back(self, version):
@@ -170,7 +167,7 @@ class PortForwardDriver(base.Driver):
             requires=(_PAIR,))
         yield route
         for priority, to, mark in (
-                (ownership.PRIORITY_FORWARD, MAIN_TABLE,
+                (ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
                 (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY)):
             yield resources.Rule(priority, to, fwmark=(mark, mark),
@@ -220,28 +217,17 @@ class PortForwardDriver(base.Driver):
         else:
             yield resources.Problem(
                 'VIP %s is not announced: no device has it; set manage_vip: '
-                'true, or put it on one' % vip.address)
+                'true, or put it on one' % vip.address,
+                addresses=(vip.address,))
 
     def _static(self, prefix, node, requires):
-        vrf_name = self.conf.frr.vrf_name
-        kernel = self.conf.fip_route.announce_method == 'kernel'
-        if not vrf_name:
-            dev = self.conf.port_forward.port_forward_dev
-            yield (resources.AnnouncedRoute(MAIN_TABLE, prefix, dev,
-                                            requires=requires)
-                   if kernel else resources.Announcement(
-                       '', prefix, dev, requires=requires))
-            return
-        yield from self._guard(prefix)
-        nexthop = self.conf.veth_leak.veth_nexthop
-        vrf = node.device(vrf_name)
-        if not kernel:
-            yield resources.Announcement(vrf_name, prefix, nexthop,
-                                         requires=requires)
-        elif vrf is not None and vrf.vrf_table:
-            yield resources.AnnouncedRoute(
-                vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop,
-                requires=requires)
+        if self.conf.frr.vrf_name:
+            yield from self._guard(prefix)
+        announcement = way_out.announcement(
+            self.conf, node, prefix, self.conf.port_forward.port_forward_dev,
+            requires)
+        if announcement is not None:
+            yield announcement
 
     def _guard(self, prefix):
         """Drop what no rule translates; no device has the address.

@@ -20,11 +20,11 @@ has the port takes it, the other drops it.  Nothing has to be switched at the
 moment of the move, which nobody knows.
 """
 
-from ovn_network_agent.drivers import networks
-from ovn_network_agent.drivers import targets
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import targets
 
 
 def ports(group, node, bridge):

@@ -18,8 +18,8 @@ Pure functions.
 
 import dataclasses
 
-from ovn_network_agent.drivers import networks
 from ovn_network_agent import iptext
+from ovn_network_agent import networks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,22 +17,27 @@ default VRF.  A veth pair connects them: towards the floating IPs through
 FRR's routes, and back through one policy rule for each provider network.
 """
 
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import networks
-from ovn_network_agent import iptext
-from ovn_network_agent import ownership
-from ovn_network_agent import resources
+from ovn_network_agent.drivers import way_out
 
-MAIN_TABLE = 254
 DEFAULT = '0.0.0.0/0'
 
 
 class VethLeakDriver(base.Driver):
-    """See the module."""
+    """Wants the veth pair, its addresses, its rules and routes."""
 
     CONFIG_OPTS = options.OPTS
+
+    @classmethod
+    def runs_without_ovn(cls, conf):
+        """With a VRF alone there is something to connect."""
+        return bool(conf.frr.vrf_name)
 
     def for_node(self, node):
         yield from self._unless_off(self._node(node))
@@ -85,8 +90,8 @@ class VethLeakDriver(base.Driver):
         # source may be a provider address too (a floating IP of another
         # chassis), and the leak rule would loop it until its TTL ends.
         yield resources.Rule(
-            self.conf.veth_leak.veth_leak_rule_priority - 1, MAIN_TABLE,
-            iif=ownership.VETH_DEFAULT)
+            self.conf.veth_leak.veth_leak_rule_priority - 1,
+            resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT)
         for network in self._own_networks():
             yield from self._leak(iptext.network(network), node)
 
@@ -101,7 +106,9 @@ class VethLeakDriver(base.Driver):
 
     def _router(self, router, node):
         if router.local_ports:
-            yield from self._no_way_out(node)
+            yield from way_out.missing(
+                self.conf, node, 'what floating IPs send, replies too, is '
+                'dropped unless BGP knows its target')
             yield from self._untranslated(router)
         if self.conf.network_cidr:
             return
@@ -152,8 +159,8 @@ class VethLeakDriver(base.Driver):
         """
         first = self.conf.veth_leak.veth_leak_rule_priority - 3
         for priority, table, suppress in (
-                (first, MAIN_TABLE, 0), (first + 1, resources.BLACKHOLE,
-                                         None)):
+                (first, resources.MAIN_TABLE, 0),
+                (first + 1, resources.BLACKHOLE, None)):
             yield resources.Rule(priority, table, dst=str(network),
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
@@ -174,18 +181,6 @@ class VethLeakDriver(base.Driver):
                     self.conf.veth_leak.veth_leak_rule_priority + 1,
                     resources.BLACKHOLE, src=str(source.network),
                     iif=self.conf.bridge_dev)
-
-    def _no_way_out(self, node):
-        """Say that the VRF has no default route; that is not ours to make.
-        """
-        vrf = node.device(self.conf.frr.vrf_name)
-        if vrf is not None and vrf.default_route is False:
-            yield resources.Problem(
-                'the way out of VRF %s: it has no default route, so what '
-                'floating IPs send, replies too, is dropped unless BGP '
-                'knows its target; have a default route come in by BGP, '
-                'which needs a filter of the neighbour that lets it in, or '
-                'set one in FRR' % vrf.name)
 
     def _leak(self, network, node):
         """Way back of one provider network, and its way in."""

@@ -12,11 +12,11 @@
 
 """What the schema cannot say, and the values that come of it."""
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import iptext
+from ovn_network_agent import port_forwards
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema
 from ovn_network_agent.forward import usable
-from ovn_network_agent import iptext
 
 _TIMEOUT = 1.0
 
@@ -41,7 +41,7 @@ class Checker:
     def vips(self):
         """All VIPs; worth something only when there are no flaws then.
 
-        :returns: tuple of :class:`forwarding.Vip`
+        :returns: tuple of :class:`port_forwards.Vip`
         """
         listed = (self._document.value or {}).get(schema.KEY) if isinstance(
             self._document.value, dict | None) else None
@@ -109,7 +109,7 @@ class Checker:
                 made = self._rule(where, rule, address, own, check)
                 self._one_each(where, rule, ports)
                 rules.append(made)
-        return forwarding.Vip(
+        return port_forwards.Vip(
             address or '', self._get(item, path, 'manage_vip', False),
             self._get(item, path, 'hairpin_masquerade', False),
             self._get(item, path, 'router_masquerade', False),
@@ -156,12 +156,12 @@ class Checker:
         for where, backend in backends:
             self._same_masquerade(
                 where, (backend.address, int(dest_port), proto), masquerade)
-        return forwarding.Rule(proto, int(port), int(dest_port),
+        return port_forwards.Rule(proto, int(port), int(dest_port),
                                tuple(backend for _path, backend in backends),
                                masquerade, check)
 
     def _backends(self, path, rule, vip):
-        """list of (path, :class:`forwarding.Backend`)."""
+        """list of (path, :class:`port_forwards.Backend`)."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
             self._flaw(path, flaws.NOTHING, (
@@ -183,7 +183,7 @@ class Checker:
                            'already (%s); for a larger share use weight' % (
                                self._document.line(first),
                                flaws.where_is(first)))
-            found.append((where, forwarding.Backend(
+            found.append((where, port_forwards.Backend(
                 address, int(self._get(value, where, 'weight', 1))
                 if isinstance(value, dict) else 1)))
         if found and not any(backend.weight for _path, backend in found):
@@ -221,7 +221,7 @@ class Checker:
     # -- a health check ---------------------------------------------------
 
     def _check(self, path, item):
-        """:class:`forwarding.HealthCheck` of a VIP or rule, or None."""
+        """:class:`port_forwards.HealthCheck` of a VIP or rule, or None."""
         check = self._get(item, path, 'health_check')
         path += ('health_check',)
         if not isinstance(check, dict):
@@ -232,7 +232,7 @@ class Checker:
                 self._flaw(path + (key,), check[key], 'is for checks of type '
                            'http; change the type, or remove it')
         interval = self._get(check, path, 'interval',
-                             forwarding.HealthCheck(kind).interval)
+                             port_forwards.HealthCheck(kind).interval)
         timeout = self._get(check, path, 'timeout', min(_TIMEOUT, interval))
         if timeout > interval:
             self._flaw(path + ('timeout',), timeout, 'is longer than the '
@@ -244,7 +244,7 @@ class Checker:
             plain['statuses'] = tuple(
                 self._statuses(where, value)
                 for where, value in self._items(check, path, 'expect'))
-        return forwarding.HealthCheck(kind, float(interval), float(timeout),
+        return port_forwards.HealthCheck(kind, float(interval), float(timeout),
                                       **plain)
 
     def _statuses(self, path, value):

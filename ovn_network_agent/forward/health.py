@@ -17,7 +17,7 @@
 
 import typing
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import port_forwards
 
 
 class Target(typing.NamedTuple):
@@ -25,12 +25,12 @@ class Target(typing.NamedTuple):
 
     :ivar address: IP address of a backend, canonical text
     :ivar port: TCP port that is connected to, never 0
-    :ivar check: :class:`forwarding.HealthCheck`
+    :ivar check: :class:`port_forwards.HealthCheck`
     """
 
     address: str
     port: int
-    check: forwarding.HealthCheck
+    check: port_forwards.HealthCheck
 
 
 class Health:

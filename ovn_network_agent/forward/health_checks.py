@@ -37,7 +37,7 @@ _SPREAD = secrets.SystemRandom()
 
 
 class Checks(health.Health):
-    """See the module.
+    """Runs the health checks of all destinations on one thread.
 
     :param look: coroutine function(target), see :func:`health_probe.look`
     :param room: see :data:`ROOM`

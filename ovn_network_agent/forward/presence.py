@@ -12,10 +12,10 @@
 
 """Which addresses the node has that the agent did not make."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
-from ovn_network_agent import ownership
 
 # As a prefix, an address that FRR redistributes as itself.
 _WHOLE = ('32', '128')

@@ -55,7 +55,7 @@ def parse(content, name):
 
     :param content: bytes
     :param name: of the file, for messages
-    :returns: tuple of :class:`forwarding.Vip`, empty when there are none
+    :returns: tuple of :class:`port_forwards.Vip`, empty when there are none
     :raises flaws.BadRules: with one message for each thing that is wrong,
         in the order of the file
     """
@@ -81,7 +81,7 @@ def load(conf):
     """The VIPs that a configuration names.
 
     :param conf: the oslo.config ConfigOpts
-    :returns: tuple of :class:`forwarding.Vip`; empty also without a file
+    :returns: tuple of :class:`port_forwards.Vip`; empty also without a file
     :raises flaws.BadRules: when they cannot be used
     """
     path = conf.port_forward.rules_file

@@ -17,7 +17,7 @@ message about a value that is not so.  What needs more than one value is in
 :mod:`ovn_network_agent.forward.checks`.
 """
 
-import jsonschema
+import functools
 
 from ovn_network_agent.forward import flaws
 
@@ -121,7 +121,13 @@ SCHEMA = {
         KEY: {'type': ['array', 'null'], 'items': _VIP,
               'description': 'a list of VIPs'}}}
 
-_VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+@functools.cache
+def _validator():
+    """What compares a document with :data:`SCHEMA`."""
+    # A seventh of the agent's imports, which a node without rules is spared.
+    import jsonschema
+    return jsonschema.Draft202012Validator(SCHEMA)
 
 
 def check(document):
@@ -133,7 +139,7 @@ def check(document):
     found = {}
     # Of what could not be read there is no value to look at.
     known = {flaw.path for flaw in document.flaws}
-    for error in _VALIDATOR.iter_errors(document.value):
+    for error in _validator().iter_errors(document.value):
         for flaw in _said(document, error, tuple(error.absolute_path)):
             # A value that is wrong in several ways is shown once.
             if flaw.path not in known:

@@ -16,7 +16,7 @@ import dataclasses
 
 from oslo_log import log as logging
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import port_forwards
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import presence
@@ -156,7 +156,7 @@ class Source:
         """The rules with what is known; the same as long as that is so.
 
         :param snapshot: :class:`model.Snapshot`
-        :returns: :class:`forwarding.Forwards`, None without a rules file
+        :returns: :class:`port_forwards.Forwards`, None without a rules file
         """
         if self._watcher is None:
             return None
@@ -168,10 +168,10 @@ class Source:
         gateway = (any(router.local_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
-               forwarding.taken(vips, snapshot.routers), gateway)
+               port_forwards.taken(vips, snapshot.routers), gateway)
         if key != self._key:
             self._key = key
-            self._made = forwarding.Forwards(
+            self._made = port_forwards.Forwards(
                 tuple(_known(vip, *key[1:4]) for vip in vips), gateway)
         return self._made
 
@@ -179,7 +179,7 @@ class Source:
         """Take note of what a pass with :meth:`current` came to.
 
         :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`delta.Tracker`
+        :param tracker: :class:`tracking.Tracker`
         """
         self._standings.after_pass(self._made, outcome, tracker)
 

@@ -18,16 +18,14 @@ after each pass.
 
 import dataclasses
 import enum
-import re
 
 from oslo_log import log as logging
 
-from ovn_network_agent.conf import mode
 from ovn_network_agent import resources
+from ovn_network_agent.conf import mode
 
 LOG = logging.getLogger(__name__)
 
-_ADDRESS = re.compile(r'[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]+')
 # So many addresses are named in one log line.
 _NAMED = 10
 
@@ -51,7 +49,7 @@ class State(enum.Enum):
 class Standing:
     """How one VIP stands.
 
-    :ivar vip: :class:`forwarding.Vip` with what is known of it
+    :ivar vip: :class:`port_forwards.Vip` with what is known of it
     :ivar state: :class:`State`
     :ivar reason: why, '' where that goes without saying
     """
@@ -79,14 +77,14 @@ class Standings:
     def after_pass(self, forwards, outcome, tracker):
         """Take note of a pass.
 
-        :param forwards: :class:`forwarding.Forwards` or None
+        :param forwards: :class:`port_forwards.Forwards` or None
         :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`delta.Tracker`
+        :param tracker: :class:`tracking.Tracker`
         """
         if forwards is None:
             return
         key = (forwards, self._conf.port_forward.vip_announce,
-               outcome.failures, outcome.pending, outcome.problems)
+               outcome.failures, outcome.pending, outcome.left_out)
         if (key == self._key and not self._waiting and
                 not any(self._is_about(resource)
                         for _verb, resource in outcome.applied)):
@@ -129,8 +127,8 @@ def _standings(forwards, conf, outcome, tracker):
         (resources.AnnouncedRoute.kind,))} if any(
             not vip.managed and not vip.present
             for vip in forwards.vips) else {}
-    problems = {word.rstrip('.:'): text for text in outcome.problems
-                for word in _ADDRESS.findall(text)}
+    problems = {address: problem.text for problem in outcome.left_out
+                for address in problem.addresses}
     for vip in forwards.vips:
         silent = _silent(vip, forwards.gateway, conf)
         yield Standing(vip, *(silent or _announced(

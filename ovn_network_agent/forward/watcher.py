@@ -12,11 +12,11 @@
 
 """Notices that a file has changed, and waits until it rests.
 
-A file that is written in place is half of itself for a moment, and a list
-that ends too early is still YAML: so it is looked at once a second, and
-taken when two looks in a row saw the same.  Links are followed, each time:
-some change where they lead to (Kubernetes), some editors put another file in
-place.
+A file that is written in place is incomplete for a moment, and a list that
+ends too early is still YAML.  So the watcher looks once a second, and takes
+the file when two looks in a row saw the same.  Links are followed at each
+look: some programs change where a link leads to (Kubernetes), some editors
+put another file in place.
 """
 
 import os
@@ -44,7 +44,7 @@ def mark(path):
 
 
 class Watcher:
-    """See the module.
+    """Looks at one file, once a second.
 
     :param path: function without arguments that gives the path
     :param changed: function without arguments, called on the thread

@@ -19,8 +19,8 @@ warning.
 
 import dataclasses
 
-from ovn_network_agent.frr import output
 from ovn_network_agent import iptext
+from ovn_network_agent.frr import output
 
 # So many addresses are named for one reason.
 _NAMED = 5
@@ -121,6 +121,21 @@ def surroundings(text, bgp):
     except (AttributeError, KeyError, TypeError) as error:
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
     return found
+
+
+def heard(text):
+    """Who has told something already, of 'show bgp summary'.
+
+    :returns: sorted list of the neighbours of whom bgpd has a prefix
+    :raises output.Unreadable: when it is anything else
+    """
+    try:
+        return sorted(
+            peer for document in output.json_documents(text)
+            for peer, values in document.get('peers', {}).items()
+            if values.get('pfxRcd'))
+    except AttributeError as error:
+        raise output.Unreadable(f'JSON of FRR: {error!r}') from error
 
 
 def _routes(document):

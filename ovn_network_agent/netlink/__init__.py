@@ -10,10 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""rtnetlink, as much of it as the agent needs.
+"""Netlink, as much of it as the agent needs.
 
-An own codec, because one change through pyroute2 0.9 costs 1.5 ms and a dump
-of 10,000 routes 0.8 s, against 20 us and 40 ms here.  Dumps need no
-privileges and run in the agent; the encoders are used by
-:mod:`ovn_network_agent.privileged.netlink` in the root daemon.
+pyroute2 says what messages look like (:mod:`netlink.messages`), a small
+socket of our own sends many of them at once (:mod:`netlink.connection`), and
+routes have an encoding of our own, because there are thousands of them
+(:mod:`netlink.route_codec`).  Dumps need no privileges and run in the agent;
+writing is for the privileged side.
 """
+
+from ovn_network_agent.netlink import on_demand
+
+# Before any module of the package imports something of pyroute2.
+on_demand.prepare()

@@ -12,24 +12,28 @@
 
 """Addresses: struct ifaddrmsg, linux/if_addr.h."""
 
+import functools
 import socket
-import struct
 import typing
 
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import ifaddrmsg
+from pyroute2.netlink.rtnl import rtmsg
+
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
 
-RTM_NEWADDR = 20
-RTM_DELADDR = 21
-RTM_GETADDR = 22
+RTM_NEWADDR = rtnl.RTM_NEWADDR
+RTM_DELADDR = rtnl.RTM_DELADDR
+RTM_GETADDR = rtnl.RTM_GETADDR
+RT_SCOPE_UNIVERSE = rtmsg.RT_SCOPE_UNIVERSE
+RT_SCOPE_LINK = rtmsg.RT_SCOPE_LINK
 
-# family, prefix length, flags, scope, ifindex
-IFADDRMSG = struct.Struct('=BBBBI')
-IFA_ADDRESS = 1
-IFA_LOCAL = 2
-IFA_PROTO = 11
-IFA_F_SECONDARY = 0x01
-IFA_F_NODAD = 0x02
+# pyroute2 0.8 does not know the last one, which is our mark.
+MESSAGE = messages.narrow(
+    ifaddrmsg.ifaddrmsg, 'IFA_ADDRESS', 'IFA_LOCAL',
+    (11, 'IFA_PROTO', 'uint8'))
 
 
 class Address(typing.NamedTuple):
@@ -49,24 +53,26 @@ class Address(typing.NamedTuple):
     protocol: int = 0
 
 
-def encode(index, address, protocol=0):
+def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
     """Body of RTM_NEWADDR or RTM_DELADDR.
 
     :param index: ifindex
     :param address: 'address/length'
     :param protocol: who makes it; without effect in a deletion
+    :param scope: RT_SCOPE_LINK for an address of IPv4 that is no source of
+        what goes further than a link; IPv6 has its own idea of that
     :raises ValueError: when it is none
     """
-    family, packed, length = wire.parse_interface(address)
-    # Until nobody else is found to have it an IPv6 address is of no use,
-    # and our devices have nobody on them.
-    flags = IFA_F_NODAD if family == socket.AF_INET6 else 0
-    body = (IFADDRMSG.pack(family, length, flags, 0, index)
-            + wire.attribute(IFA_LOCAL, packed)
-            + wire.attribute(IFA_ADDRESS, packed))
-    if protocol:
-        body += wire.attribute(IFA_PROTO, bytes((protocol,)))
-    return body
+    family, _packed, length = texts.parse_interface(address)
+    own = address.partition('/')[0]
+    return messages.encode(
+        MESSAGE,
+        [('IFA_LOCAL', own), ('IFA_ADDRESS', own),
+         *([('IFA_PROTO', protocol)] if protocol else ())],
+        family=family, prefixlen=length, index=index, scope=scope,
+        # Until nobody else is found to have it an IPv6 address is of no
+        # use, and our devices have nobody on them.
+        flags=ifaddrmsg.IFA_F_NODAD if family == socket.AF_INET6 else 0)
 
 
 def depending(present, address):
@@ -77,7 +83,7 @@ def depending(present, address):
     :returns: list of 'address/length': IPv4, in the same network with the
         same prefix length, secondary, when ``address`` is primary
     """
-    family, packed, length = wire.parse_interface(address)
+    family, packed, length = texts.parse_interface(address)
     if family != socket.AF_INET or all(
             a.secondary for a in present if a.address == address):
         return []
@@ -85,7 +91,7 @@ def depending(present, address):
     network = int.from_bytes(packed) >> bits
     lost = []
     for other in present:
-        other_family, packed, other_length = wire.parse_interface(
+        other_family, packed, other_length = texts.parse_interface(
             other.address)
         if (other.secondary and other_family == family
                 and other_length == length
@@ -102,20 +108,27 @@ def read(kernel, index=0):
     :returns: list of :class:`Address`
     :raises OSError: when they cannot be read
     """
-    addresses = []
-    for data, start, end in kernel.dump(
-            RTM_GETADDR, IFADDRMSG.pack(0, 0, 0, 0, index)):
-        _family, length, flags, _scope, dev = IFADDRMSG.unpack_from(
-            data, start)
-        found = wire.attributes(data, start + IFADDRMSG.size, end)
-        # On a point-to-point device IFA_ADDRESS is the other end.
-        payload = found.get(IFA_LOCAL) or found.get(IFA_ADDRESS)
-        if payload:
-            addresses.append(Address(
-                dev, f'{wire.address_text(payload)}/{length}',
-                bool(flags & IFA_F_SECONDARY),
-                found.get(IFA_PROTO, b'\0')[0]))
-    return addresses
+    found = (_decode(data[start:end]) for data, start, end in kernel.dump(
+        RTM_GETADDR, messages.encode(MESSAGE, index=index)))
+    return [address for address in found if address is not None]
+
+
+@functools.lru_cache(maxsize=messages.REMEMBERED)
+def _decode(body):
+    """An :class:`Address` from the body of RTM_NEWADDR, or None.
+
+    The addresses of a device are read for each that is removed from it.
+    """
+    message = messages.decode(MESSAGE, body, 0, len(body))
+    found = messages.attributes(message)
+    # On a point-to-point device IFA_ADDRESS is the other end.
+    own = found.get('IFA_LOCAL') or found.get('IFA_ADDRESS')
+    if not own:
+        return None
+    return Address(
+        message['index'], f'{texts.canonical(own)}/{message["prefixlen"]}',
+        bool(message['flags'] & ifaddrmsg.IFA_F_SECONDARY),
+        found.get('IFA_PROTO', 0))
 
 
 def read_all():

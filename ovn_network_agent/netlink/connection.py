@@ -17,18 +17,19 @@ in order.  So only the last message asks for an acknowledgement, the others
 answer only when they failed, and a message costs about 20 us instead of 60.
 """
 
+import contextlib
 import errno
 import os
 import socket
 import struct
 
+from pyroute2 import netlink
+
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
-SOL_NETLINK = 270
 NETLINK_CAP_ACK = 10
-NETLINK_EXT_ACK = 11
-NETLINK_GET_STRICT_CHK = 12
-NLMSGERR_ATTR_MSG = 1
 SO_RCVBUFFORCE = 33
 
 # If each message of a batch fails the answers wait in the receive buffer,
@@ -42,6 +43,9 @@ TIMEOUT = 30.0
 DUMP_ATTEMPTS = 5
 
 _CODE = struct.Struct('=i')
+# Only the attributes: what is before them may be of any length.
+_EXPLANATION = messages.narrow(netlink.nlmsgerr, 'NLMSGERR_ATTR_MSG',
+                               fields=())
 
 
 class Connection:
@@ -59,9 +63,9 @@ class Connection:
             protocol)
         self._sequence = 0
         try:
-            for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK,
-                           NETLINK_GET_STRICT_CHK):
-                self._socket.setsockopt(SOL_NETLINK, option, 1)
+            for option in (NETLINK_CAP_ACK, netlink.NETLINK_EXT_ACK,
+                           netlink.NETLINK_GET_STRICT_CHK):
+                self._socket.setsockopt(netlink.SOL_NETLINK, option, 1)
             if privileged:
                 self._socket.setsockopt(
                     socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
@@ -174,11 +178,22 @@ class Connection:
         return failures
 
     def _one_by_one(self, chunk):
+        self._drain()
         failures = []
         for index, request in enumerate(chunk):
             failures.extend((index, number, text)
                             for _zero, number, text in self._send([request]))
         return failures
+
+    def _drain(self):
+        """Throw away what waits: there is no room for a further answer."""
+        self._socket.setblocking(False)
+        try:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    self._socket.recv(DATAGRAM)
+        finally:
+            self._socket.settimeout(TIMEOUT)
 
     def _send(self, chunk):
         last = len(chunk) - 1
@@ -222,5 +237,6 @@ def _explanation(data, flags, start, end):
     request = start + 4
     length = (wire.HEADER.size if flags & wire.NLM_F_CAPPED
               else wire.HEADER.unpack_from(data, request)[0])
-    found = wire.attributes(data, request + ((length + 3) & ~3), end)
-    return wire.text(found.get(NLMSGERR_ATTR_MSG))
+    found = messages.decode(_EXPLANATION, data,
+                            request + ((length + 3) & ~3), end)
+    return texts.text(messages.attributes(found).get('NLMSGERR_ATTR_MSG'))

@@ -18,39 +18,37 @@ through all connections once for each.
 """
 
 import socket
-import struct
+import sys
 import typing
 
-from ovn_network_agent.netlink import wire
+from pyroute2 import netlink
+from pyroute2.netlink import nfnetlink
+from pyroute2.netlink.nfnetlink import nfctsocket
 
-#: the socket's protocol, linux/netlink.h; the library does not have it
-NETLINK_NETFILTER = 12
-# NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, ..._DELETE
-GET = 0x101
-DELETE = 0x102
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
 
-# struct nfgenmsg: family, version, res_id
-NFGENMSG = struct.Struct('>BBH')
-_TUPLE_ORIG = 1
-_TUPLE_REPLY = 2
-_STATUS = 3
-_ID = 12
-_ZONE = 18
-_STATUS_MASK = 26
-_TUPLE_IP = 1
-_TUPLE_PROTO = 2
-_IP_SOURCE = {socket.AF_INET: 1, socket.AF_INET6: 3}
-_IP_DESTINATION = {socket.AF_INET: 2, socket.AF_INET6: 4}
-_PROTO_NUMBER = 1
-_PROTO_SOURCE = 2
-_PROTO_DESTINATION = 3
-# IPS_DST_NAT of linux/netfilter/nf_conntrack_common.h
-_DESTINATION_CHANGED = 1 << 5
+#: the socket's protocol; the library of Python does not have it
+NETLINK_NETFILTER = netlink.NETLINK_NETFILTER
+_SUBSYSTEM = nfnetlink.NFNL_SUBSYS_CTNETLINK << 8
+GET = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_GET
+DELETE = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_DELETE
 
-_PORT = struct.Struct('>H')
-_WORD = struct.Struct('>I')
+# pyroute2 0.8 does not know the last one.
+MESSAGE = messages.narrow(
+    nfctsocket.nfct_msg, 'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY', 'CTA_STATUS',
+    'CTA_ID', 'CTA_ZONE', (26, 'CTA_STATUS_MASK', 'be32'))
+# A tuple as it was read: what deletes a connection has to name the same.
+DELETION = messages.narrow(
+    nfctsocket.nfct_msg,
+    (1, 'CTA_TUPLE_ORIG', 'binary', netlink.NLA_F_NESTED), 'CTA_ID',
+    'CTA_ZONE')
+_DESTINATION_CHANGED = nfctsocket.IPS_DST_NAT
+# Bytes of struct nfgenmsg, and of the header of an attribute.
+_HEADER = 4
 
 FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
+_ADDRESS = {socket.AF_INET: 'CTA_IP_V4_%s', socket.AF_INET6: 'CTA_IP_V6_%s'}
 
 
 class Connection(typing.NamedTuple):
@@ -61,7 +59,7 @@ class Connection(typing.NamedTuple):
     :ivar port: likewise
     :ivar backend: who answers, text
     :ivar backend_port: likewise
-    :ivar name: what it takes to delete it, bytes
+    :ivar name: what it takes to delete it
     """
 
     protocol: int
@@ -69,37 +67,60 @@ class Connection(typing.NamedTuple):
     port: int
     backend: str
     backend_port: int
-    name: bytes
+    name: tuple
 
 
-def read(kernel, family, zone):
+def read(kernel, family, zone, targets=None):
     """Translated connections of a zone.
 
     :param kernel: netlink.connection.Connection, of
         :data:`NETLINK_NETFILTER`
     :param family: 'ip' or 'ip6'
     :param zone: number
-    :returns: iterator of :class:`Connection`; none whose zone differs by
+    :param targets: set of (protocol, address, port, backend, backend_port),
+        as in :class:`Connection`: only those that lead there; None for all
+    :returns: list of :class:`Connection`; none whose zone differs by
         direction
     :raises OSError: when they cannot be read
     """
     number = FAMILIES[family]
-    of_zone = wire.attribute(_ZONE, _PORT.pack(zone))
     # Linux 6.8 selects by zone, 5.18 by status; older ones give us all.
-    status = _WORD.pack(_DESTINATION_CHANGED)
-    body = (NFGENMSG.pack(number, 0, 0) + of_zone
-            + wire.attribute(_STATUS, status)
-            + wire.attribute(_STATUS_MASK, status))
+    body = messages.encode(
+        MESSAGE, [('CTA_ZONE', zone), ('CTA_STATUS', _DESTINATION_CHANGED),
+                  ('CTA_STATUS_MASK', _DESTINATION_CHANGED)],
+        nfgen_family=number)
+    of_zone = body[_HEADER:_HEADER + 8]
+
+    mentions = _mentions(targets)
 
     def wanted(data, start, end):
-        # Without decoding: there may be a million of other zones.
-        return data.find(of_zone, start, end) >= 0
+        # Without decoding: there may be a million of others.
+        return (data.find(of_zone, start, end) >= 0 and
+                (targets is None or mentions(data, start, end)))
 
-    for data, start, end in kernel.dump(GET, body, wanted):
-        found = _decode(number, wire.attributes(
-            data, start + NFGENMSG.size, end), _PORT.pack(zone))
-        if found is not None:
-            yield found
+    found = (_decode(number, messages.attributes(messages.decode(
+        MESSAGE, *message)), zone) for message in kernel.dump(
+            GET, body, wanted))
+    return [one for one in found if one is not None and
+            (targets is None or one[:5] in targets)]
+
+
+def _mentions(targets):
+    """Function that says whether a message may be about some targets."""
+    there = _words(target[1] for target in targets or ())
+    behind = _words(target[3] for target in targets or ())
+
+    def mentions(data, start, end):
+        words = memoryview(data)[start:end & ~3].cast('I')
+        return not (there.isdisjoint(words) or behind.isdisjoint(words))
+
+    return mentions
+
+
+def _words(addresses):
+    """The last 32 bits of addresses, which are aligned in messages."""
+    return {int.from_bytes(texts.parse_address(address)[1][-4:],
+                           sys.byteorder) for address in addresses}
 
 
 def deletion(connection):
@@ -107,31 +128,35 @@ def deletion(connection):
 
     :returns: (type, flags, body)
     """
-    return DELETE, 0, connection.name
+    return DELETE, 0, messages.encode(DELETION, connection.name[1:],
+                                      nfgen_family=connection.name[0])
 
 
 def _decode(family, found, zone):
-    status = _WORD.unpack(found.get(_STATUS, bytes(4)))[0]
-    if (found.get(_ZONE) != zone or not status & _DESTINATION_CHANGED
-            or _TUPLE_ORIG not in found or _TUPLE_REPLY not in found):
+    if (found.get('CTA_ZONE') != zone or
+            not found.get('CTA_STATUS', 0) & _DESTINATION_CHANGED or
+            not {'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY'} <= found.keys()):
         return None
-    original, proto = _tuple(found[_TUPLE_ORIG])
-    reply, reply_proto = _tuple(found[_TUPLE_REPLY])
-    if not {_PROTO_SOURCE, _PROTO_DESTINATION} <= proto.keys():
+    original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
+    proto = original.get_attr('CTA_TUPLE_PROTO')
+    port = proto.get_attr('CTA_PROTO_DST_PORT')
+    if port is None:
         # Neither TCP nor UDP: there are no ports.
         return None
     return Connection(
-        proto[_PROTO_NUMBER][0],
-        wire.address_text(original[_IP_DESTINATION[family]]),
-        _PORT.unpack(proto[_PROTO_DESTINATION])[0],
-        wire.address_text(reply[_IP_SOURCE[family]]),
-        _PORT.unpack(reply_proto[_PROTO_SOURCE])[0],
-        NFGENMSG.pack(family, 0, 0)
-        + wire.attribute(_TUPLE_ORIG | wire.NLA_F_NESTED, found[_TUPLE_ORIG])
-        + wire.attribute(_ZONE, zone) + wire.attribute(_ID, found[_ID]))
+        proto.get_attr('CTA_PROTO_NUM'), _address(original, family, 'DST'),
+        port, _address(reply, family, 'SRC'),
+        reply.get_attr('CTA_TUPLE_PROTO').get_attr('CTA_PROTO_SRC_PORT'),
+        (family, ('CTA_TUPLE_ORIG', _payload(original)),
+         ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID'])))
 
 
-def _tuple(payload):
-    parts = wire.attributes(payload)
-    return (wire.attributes(parts[_TUPLE_IP]),
-            wire.attributes(parts[_TUPLE_PROTO]))
+def _address(found, family, end):
+    return texts.canonical(found.get_attr('CTA_TUPLE_IP').get_attr(
+        _ADDRESS[family] % end))
+
+
+def _payload(found):
+    """An attribute as it was read, without its header."""
+    return bytes(found.data[found.offset + _HEADER:
+                            found.offset + found.length])

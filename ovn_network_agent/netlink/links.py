@@ -12,35 +12,32 @@
 
 """Network devices: struct ifinfomsg, linux/if_link.h."""
 
-import struct
+import functools
 import typing
+
+from pyroute2 import netlink
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import ifinfmsg
 
 from ovn_network_agent import model
 from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import texts
 
-RTM_NEWLINK = 16
-RTM_DELLINK = 17
-RTM_GETLINK = 18
+RTM_NEWLINK = rtnl.RTM_NEWLINK
+RTM_DELLINK = rtnl.RTM_DELLINK
+RTM_GETLINK = rtnl.RTM_GETLINK
 
-# family, padding, type, ifindex, flags, mask of the flags to change
-IFINFOMSG = struct.Struct('=BxHiII')
-IFLA_ADDRESS = 1
-IFLA_IFNAME = 3
-IFLA_LINK = 5
-IFLA_MASTER = 10
-IFLA_LINKINFO = 18
-IFLA_IFALIAS = 20
-IFLA_EXT_MASK = 29
-IFLA_LINK_NETNSID = 37
-IFLA_INFO_KIND = 1
-IFLA_INFO_DATA = 2
-IFLA_VRF_TABLE = 1
-VETH_INFO_PEER = 1
-IFF_UP = 1
 # Statistics are three quarters of a link message.
 RTEXT_FILTER_SKIP_STATS = 8
+
+# pyroute2 takes six bytes for the MAC address of a tunnel that has four.
+MESSAGE = messages.narrow(
+    ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
+    'IFLA_LINK', 'IFLA_MASTER',
+    (18, 'IFLA_LINKINFO', 'ifinfo', netlink.NLA_F_NESTED),
+    (20, 'IFLA_IFALIAS', 'string'), 'IFLA_EXT_MASK', 'IFLA_LINK_NETNSID')
 
 
 class Link(typing.NamedTuple):
@@ -68,57 +65,65 @@ class Link(typing.NamedTuple):
     vrf_table: int
 
 
-def _header(index=0, flags=0, change=0):
-    return IFINFOMSG.pack(0, 0, index, flags, change)
-
-
 def encode_up(index):
     """Body of RTM_NEWLINK that brings a device up."""
-    return _header(index, IFF_UP, IFF_UP)
+    return messages.encode(MESSAGE, index=index, flags=ifinfmsg.IFF_UP,
+                           change=ifinfmsg.IFF_UP)
 
 
 def encode_master(index, master):
     """Body of RTM_NEWLINK that enslaves a device, or frees it (0)."""
-    return _header(index) + wire.u32(IFLA_MASTER, master)
+    return messages.encode(MESSAGE, [('IFLA_MASTER', master)], index=index)
 
 
 def encode_delete(index):
     """Body of RTM_DELLINK."""
-    return _header(index)
+    return messages.encode(MESSAGE, index=index)
 
 
 def encode_veth(name, peer):
     """Body of RTM_NEWLINK for a veth pair, both ends down."""
-    return _header() + wire.string(IFLA_IFNAME, name) + wire.nested(
-        IFLA_LINKINFO,
-        wire.string(IFLA_INFO_KIND, 'veth'),
-        wire.nested(IFLA_INFO_DATA, wire.attribute(
-            VETH_INFO_PEER | wire.NLA_F_NESTED,
-            _header() + wire.string(IFLA_IFNAME, peer))))
+    other = {'attrs': [('IFLA_IFNAME', peer)]}
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name),
+        ('IFLA_LINKINFO', {'attrs': [
+            ('IFLA_INFO_KIND', 'veth'),
+            ('IFLA_INFO_DATA', {'attrs': [('VETH_INFO_PEER', other)]})]})])
 
 
 def encode_alias(index, alias):
     """Body of RTM_NEWLINK that sets the ifalias text."""
-    return _header(index) + wire.attribute(IFLA_IFALIAS, alias.encode())
+    return messages.encode(MESSAGE, [('IFLA_IFALIAS', alias)], index=index)
 
 
 def decode(data, start, end):
     """A :class:`Link` from the body of RTM_NEWLINK."""
-    _family, _kind, index, flags, _change = IFINFOMSG.unpack_from(data, start)
-    found = wire.attributes(data, start + IFINFOMSG.size, end)
-    info = wire.attributes(found.get(IFLA_LINKINFO, b''))
-    kind = wire.text(info.get(IFLA_INFO_KIND))
+    return _decode(data[start:end])
+
+
+@functools.lru_cache(maxsize=messages.REMEMBERED)
+def _decode(body):
+    """Devices are read in each pass, and hardly ever change."""
+    message = messages.decode(MESSAGE, body, 0, len(body))
+    found = messages.attributes(message)
+    info = _attributes(found.get('IFLA_LINKINFO'))
+    kind = texts.text(info.get('IFLA_INFO_KIND'))
     table = 0
     if kind == 'vrf':
-        table = wire.number(wire.attributes(
-            info.get(IFLA_INFO_DATA, b'')).get(IFLA_VRF_TABLE)) or 0
+        table = _attributes(info.get('IFLA_INFO_DATA')).get(
+            'IFLA_VRF_TABLE', 0)
     lower = 0
-    if IFLA_LINK_NETNSID not in found:
-        lower = wire.number(found.get(IFLA_LINK)) or 0
-    return Link(index, wire.text(found.get(IFLA_IFNAME)),
-                wire.mac_text(found.get(IFLA_ADDRESS)), bool(flags & IFF_UP),
-                kind, wire.number(found.get(IFLA_MASTER)) or 0, lower,
-                wire.text(found.get(IFLA_IFALIAS)), table)
+    if 'IFLA_LINK_NETNSID' not in found:
+        lower = found.get('IFLA_LINK', 0)
+    return Link(message['index'], texts.text(found.get('IFLA_IFNAME')),
+                texts.mac_text(found.get('IFLA_ADDRESS')),
+                bool(message['flags'] & ifinfmsg.IFF_UP), kind,
+                found.get('IFLA_MASTER', 0), lower,
+                texts.text(found.get('IFLA_IFALIAS')), table)
+
+
+def _attributes(nested):
+    return messages.attributes(nested) if nested else {}
 
 
 def read(kernel):
@@ -129,9 +134,15 @@ def read(kernel):
     :raises OSError: when they cannot be read
     """
     links = (decode(*message) for message in kernel.dump(
-        RTM_GETLINK,
-        _header() + wire.u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS)))
+        RTM_GETLINK, _everything()))
     return {link.name: link for link in links}
+
+
+@functools.cache
+def _everything():
+    """Body of RTM_GETLINK for all devices."""
+    return messages.encode(
+        MESSAGE, [('IFLA_EXT_MASK', RTEXT_FILTER_SKIP_STATS)])
 
 
 def read_all():

@@ -15,20 +15,24 @@
 import struct
 import typing
 
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import ndmsg
+
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
 
-RTM_NEWNEIGH = 28
-RTM_DELNEIGH = 29
-RTM_GETNEIGH = 30
+RTM_NEWNEIGH = rtnl.RTM_NEWNEIGH
+RTM_DELNEIGH = rtnl.RTM_DELNEIGH
+RTM_GETNEIGH = rtnl.RTM_GETNEIGH
 
-# family, padding, ifindex, state, flags, type
-NDMSG = struct.Struct('=BxxxiHBB')
-NDA_DST = 1
-NDA_LLADDR = 2
-NDA_IFINDEX = 8
-NDA_PROTOCOL = 12
-NUD_PERMANENT = 0x80
+# pyroute2 0.8 does not know the last one, which is our mark.  Of a link
+# layer address that is no MAC address it says so in the log, each time.
+MESSAGE = messages.narrow(
+    ndmsg.ndmsg, 'NDA_DST', (2, 'NDA_LLADDR', 'binary'), 'NDA_IFINDEX',
+    (12, 'NDA_PROTOCOL', 'uint8'))
+# Of struct ndmsg, after family, padding and ifindex: the state.
+_STATE = struct.Struct('=8xH')
 
 
 class Neighbour(typing.NamedTuple):
@@ -54,14 +58,15 @@ def encode(index, dst, mac='', protocol=0):
     :param protocol: who makes it
     :raises ValueError: when an address is none
     """
-    family, packed = wire.parse_address(dst)
-    body = NDMSG.pack(family, index, NUD_PERMANENT if mac else 0, 0, 0)
-    body += wire.attribute(NDA_DST, packed)
+    family, _packed = texts.parse_address(dst)
+    attributes = [('NDA_DST', dst)]
     if mac:
-        body += wire.attribute(NDA_LLADDR, wire.mac_bytes(mac))
+        attributes.append(('NDA_LLADDR', texts.mac_bytes(mac)))
     if protocol:
-        body += wire.attribute(NDA_PROTOCOL, bytes((protocol,)))
-    return body
+        attributes.append(('NDA_PROTOCOL', protocol))
+    return messages.encode(
+        MESSAGE, attributes, family=family, ifindex=index,
+        state=ndmsg.NUD_PERMANENT if mac else 0)
 
 
 def read(kernel, index=0, permanent=False):
@@ -73,22 +78,29 @@ def read(kernel, index=0, permanent=False):
     :returns: list of :class:`Neighbour`
     :raises OSError: when they cannot be read
     """
-    neighbours = []
-    for data, start, end in kernel.dump(
-            RTM_GETNEIGH, NDMSG.pack(0, 0, 0, 0, 0) +
-            (wire.u32(NDA_IFINDEX, index) if index else b'')):
-        _family, dev, state, _flags, _kind = NDMSG.unpack_from(data, start)
-        if permanent and not state & NUD_PERMANENT:
-            # On a node with BGP EVPN there may be very many others.
-            continue
-        found = wire.attributes(data, start + NDMSG.size, end)
-        if NDA_DST in found:
-            neighbours.append(Neighbour(
-                dev, wire.address_text(found[NDA_DST]),
-                wire.mac_text(found.get(NDA_LLADDR)),
-                bool(state & NUD_PERMANENT),
-                found.get(NDA_PROTOCOL, b'\0')[0]))
-    return neighbours
+    body = messages.encode(MESSAGE,
+                           [('NDA_IFINDEX', index)] if index else ())
+    found = (_decode(*message) for message in kernel.dump(
+        RTM_GETNEIGH, body, _is_permanent if permanent else None))
+    return [entry for entry in found if entry is not None]
+
+
+def _is_permanent(data, start, _end):
+    """Without decoding: with BGP EVPN there may be very many others."""
+    return bool(_STATE.unpack_from(data, start)[0] & ndmsg.NUD_PERMANENT)
+
+
+def _decode(data, start, end):
+    """A :class:`Neighbour`, None for one without an IP address."""
+    message = messages.decode(MESSAGE, data, start, end)
+    found = messages.attributes(message)
+    if 'NDA_DST' not in found:
+        return None
+    return Neighbour(
+        message['ifindex'], texts.canonical(found['NDA_DST']),
+        texts.mac_text(found.get('NDA_LLADDR')),
+        bool(message['state'] & ndmsg.NUD_PERMANENT),
+        found.get('NDA_PROTOCOL', 0))
 
 
 def read_permanent():

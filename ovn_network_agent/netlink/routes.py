@@ -10,47 +10,41 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Routes: struct rtmsg and its attributes, linux/rtnetlink.h."""
+"""Routes: many with our own codec, a single one with pyroute2's.
+
+Struct rtmsg and its attributes are in linux/rtnetlink.h.
+"""
 
 import errno
+import functools
 import socket
-import struct
-import typing
+
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import rtmsg
 
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import texts
 
-RTM_NEWROUTE = 24
-RTM_DELROUTE = 25
-RTM_GETROUTE = 26
+RTM_NEWROUTE = rtnl.RTM_NEWROUTE
+RTM_DELROUTE = rtnl.RTM_DELROUTE
+RTM_GETROUTE = rtnl.RTM_GETROUTE
 
-# family, destination length, source length, tos, table, protocol, scope,
-# type, flags
-RTMSG = struct.Struct('=BBBBBBBBI')
-RTA_DST = 1
-RTA_OIF = 4
-RTA_GATEWAY = 5
-RTA_PRIORITY = 6
-RTA_MULTIPATH = 9
-RTA_TABLE = 15
-
-RTN_UNICAST = 1
-# What the kernel makes for an address and removes with it.
-RTPROT_KERNEL = 2
-RT_SCOPE_UNIVERSE = 0
-RT_SCOPE_LINK = 253
-RT_SCOPE_NOWHERE = 255
-RTM_F_CLONED = 0x200
+RTPROT_KERNEL = route_codec.RTPROT_KERNEL
+MAIN_TABLE = route_codec.MAIN_TABLE
 # Answer with the route in the table, and with that table's number.
 RTM_F_FIB_MATCH = 0x2000
 RTM_F_LOOKUP_TABLE = 0x1000
 
-MAIN_TABLE = 254
-LOCAL_TABLE = 255
+# The next hops of a route with several are not looked into.
+MESSAGE = messages.narrow(
+    rtmsg.rtmsg, 'RTA_DST', 'RTA_OIF', 'RTA_GATEWAY', 'RTA_PRIORITY',
+    (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE')
 
 # Metric of a route that names none (ip-route(8); IP6_RT_PRIO_USER).
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
-_NOWHERE = socket.inet_aton('240.0.0.1')
+_NOWHERE = '240.0.0.1'
 # Answers of a lookup that finds no route, or one of type unreachable,
 # blackhole, prohibit.
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
@@ -58,102 +52,23 @@ _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
 _ANY = {socket.AF_INET: '0.0.0.0/0', socket.AF_INET6: '::/0'}
 
 
-class Route(typing.NamedTuple):
-    """A route as the kernel shows it.
-
-    :ivar table: routing table id
-    :ivar dst: destination prefix, '0.0.0.0/0' for the default route
-    :ivar dev: name of the output device, '' without a single one
-    :ivar via: gateway or None
-    :ivar protocol: rtm_protocol
-    :ivar metric: priority; 0 is the default of IPv4, 1024 that of IPv6
-    """
-
-    table: int
-    dst: str
-    dev: str
-    via: str | None
-    protocol: int
-    metric: int
-
-    @property
-    def default_metric(self):
-        """Whether the metric is the one of a route that names none."""
-        return self.metric == (1024 if ':' in self.dst else 0)
-
-
-def encode(table, dst, index, via, protocol):
-    """Body of RTM_NEWROUTE: unicast, of scope link without a gateway.
-
-    :param index: ifindex of the output device
-    :param via: gateway text or ''
-    :raises ValueError: when a text is no prefix or address, or the families
-        differ
-    """
-    family, packed, length = wire.parse_prefix(dst)
-    body = wire.u32(RTA_TABLE, table) + wire.u32(RTA_OIF, index)
-    scope = RT_SCOPE_UNIVERSE
-    if via:
-        via_family, gateway = wire.parse_address(via)
-        if via_family != family:
-            raise ValueError(f'{dst} and {via} are of different families')
-        body += wire.attribute(RTA_GATEWAY, gateway)
-    elif family == socket.AF_INET:
-        scope = RT_SCOPE_LINK
-    return _body(family, length, table, protocol, scope, RTN_UNICAST,
-                 packed, body)
-
-
-def encode_key(table, dst, protocol):
-    """Body of RTM_DELROUTE for a route of exactly this protocol."""
-    family, packed, length = wire.parse_prefix(dst)
-    return _body(family, length, table, protocol, RT_SCOPE_NOWHERE, 0,
-                 packed, wire.u32(RTA_TABLE, table))
-
-
-def _body(family, length, table, protocol, scope, kind, packed, rest):
-    head = RTMSG.pack(family, length, 0, 0, table if table < 256 else 0,
-                      protocol, scope, kind, 0)
-    if length:
-        # Without the attribute the destination is the default route.
-        head += wire.attribute(RTA_DST, packed)
-    return head + rest
-
-
 def decode(data, start, end, names=None):
-    """A :class:`Route` from the body of RTM_NEWROUTE or RTM_DELROUTE.
-
-    :param names: dict of ifindex to device name, filled on demand
-    :returns: None for a cached clone of a route
-    """
-    (family, length, _source, _tos, table, protocol, _scope, _kind,
-     flags) = RTMSG.unpack_from(data, start)
-    if flags & RTM_F_CLONED or family not in _ANY:
+    """A single route, like :func:`route_codec.decode`."""
+    message = messages.decode(MESSAGE, data, start, end)
+    family = message['family']
+    if message['flags'] & route_codec.RTM_F_CLONED or family not in _ANY:
         return None
-    found = wire.attributes(data, start + RTMSG.size, end)
-    dst = found.get(RTA_DST)
-    gateway = found.get(RTA_GATEWAY)
-    return Route(
-        wire.number(found[RTA_TABLE]) if RTA_TABLE in found else table,
-        f'{wire.address_text(dst)}/{length}' if dst else _ANY[family],
-        _device(found, {} if names is None else names),
-        wire.address_text(gateway) if gateway else None,
-        protocol,
-        wire.number(found.get(RTA_PRIORITY)) or 0)
-
-
-def _device(found, names):
-    """Name of the single output device, or ''."""
-    if RTA_OIF not in found or RTA_MULTIPATH in found:
-        return ''
-    index = wire.number(found[RTA_OIF])
-    if index not in names:
-        try:
-            names[index] = socket.if_indextoname(index)
-        except OSError:
-            # Gone since the dump, and its routes with it.
-            names[index] = ''
-    return names[index]
+    found = messages.attributes(message)
+    dst, gateway = found.get('RTA_DST'), found.get('RTA_GATEWAY')
+    return route_codec.Route(
+        found.get('RTA_TABLE', message['table']),
+        f'{texts.canonical(dst)}/{message["dst_len"]}' if dst
+        else _ANY[family],
+        '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
+        else route_codec.device(found['RTA_OIF'],
+                                {} if names is None else names),
+        texts.canonical(gateway) if gateway else None,
+        message['proto'], found.get('RTA_PRIORITY', 0))
 
 
 def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
@@ -163,18 +78,15 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
     :param protocol: rtm_protocol, 0 for all
     :param table: table id, 0 for all; one that does not exist is empty
     :param families: address families
-    :returns: list of :class:`Route`
+    :returns: list of :class:`route_codec.Route`
     :raises OSError: when they cannot be read
     """
     names = {}
     routes = []
     for family in families:
-        body = RTMSG.pack(family, 0, 0, 0, table if table < 256 else 0,
-                          protocol, 0, 0, 0)
-        if table:
-            body += wire.u32(RTA_TABLE, table)
         try:
-            dump = kernel.dump(RTM_GETROUTE, body)
+            dump = kernel.dump(RTM_GETROUTE,
+                               _filter(family, protocol, table))
         except OSError as error:
             # No such table; EAFNOSUPPORT and EOPNOTSUPP: no IPv6 here.
             if error.errno not in (errno.ENOENT, errno.EAFNOSUPPORT,
@@ -182,10 +94,18 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
                 raise
             continue
         for message in dump:
-            route = decode(*message, names)
+            route = route_codec.decode(*message, names)
             if route is not None:
                 routes.append(route)
     return routes
+
+
+@functools.lru_cache(maxsize=64)
+def _filter(family, protocol, table):
+    """Body of RTM_GETROUTE, see :func:`read`."""
+    return messages.encode(
+        MESSAGE, [('RTA_TABLE', table)] if table else (), family=family,
+        table=table if table < 256 else 0, proto=protocol)
 
 
 def read_on(kernel, index):
@@ -193,13 +113,14 @@ def read_on(kernel, index):
 
     :param kernel: :class:`connection.Connection`
     :param index: ifindex
-    :returns: list of :class:`Route`
+    :returns: list of :class:`route_codec.Route`
     :raises OSError: when they cannot be read
     """
     names = {}
-    body = RTMSG.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)
-    found = (decode(*message, names) for message in kernel.dump(
-        RTM_GETROUTE, body + wire.u32(RTA_OIF, index)))
+    body = messages.encode(MESSAGE, [('RTA_OIF', index)],
+                           family=socket.AF_INET)
+    found = (route_codec.decode(*message, names)
+             for message in kernel.dump(RTM_GETROUTE, body))
     return [route for route in found if route is not None]
 
 
@@ -215,11 +136,8 @@ def has_default(kernel, vrf, table):
     :param table: routing table of the VRF
     :raises OSError: when the kernel does not answer
     """
-    body = RTMSG.pack(socket.AF_INET, 32, 0, 0, 0, 0, 0, 0,
-                      RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
-    body += wire.attribute(RTA_DST, _NOWHERE) + wire.u32(RTA_OIF, vrf)
     try:
-        answer = kernel.ask(RTM_GETROUTE, body)
+        answer = kernel.ask(RTM_GETROUTE, _lookup(vrf))
     except OSError as error:
         if error.errno in _NO_ROUTE:
             return False
@@ -227,6 +145,15 @@ def has_default(kernel, vrf, table):
     route = decode(*answer)
     return (route is not None and route.table == table and
             route.dst == _ANY[socket.AF_INET])
+
+
+@functools.lru_cache(maxsize=16)
+def _lookup(vrf):
+    """The question of :func:`has_default`, asked in each pass."""
+    return messages.encode(
+        MESSAGE, [('RTA_DST', _NOWHERE), ('RTA_OIF', vrf)],
+        family=socket.AF_INET, dst_len=32,
+        flags=RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
 
 
 def read_ours(protocol):

@@ -13,41 +13,31 @@
 """Policy rules: struct fib_rule_hdr, linux/fib_rules.h, ip-rule(8)."""
 
 import errno
+import functools
 import socket
-import struct
 import typing
 
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import fibmsg
+
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import texts
 
-RTM_NEWRULE = 32
-RTM_DELRULE = 33
-RTM_GETRULE = 34
-
-# family, destination length, source length, tos, table, two reserved,
-# action, flags
-RULE_HEADER = struct.Struct('=BBBBBBBBI')
-FRA_DST = 1
-FRA_SRC = 2
-FRA_IIFNAME = 3
-FRA_PRIORITY = 6
-FRA_FWMARK = 10
-FRA_SUPPRESS_PREFIXLEN = 14
-FRA_TABLE = 15
-FRA_FWMASK = 16
-FRA_PAD = 18
-FRA_PROTOCOL = 21
-FR_ACT_TO_TBL = 1
-FR_ACT_BLACKHOLE = 6
-FIB_RULE_INVERT = 2
-_NO_SUPPRESSION = 0xffffffff
+RTM_NEWRULE = rtnl.RTM_NEWRULE
+RTM_DELRULE = rtnl.RTM_DELRULE
+RTM_GETRULE = rtnl.RTM_GETRULE
 
 # What a rule of ours has, or what every rule has.  A rule with anything
 # else (l3mdev, an output device, ports, a tunnel) selects by more than we
 # can say, so it is not taken for ours.
-_EXPRESSIBLE = {FRA_DST, FRA_SRC, FRA_IIFNAME, FRA_PRIORITY, FRA_FWMARK,
-                FRA_SUPPRESS_PREFIXLEN, FRA_TABLE, FRA_FWMASK, FRA_PAD,
-                FRA_PROTOCOL}
+MESSAGE = messages.narrow(
+    fibmsg.fibmsg, 'FRA_DST', 'FRA_SRC', 'FRA_IIFNAME', 'FRA_PRIORITY',
+    'FRA_FWMARK', 'FRA_SUPPRESS_PREFIXLEN', 'FRA_TABLE', 'FRA_FWMASK',
+    (18, 'FRA_PAD', 'none'), 'FRA_PROTOCOL')
+FIB_RULE_INVERT = 2
+_NO_SUPPRESSION = 0xffffffff
+_ACTIONS = (fibmsg.FR_ACT_TO_TBL, fibmsg.FR_ACT_BLACKHOLE)
 
 
 class Rule(typing.NamedTuple):
@@ -87,69 +77,69 @@ def encode(rule):
     :param rule: :class:`Rule`
     :raises ValueError: when a prefix is none, or the families differ
     """
-    lengths = {FRA_DST: 0, FRA_SRC: 0}
-    families = set()
-    body = wire.u32(FRA_PRIORITY, rule.priority)
-    for kind, prefix in ((FRA_SRC, rule.src), (FRA_DST, rule.dst)):
+    lengths = {'FRA_DST': 0, 'FRA_SRC': 0}
+    families = {socket.AF_INET6} if rule.ipv6 else set()
+    for name, prefix in (('FRA_SRC', rule.src), ('FRA_DST', rule.dst)):
         if prefix is not None:
-            family, packed, lengths[kind] = wire.parse_prefix(prefix)
+            family, _packed, lengths[name] = texts.parse_prefix(prefix)
             families.add(family)
-            body += wire.attribute(kind, packed)
-    if rule.ipv6:
-        families.add(socket.AF_INET6)
     if len(families) > 1:
         raise ValueError(f'{rule} is of two families')
-    if rule.iif is not None:
-        body += wire.string(FRA_IIFNAME, rule.iif)
-    if rule.fwmark is not None:
-        body += wire.u32(FRA_FWMARK, rule.fwmark[0])
-        body += wire.u32(FRA_FWMASK, rule.fwmark[1])
-    if rule.table:
-        body += wire.u32(FRA_TABLE, rule.table)
-    if rule.suppress is not None:
-        body += wire.u32(FRA_SUPPRESS_PREFIXLEN, rule.suppress)
-    if rule.protocol:
-        body += wire.attribute(FRA_PROTOCOL, bytes((rule.protocol,)))
-    family = families.pop() if families else socket.AF_INET
-    return RULE_HEADER.pack(
-        family, lengths[FRA_DST], lengths[FRA_SRC], 0,
-        rule.table if rule.table < 256 else 0, 0, 0,
-        FR_ACT_TO_TBL if rule.table else FR_ACT_BLACKHOLE, 0) + body
+    return messages.encode(
+        MESSAGE, _attributes(rule),
+        family=families.pop() if families else socket.AF_INET,
+        dst_len=lengths['FRA_DST'], src_len=lengths['FRA_SRC'],
+        table=rule.table if rule.table < 256 else 0,
+        action=(fibmsg.FR_ACT_TO_TBL if rule.table
+                else fibmsg.FR_ACT_BLACKHOLE))
+
+
+def _attributes(rule):
+    """What a rule says, as attributes; nothing for what it does not say."""
+    mark, mask = rule.fwmark or (None, None)
+    return [(name, value) for name, value in (
+        ('FRA_PRIORITY', rule.priority),
+        ('FRA_SRC', rule.src and rule.src.partition('/')[0]),
+        ('FRA_DST', rule.dst and rule.dst.partition('/')[0]),
+        ('FRA_IIFNAME', rule.iif), ('FRA_FWMARK', mark),
+        ('FRA_FWMASK', mask), ('FRA_TABLE', rule.table or None),
+        ('FRA_SUPPRESS_PREFIXLEN', rule.suppress),
+        ('FRA_PROTOCOL', rule.protocol or None)) if value is not None]
 
 
 def decode(data, start, end):
     """A :class:`Rule`, or None for one that we could not have made."""
-    rule, exact = _decode(data, start, end)
+    rule, exact = _decode(data[start:end])
     return rule if exact else None
 
 
-def _decode(data, start, end):
+@functools.lru_cache(maxsize=messages.REMEMBERED)
+def _decode(body):
     """(Rule, whether that is all that the rule says)."""
-    (family, dst_length, src_length, tos, table, _res1, _res2, action,
-     flags) = RULE_HEADER.unpack_from(data, start)
-    found = wire.attributes(data, start + RULE_HEADER.size, end)
-    exact = (action in (FR_ACT_TO_TBL, FR_ACT_BLACKHOLE) and not tos
-             and not flags & FIB_RULE_INVERT
-             and _EXPRESSIBLE.issuperset(found))
-    suppress = wire.number(found.get(FRA_SUPPRESS_PREFIXLEN))
-    mark = wire.number(found.get(FRA_FWMARK))
-    mask = wire.number(found.get(FRA_FWMASK))
-    prefixed = FRA_SRC in found or FRA_DST in found
+    message = messages.decode(MESSAGE, body, 0, len(body))
+    found = messages.attributes(message)
+    action = message['action']
+    exact = (action in _ACTIONS and not message['tos']
+             and not message['flags'] & FIB_RULE_INVERT
+             and messages.is_narrow(message))
+    suppress = found.get('FRA_SUPPRESS_PREFIXLEN')
+    mask = found.get('FRA_FWMASK')
+    prefixed = 'FRA_SRC' in found or 'FRA_DST' in found
     return Rule(
-        wire.number(found.get(FRA_PRIORITY)) or 0,
-        (wire.number(found.get(FRA_TABLE)) or table
-         if action == FR_ACT_TO_TBL else 0),
-        _prefix(found.get(FRA_SRC), src_length),
-        _prefix(found.get(FRA_DST), dst_length),
-        wire.text(found.get(FRA_IIFNAME)) or None,
-        (mark or 0, mask) if mask else None,
-        found.get(FRA_PROTOCOL, b'\0')[0],
+        found.get('FRA_PRIORITY', 0),
+        (found.get('FRA_TABLE') or message['table']
+         if action == fibmsg.FR_ACT_TO_TBL else 0),
+        _prefix(found.get('FRA_SRC'), message['src_len']),
+        _prefix(found.get('FRA_DST'), message['dst_len']),
+        texts.text(found.get('FRA_IIFNAME')) or None,
+        (found.get('FRA_FWMARK', 0), mask) if mask else None,
+        found.get('FRA_PROTOCOL', 0),
         None if suppress == _NO_SUPPRESSION else suppress,
-        family == socket.AF_INET6 and not prefixed or None), exact
+        message['family'] == socket.AF_INET6 and not prefixed or None), exact
 
 
-def _prefix(payload, length):
-    return f'{wire.address_text(payload)}/{length}' if payload else None
+def _prefix(address, length):
+    return f'{texts.canonical(address)}/{length}' if address else None
 
 
 def read(kernel):
@@ -171,16 +161,15 @@ def listed(kernel):
     rules = []
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
-            dump = kernel.dump(RTM_GETRULE, RULE_HEADER.pack(
-                family, 0, 0, 0, 0, 0, 0, 0, 0))
+            dump = kernel.dump(RTM_GETRULE, messages.encode(
+                MESSAGE, family=family))
         except OSError as error:
             # No IPv6, or no policy rules for it, in this kernel.
             if (family == socket.AF_INET or error.errno not in
                     (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)):
                 raise
             continue
-        for message in dump:
-            rules.append(_decode(*message))
+        rules.extend(_decode(data[start:end]) for data, start, end in dump)
     return rules
 
 

@@ -12,7 +12,7 @@
 
 """nftables: what is sent to nft, and what its listing tells.
 
-Pure, but for :mod:`nft.watch`.  Both sides of the wall use it:
+Pure.  Both sides of the wall use it:
 :mod:`ovn_network_agent.privileged.nft` checks and builds here what it hands
 to nft, and the backend understands here what that answers.
 """

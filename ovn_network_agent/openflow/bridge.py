@@ -14,10 +14,10 @@
 
 import errno
 
+from ovn_network_agent import ownership
 from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
-from ovn_network_agent import ownership
 
 # A request for the flows of one match makes Open vSwitch look at all flows
 # of the table; beyond this number one dump of the table is cheaper.

@@ -15,8 +15,8 @@
 import re
 
 from ovn_network_agent import iptext
-from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent import resources
+from ovn_network_agent.openflow import spec as specs
 
 _FAMILY_WORDS = {4: 'ip', 6: 'ipv6'}
 _FAMILIES = {word: family for family, word in _FAMILY_WORDS.items()}

@@ -12,12 +12,12 @@
 
 """Which chassis are gone for good, by the host names that they left behind.
 
-A managed default route carries the host name of its chassis.  When SB has no
-chassis of that name for long enough, nobody is left who would remove it, and
-the others do.  Time counts only while SB is connected, in sync, and has this
-chassis: after each loss it counts anew.
+A managed default route carries the host name of its chassis.  When SB has
+had no chassis of that name for long enough, no agent is left to remove the
+route, and the other agents remove it.  Time counts only while SB is connected,
+in sync, and has this chassis: after each loss the count begins anew.
 
-No I/O; the only memory is since when each of them is missing.
+No I/O; the only memory is since when each chassis has been missing.
 """
 
 import random
@@ -33,7 +33,7 @@ JITTER = 30.0
 
 
 class Absence:
-    """See the module.
+    """Remembers since when each chassis has been missing in SB.
 
     :param clock: function that returns monotonic seconds
     :param jitter: seconds on top of the grace, or None to draw them

@@ -21,40 +21,12 @@ leaves the transaction as it is, so that it costs only itself.
 
 import uuid
 
-from ovsdbapp.backend.ovs_idl import command
-
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import command
 
 
-class Command(command.BaseCommand):
-    """Base: remembers why it did not act.
-
-    :ivar refused: reason as text, '' when it acted or had nothing to do
-    """
-
-    refused = ''
-
-    def rows(self, table):
-        """The rows of a table, dict of UUID to row."""
-        table = self.api.idl.tables.get(table)
-        return table.rows if table else {}
-
-
-def verify(txn, row, column):
-    """Have the server refuse a transaction if a column has changed.
-
-    Row.verify() alone is without effect for a row that the transaction does
-    not change: ovs 4.0 sends the prerequisites of changed rows only.  The
-    library in C, which it follows, takes the row into the transaction.
-
-    :param txn: ovs.db.idl.Transaction
-    """
-    row.verify(column)
-    txn._txn_rows[row.uuid] = row
-
-
-class NorthboundCommand(Command):
+class NorthboundCommand(command.Command):
     """Base of what writes to OVN NB."""
 
 
@@ -75,7 +47,7 @@ class SetDefaultRoute(NorthboundCommand):
         if router is None:
             self.refused = 'the router is gone'
             return
-        verify(txn, router, 'static_routes')
+        command.verify(txn, router, 'static_routes')
         ours = None
         for row in router.static_routes:
             route = rows.default_route(row)

@@ -16,8 +16,9 @@ import threading
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
-from ovn_network_agent.drivers import base
+from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent.drivers import base
 
 
 class WakeEvent(ovsdb_event.RowEvent):
@@ -100,31 +101,31 @@ VIEW = (
     # Urgent, so that what is about to move is relayed before it does.
     base.Watch('nb', 'Gateway_Chassis',
                ('chassis_name', 'priority', 'external_ids'),
-               urgent=True, stale=('gateway_priority',)),
+               urgent=True, stale=(notices.PRIORITIES,)),
     base.Watch('nb', 'HA_Chassis_Group', ('name', 'ha_chassis'),
-               stale=('gateway_priority',)),
+               stale=(notices.PRIORITIES,)),
     base.Watch('nb', 'HA_Chassis',
                ('chassis_name', 'priority', 'external_ids'),
-               urgent=True, stale=('gateway_priority',)),
+               urgent=True, stale=(notices.PRIORITIES,)),
     base.Watch('nb', 'Logical_Router_Static_Route',
                ('ip_prefix', 'nexthop', 'output_port', 'policy',
                 'route_table', 'external_ids'),
-               stale=('northbound', 'advertised', 'stale_route')),
+               stale=(notices.STATIC_ROUTES,)),
     base.Watch('nb', 'Static_MAC_Binding',
                ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
-               stale=('northbound',)),
+               stale=(notices.MAC_BINDINGS,)),
     base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
     base.Watch('ovs', 'Bridge', ('name', 'ports')),
     base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),
     base.Watch('ovs', 'Interface', ('name', 'type', 'ofport', 'options',
                                     'external_ids', 'error'),
-               stale=('flow', 'relay_port')),
+               stale=(notices.INTERFACES,)),
     # Only of relays; nobody changes them at other ports without need.
-    base.Watch('ovs', 'Interface', ('bfd',), stale=('relay_port',)),
+    base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.RELAY_PORTS,)),
     base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
     base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'protected',
                                'other_config'),
-               events=('update',), stale=('relay_port',)),
+               events=('update',), stale=(notices.RELAY_PORTS,)),
 )
 
 # Each ovn-controller reports whenever NB's nb_cfg is raised, on a large cloud

@@ -108,7 +108,7 @@ class Groups:
         """The groups that this chassis is a candidate of.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wire: :class:`ovn.wire.Wire`
+        :param wire: :class:`ovs.wiring.Wire`
         :returns: tuple of :class:`model.GatewayGroup`
         """
         if wire != self._wire:
@@ -175,17 +175,21 @@ class Groups:
     def _candidate(self, sb, member):
         name = member.chassis_name
         known = self._find('sb', 'Chassis', 'name').first(name)
+        tunnels = self._tunnels(sb, name)
+        address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
-            name, member.priority, known is not None,
-            *self._tunnels(sb, name), *marks.read(member))
+            name, member.priority, known is not None, address, encap,
+            *marks.read(member),
+            further=tuple(each for each, _encap in tunnels[1:]))
 
     def _tunnels(self, sb, chassis):
-        """(address, type) of the tunnels of a chassis, both '' if unknown."""
+        """(address, type) of the tunnels of a chassis, the best one first.
+        """
         found = [sb['Encap'][uuid] for uuid in self._find(
             'sb', 'Encap', 'name').find(chassis)]
-        return min(((row.ip, row.type) for row in found
-                    if row.type in _ENCAPS and _is_address(row.ip)),
-                   default=('', ''), key=_preference)
+        return sorted(((row.ip, row.type) for row in found
+                       if row.type in _ENCAPS and _is_address(row.ip)),
+                      key=_preference)
 
     def _ports(self, nb, sb, group, ports):
         redirects = self._find('sb', 'Port_Binding', 'redirect')

@@ -13,12 +13,13 @@
 
 """What rows are looked up by, for the view.  Pure."""
 
-from ovn_network_agent.drivers import networks
-from ovn_network_agent.ovn import balancers
-from ovn_network_agent.ovn import index
-from ovn_network_agent.ovn import rows
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import balancers
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import index
 
 
 def make():
@@ -42,23 +43,31 @@ def make():
             'chassis': index.Index(lambda r: [r.chassis_name])},
         ('nb', 'HA_Chassis_Group'): {
             'member': index.Index(
-                lambda r: rows.referenced(r, 'ha_chassis'))},
+                lambda r: columns.referenced(r, 'ha_chassis'))},
         ('nb', 'Logical_Router_Port'): {
             'name': index.Index(lambda r: [r.name]),
             'member': index.Index(
-                lambda r: rows.referenced(r, 'gateway_chassis')),
+                lambda r: columns.referenced(r, 'gateway_chassis')),
             'group': index.Index(
-                lambda r: rows.referenced(r, 'ha_chassis_group')),
+                lambda r: columns.referenced(r, 'ha_chassis_group')),
             'nexthop': index.Index(_nexthop_keys),
             'address': index.Index(_address_keys)},
         ('nb', 'Load_Balancer'): {
             'address': index.Index(balancers.keys)},
+        ('nb', 'Load_Balancer_Group'): {
+            'balancer': index.Index(
+                lambda r: columns.referenced(r, 'load_balancer'))},
         ('nb', 'NAT'): {
             'address': index.Index(lambda r: [r.external_ip])},
         ('nb', 'Logical_Router'): {
             'port': index.Index(lambda r: [p.uuid for p in r.ports]),
+            'nat': index.Index(lambda r: columns.referenced(r, 'nat')),
+            'balancer': index.Index(
+                lambda r: columns.referenced(r, 'load_balancer')),
+            'group': index.Index(
+                lambda r: columns.referenced(r, 'load_balancer_group')),
             'route': index.Index(
-                lambda r: rows.referenced(r, 'static_routes'))},
+                lambda r: columns.referenced(r, 'static_routes'))},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': index.Index(_tag_keys)},
     }

@@ -15,10 +15,11 @@
 
 import uuid
 
+from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
-from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import command
 
 
 def of(nb, chassis):
@@ -48,11 +49,13 @@ class SetPriority(commands.NorthboundCommand):
     the server refuses it, too, when one of them changes meanwhile.
 
     :param wanted: :class:`resources.GatewayPriority`
+    :param whole: whether the whole transaction fails with it
     """
 
-    def __init__(self, api, wanted):
+    def __init__(self, api, wanted, whole=False):
         super().__init__(api)
         self.wanted = wanted
+        self._whole = whole
         self._before = dict(wanted.before)
 
     def run_idl(self, txn):
@@ -63,12 +66,14 @@ class SetPriority(commands.NorthboundCommand):
         if not mine:
             self.refused = 'the candidate is gone'
         elif self._decided_on(members):
-            commands.verify(txn, owner, column)
+            command.verify(txn, owner, column)
             for member in members:
-                commands.verify(txn, member, 'priority')
+                command.verify(txn, member, 'priority')
             self._set(mine[0])
         else:
             self.refused = 'somebody has changed the priorities'
+        if self.refused and self._whole:
+            raise RuntimeError(self.refused)
 
     def _set(self, member):
         if member.priority != self.wanted.priority:

@@ -19,8 +19,8 @@ answer both have to agree exactly.
 
 import uuid
 
-from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import silence
+from ovn_network_agent.ovsdb import columns
 
 
 class Gateways:
@@ -51,7 +51,7 @@ class Gateways:
         for each, answer in zip(self._uuids, answers[1:], strict=True):
             bound = {key for key, row in sb['Port_Binding'].items()
                      if row.type == 'chassisredirect' and
-                     each in rows.referenced(row, 'chassis')}
+                     each in columns.referenced(row, 'chassis')}
             if _uuids(answer) != bound:
                 return ('Port_Binding, %d chassisredirect rows on this '
                         'chassis and not %d' % (len(answer), len(bound)))
@@ -237,12 +237,12 @@ def _had(nb, router):
                  ('nat', 'NAT'), ('ports', 'Logical_Router_Port'),
                  ('load_balancer', 'Load_Balancer'),
                  ('load_balancer_group', 'Load_Balancer_Group'))
-             for each in rows.referenced(router, column)]
-    for each in rows.referenced(router, 'load_balancer_group'):
+             for each in columns.referenced(router, column)]
+    for each in columns.referenced(router, 'load_balancer_group'):
         group = nb['Load_Balancer_Group'].get(each)
         found += [] if group is None else [
             ('Load_Balancer', member)
-            for member in rows.referenced(group, 'load_balancer')]
+            for member in columns.referenced(group, 'load_balancer')]
     return found
 
 
@@ -271,7 +271,7 @@ def torn_groups(nb):
                  'HA_Chassis_Group'),
                 ('HA_Chassis_Group', 'ha_chassis', 'HA_Chassis'))
             for row in nb.get(owner, {}).values()
-            for each in rows.referenced(row, column)
+            for each in columns.referenced(row, column)
             if each not in nb.get(table, {})]
 
 

@@ -12,8 +12,9 @@
 
 """The managed default routes in a replica of NB.  Pure."""
 
-from ovn_network_agent.ovn import rows
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 
 
 def managed(nb, chassis=None):
@@ -32,7 +33,7 @@ def managed(nb, chassis=None):
              nb['Logical_Router_Static_Route'].items()
              if _has_tag(row.external_ids, chassis)}
     for uuid, router in nb['Logical_Router'].items() if found else ():
-        for reference in rows.referenced(router, 'static_routes'):
+        for reference in columns.referenced(router, 'static_routes'):
             row = found.get(reference)
             route = rows.default_route(row) if row is not None else None
             if route is not None:

@@ -22,25 +22,7 @@ import ipaddress
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-
-
-def optional(row, column, default=''):
-    """Value of a column that holds none or one, or ``default``."""
-    values = getattr(row, column, None)
-    return values[0] if values else default
-
-
-def referenced(row, column):
-    """UUIDs that a column refers to, also of rows that are not replicated.
-
-    A row may come into the replica without a change of those that refer to
-    it, when its columns begin to match the condition.
-
-    :returns: list of UUID, empty where the schema lacks the column
-    """
-    if column not in row._data:
-        return []
-    return [atom.value for atom in row._data[column].values]
+from ovn_network_agent.ovsdb import columns
 
 
 def nat(row):
@@ -55,8 +37,8 @@ def nat(row):
         raise ValueError('NAT row %s: external_ip %r is not an IP address'
                          % (row.uuid, row.external_ip)) from None
     distributed = ''
-    if optional(row, 'logical_port'):
-        distributed = optional(row, 'external_mac')
+    if columns.optional(row, 'logical_port'):
+        distributed = columns.optional(row, 'external_mac')
     return model.Nat(row.type, external, row.logical_ip, distributed)
 
 
@@ -105,11 +87,11 @@ def default_route(row):
     """
     if row.ip_prefix != '0.0.0.0/0' or getattr(row, 'route_table', ''):
         return None
-    if optional(row, 'policy', 'dst-ip') != 'dst-ip':
+    if columns.optional(row, 'policy', 'dst-ip') != 'dst-ip':
         return None
     managed = ownership.is_managed(row.external_ids)
     return model.NbDefaultRoute(
-        row.nexthop, optional(row, 'output_port'), managed,
+        row.nexthop, columns.optional(row, 'output_port'), managed,
         row.external_ids.get(ownership.EXT_ID_CHASSIS, '') if managed
         else '',
         row.external_ids.get(ownership.EXT_ID_ADVERTISED, '') if managed
@@ -147,13 +129,3 @@ def chassis_name(row):
     for chassis in row.chassis:
         return chassis.name
     return ''
-
-
-def bridge_mappings(external_ids):
-    """Tuple of (physical network, bridge) from ovn-bridge-mappings."""
-    found = []
-    for item in external_ids.get('ovn-bridge-mappings', '').split(','):
-        network, colon, bridge = item.strip().partition(':')
-        if colon and network and bridge:
-            found.append((network, bridge))
-    return tuple(sorted(found))

@@ -19,6 +19,7 @@ something much older, or no OVN, and nothing may be concluded from it.
 """
 
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovsdb import connection
 
 OLDEST = '22.03'
 # Their absence has a meaning, or is said by who would write there.
@@ -36,6 +37,21 @@ _OPTIONAL_COLUMNS = {
     ('NAT', 'external_mac'), ('NAT', 'logical_port'),
     ('Port_Binding', 'tag'),
 }
+
+
+def objection(database, required, tables):
+    """Why a database with this schema cannot be used.
+
+    :param database: 'nb', 'sb' or 'ovs'
+    :param required: see :func:`lacking`
+    :param tables: see :func:`lacking`
+    :returns: text, '' when the database can be used
+    """
+    missing = lacking(database, required, tables)
+    if not missing:
+        return ''
+    return '%s has no %s: it is of an OVN older than %s, or of none' % (
+        connection.SCHEMAS[database], ', no '.join(missing), OLDEST)
 
 
 def lacking(database, required, tables):

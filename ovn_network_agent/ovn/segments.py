@@ -16,6 +16,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Segments:
         peer; the localnet port is on the same datapath.
 
         :param bindings: dict of UUID to row of Port_Binding
-        :param wire: :class:`ovn.wire.Wire`
+        :param wire: :class:`ovs.wiring.Wire`
         :param lrp: name of the Logical_Router_Port
         :returns: :class:`Located`
         """
@@ -68,7 +69,7 @@ class Segments:
         segment = wire.segment(
             str(datapath), row.logical_port,
             row.options.get('network_name', ''),
-            rows.optional(row, 'tag', 0))
+            columns.optional(row, 'tag', 0))
         return Located(segment, addresses, (patch, localnet))
 
     def _localnet(self, bindings, wire, datapath):

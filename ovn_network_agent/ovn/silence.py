@@ -12,13 +12,14 @@
 
 """Which chassis have fallen silent, though OVN SB still has them.
 
-A killed ovn-controller leaves its chassis behind.  But whenever NB_Global's
-nb_cfg is raised, each ovn-controller that lives copies the number from
-SB_Global to its row in Chassis_Private, with the time of its own clock.  So
-silent is who is behind with the number while others are not; the time alone
-says nothing, as it stands still everywhere where nobody raises the number.
+A killed ovn-controller leaves its chassis behind.  But whenever nb_cfg of
+NB_Global is raised, each living ovn-controller copies the number from
+SB_Global to its row in Chassis_Private, with the time of its own clock.  A
+chassis counts as silent when its nb_cfg has lagged for longer than the limit
+while that of others has not.  The time in the row alone says nothing: it
+stands still on all chassis as long as nobody raises the number.
 
-No I/O; the only memory is since when each of them is behind.
+No I/O; the only memory is since when each chassis has lagged.
 """
 
 import dataclasses
@@ -109,7 +110,7 @@ def hostnames(facts, names):
 
 
 class Silence:
-    """See the module.
+    """Remembers since when the nb_cfg of each chassis has lagged.
 
     :param clock: function that returns monotonic seconds
     :ivar silent: frozenset of host names whose chassis are silent

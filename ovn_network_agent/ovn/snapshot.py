@@ -19,13 +19,14 @@ them changed, so an event on one router costs that router.
 
 import collections
 
-from ovn_network_agent.drivers import networks
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent.ovn import balancers
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import users
 
 
 class Builder:
@@ -47,6 +48,7 @@ class Builder:
         self._routers = {}
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
+        self._users = users.Users(self._index)
         self._groups = groups.Groups(self._index, self._follows,
                                      self._segments)
         self._filled = False
@@ -57,7 +59,7 @@ class Builder:
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wire: :class:`ovn.wire.Wire`
+        :param wire: :class:`ovs.wiring.Wire`
         :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
         :param phase: :class:`model.Phase`
         :param full: build everything anew
@@ -151,6 +153,8 @@ class Builder:
         self._balanced.pop(uuid, None)
         self._groups.changed(table, uuid)
         stale = set(self._depends.pop(uuid, ()))
+        for row in self._users.concerned(table, uuid):
+            stale.update(self._depends.get(row, ()))
         if table == 'Logical_Router':
             stale.add(uuid)
         elif table == 'Logical_Router_Static_Route':
@@ -160,13 +164,20 @@ class Builder:
             for address in self._index('nb', table, 'address').keys_of(uuid):
                 stale.update(self._routers_via(address))
         elif table == 'Port_Binding':
-            if self._index('sb', table, 'localnet').keys_of(uuid):
-                stale.update(self._routers)
-            for name in ('redirect', 'peer'):
-                for lrp in self._index('sb', table, name).keys_of(uuid):
-                    stale.update(self._routers_of(lrp))
+            stale.update(self._routers_bound(uuid))
         for router in stale:
             self._routers.pop(router, None)
+
+    def _routers_bound(self, uuid):
+        """UUIDs of the routers that a row of Port_Binding concerns."""
+        if self._index('sb', 'Port_Binding', 'localnet').keys_of(uuid):
+            yield from self._routers
+        for name in ('redirect', 'peer'):
+            for lrp in self._index('sb', 'Port_Binding', name).keys_of(uuid):
+                yield from self._routers_of(lrp)
+                for port in self._index('nb', 'Logical_Router_Port',
+                                        'name').find(lrp):
+                    yield from self._depends.get(port, ())
 
     def _routers_of(self, lrp):
         """UUIDs of the routers with a port of that name."""
@@ -290,21 +301,11 @@ class Builder:
         problems.extend(bad)
         located = self._segments.locate(sb['Port_Binding'], self._wire,
                                         lrp.name)
-        for used in located.depends:
+        user, rows_of_users = self._users.of(
+            sb['Port_Binding'], lrp.name, networks.virtual_gateway(nets))
+        for used in (*located.depends, *rows_of_users):
             self._depends[used].add(router)
         yield model.GatewayPort(
             lrp.name, lrp.mac.lower(), nets, chassis,
             follows and chassis == self._wire.chassis != '',
-            located.segment, located.nat_addresses,
-            self._nexthop_user(nets))
-
-    def _nexthop_user(self, nets):
-        """Who has the virtual gateway's address already, in words."""
-        nexthop = networks.virtual_gateway(nets)
-        if self._index('nb', 'NAT', 'address').find(nexthop):
-            return 'a NAT row'
-        if self._index('nb', 'Load_Balancer', 'address').find(nexthop):
-            return 'a load balancer'
-        if self._index('nb', 'Logical_Router_Port', 'address').find(nexthop):
-            return 'a router port'
-        return ''
+            located.segment, located.nat_addresses, user)

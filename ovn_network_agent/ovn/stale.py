@@ -14,10 +14,10 @@
 
 import uuid
 
+from ovn_network_agent import resources
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovn import rows
-from ovn_network_agent import resources
 
 
 def of(nb, dead):

@@ -18,6 +18,7 @@ gateways have BFD, which tells: ovn-controller switches that on wherever a
 gateway has more than one candidate.  OVN's tunnels are no part of the view, as
 there may be hundreds.  So the local database is asked, and only in a drain.
 
+A chassis may have several tunnels, and lives as long as one of them is up.
 Who is silent takes nothing over.  Who is silent for long is dead, and not
 waited for.  Without an answer, and without BFD, nobody is silent.
 """
@@ -25,8 +26,8 @@ waited for.  Without an answer, and without BFD, nobody is silent.
 import threading
 import time
 
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovsdb import connection
 
 # Seconds from one question to the next.
 INTERVAL = 1.0
@@ -44,9 +45,10 @@ _EXPIRED = 'Control Detection Time Expired'
 class Tunnels:
     """Remembers since when tunnels are down.
 
-    :param database: :class:`ovn.connection.Database` of Open_vSwitch
+    :param database: :class:`ovsdb.connection.Database` of Open_vSwitch
     :param clock: function that returns monotonic seconds
-    :ivar silent: frozenset of the addresses of those who do not answer
+    :ivar silent: frozenset of those who do not answer, each a tuple of the
+        addresses of its tunnels
     :ivar dead: frozenset of those who do not for long
     """
 
@@ -64,20 +66,22 @@ class Tunnels:
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def look(self, addresses):
+    def look(self, peers):
         """Find out who is silent, and who is dead.
 
-        :param addresses: set of IP addresses of their tunnels, text
+        :param peers: set of tuples of IP addresses of their tunnels, text
         """
-        if not addresses:
+        if not peers:
             self._due = None
             self.silent = self.dead = frozenset()
             return
         now = self._clock()
         if self._due is None or now >= self._due:
-            self._ask(addresses)
+            self._ask({address for peer in peers for address in peer})
             self._due = now + INTERVAL
-        self.judge(self._answer, now)
+        self.judge({peer: [status for address in peer
+                           for status in self._answer.get(address, ())]
+                    for peer in peers}, now)
 
     def _ask(self, addresses):
         question = questions.Tunnels(sorted(addresses))
@@ -97,16 +101,16 @@ class Tunnels:
     def judge(self, statuses, now):
         """Take in what was answered.
 
-        :param statuses: dict of address to list of ``bfd_status``, dict
+        :param statuses: dict of a tuple of addresses to list of
+            ``bfd_status``, dict
         :param now: monotonic seconds
         """
-        down = {address: found for address, found in statuses.items()
+        down = {peer: found for peer, found in statuses.items()
                 if found and all(status.get('state') != 'up'
                                  for status in found)}
-        self._down = {address: self._down.get(address, now)
-                      for address in down}
-        self.dead = frozenset(address for address, since
-                              in self._down.items() if now >= since + DEAD)
+        self._down = {peer: self._down.get(peer, now) for peer in down}
+        self.dead = frozenset(peer for peer, since in self._down.items()
+                              if now >= since + DEAD)
         self.silent = self.dead | {
-            address for address, found in down.items() if all(
+            peer for peer, found in down.items() if all(
                 status.get('diagnostic') == _EXPIRED for status in found)}

@@ -17,18 +17,19 @@ import uuid
 
 from oslo_log import log as logging
 
-from ovn_network_agent import handover
 from ovn_network_agent import model
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.gateways import handover
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import tunnels
-from ovn_network_agent.ovn import wire
-from ovn_network_agent import ownership
-from ovn_network_agent import surroundings
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import connection
 
 LOG = logging.getLogger(__name__)
 
@@ -45,21 +46,24 @@ class View:
 
     :param conf: the oslo.config ConfigOpts
     :param databases: dict of 'nb', 'sb', 'ovs' to Database
-    :param wake: function(reason, stale=names of backends), wakes the loop
+    :param wake: function(reason, stale=words of notices), wakes the loop
         once the servers have confirmed what a view lacks, and when somebody
         is gone for good
     :param handovers: :class:`handover.Handovers`
     :param unfit: function without arguments: whether this node could not
         announce a gateway
+    :param look_at_ports: function(names of all ports of the provider
+        bridge), called when the local switch has changed
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
-                 handovers=None, unfit=lambda: False):
+                 handovers=None, unfit=lambda: False,
+                 look_at_ports=lambda names: None):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
         self._wire = None
-        self._ports = surroundings.BridgePorts(conf.bridge_dev)
+        self._look_at_ports = look_at_ports
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
@@ -136,12 +140,14 @@ class View:
         return self.last
 
     def _peers(self, phase):
-        """Addresses of those of whom a drain has to know whether they live.
+        """Those of whom a drain has to know whether they live.
+
+        :returns: set of tuples of addresses of tunnels
         """
         if phase is not model.Phase.DRAINING or self.last is None:
             return set()
-        return {c.address for group in self.last.groups
-                for c in group.peers(self._wire.chassis) if c.address}
+        return {c.addresses for group in self.last.groups
+                for c in group.peers(self._wire.chassis) if c.addresses}
 
     def _judged(self, snapshot):
         """With what is known of the nodes, in the groups alone.
@@ -155,8 +161,9 @@ class View:
             dataclasses.replace(
                 group, unfit=unfit, abandoned=self._abandoned,
                 candidates=tuple(
-                    dataclasses.replace(c, silent=c.address in silent,
-                                        dead=c.address in self._tunnels.dead)
+                    dataclasses.replace(
+                        c, silent=c.addresses in silent,
+                        dead=c.addresses in self._tunnels.dead)
                     for c in group.candidates))
             for group in snapshot.groups))
 
@@ -182,7 +189,7 @@ class View:
         session = self._databases['sb'].session if present else None
         options = self._conf.gateway_drain
         grace = (options.stale_chassis_grace_period
-                 if 'fip_route' in self._conf.drivers else 0)
+                 if plugins.asked(self._conf, plugins.ABSENCE) else 0)
         wanted = grace and options.silent_chassis_limit
         facts = silence.read(
             sb, self._wire.chassis,
@@ -190,7 +197,7 @@ class View:
         present = present - self._silence.look(
             facts, session if wanted else None, options.silent_chassis_limit)
         if self._absence.look(tags, present, session, grace):
-            self._wake('chassis gone or back', stale=('stale_route',))
+            self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
 
     def _collect_dirty(self):
         """Take what changed; True when that may be anything."""
@@ -206,8 +213,9 @@ class View:
             dirty = self._databases['ovs'].dirty
             anew, changed = dirty.take_all(), dirty.take()
             if self._wire is None or anew or changed:
-                self._wire = wire.read(ovs, ())
-                self._ports.look(wire.ports(ovs, self._conf.bridge_dev))
+                self._wire = wiring.read(ovs, ())
+                self._look_at_ports(
+                    wiring.ports(ovs, self._conf.bridge_dev))
         if not self._wire.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')

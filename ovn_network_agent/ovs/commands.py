@@ -13,11 +13,11 @@
 
 """Idempotent changes of the local Open_vSwitch database."""
 
-from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovs import relay
+from ovn_network_agent.ovsdb import command
 
 
-class RelayCommand(commands.Command):
+class RelayCommand(command.Command):
     """Base: finds the rows.
 
     :param port: :class:`resources.RelayPort`
@@ -57,7 +57,7 @@ class SetRelayPort(RelayCommand):
             port.external_ids = dict(relay.MARK)
             bridge.addvalue('ports', port.uuid)
         else:
-            commands.verify(txn, port, 'external_ids')
+            command.verify(txn, port, 'external_ids')
         _set(port, relay.PORT_SETTINGS)
         self._set_interface(txn, port)
 

@@ -27,9 +27,9 @@ further relay.  A flow that names the port as its output is not concerned.
 """
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import rows
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import columns
 
 MARK = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE}
 ENCAPS = ('geneve', 'vxlan')
@@ -104,7 +104,7 @@ def errors(ovs):
     :param ovs: as in :func:`ports`
     :returns: dict of key of :class:`resources.RelayPort` to text
     """
-    return {(bridge, port.name): rows.optional(
+    return {(bridge, port.name): columns.optional(
         interface, 'error', 'ovs-vswitchd could not make the port')
         for bridge, port, interface in _found(ovs)
         if interface is not None and ofport(interface) < 0}
@@ -112,7 +112,7 @@ def errors(ovs):
 
 def ofport(interface):
     """OpenFlow port number; -1 when it failed, 0 when it is not there yet."""
-    return rows.optional(interface, 'ofport', 0)
+    return columns.optional(interface, 'ofport', 0)
 
 
 def as_set(row, settings):

@@ -28,7 +28,8 @@ from ovn_network_agent.privileged import context
 
 # Links, addresses, neighbours, routes, rules and sysctls below net/.
 kernel = context.Context(
-    'kernel', [capabilities.CAP_NET_ADMIN], timeout=60, reads=False)
+    'kernel', [capabilities.CAP_NET_ADMIN], timeout=60, reads=False,
+    without_ovn=True)
 
 # The bridge's management socket and ovs-ofctl.  The socket belongs to the
 # user that ovs-vswitchd runs as, which need not be root.
@@ -40,6 +41,6 @@ frr = context.Context('frr', [capabilities.CAP_DAC_OVERRIDE], timeout=300)
 # nft, connection tracking, and the notifications of nftables.  Apart from
 # the kernel's, whose daemon a dry run does without.
 netfilter = context.Context(
-    'netfilter', [capabilities.CAP_NET_ADMIN], timeout=120)
+    'netfilter', [capabilities.CAP_NET_ADMIN], timeout=120, without_ovn=True)
 
 CONTEXTS = (kernel, ovs, frr, netfilter)

@@ -18,10 +18,10 @@ FRR 8.4, whatever else is in the tables, against 25 ms for a process.
 
 import errno
 
+from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import vtysh
 
 # Addresses for one process: its answer is about 0.7 MB then.
@@ -66,9 +66,10 @@ def read_sessions(vrf, daemons):
 
     :param vrf: name, '' for the default VRF
     :param daemons: names of daemons that have to run, bgpd among them
-    :returns: [missing, neighbours]: sorted list of those that do not; dict
-        of each neighbour that is activated for IPv4 unicast to its state
-        ('Established'), empty when bgpd does not run
+    :returns: [missing, neighbours, heard]: sorted list of those that do not;
+        dict of each neighbour that is activated for IPv4 unicast to its state
+        ('Established'); sorted list of those that have told a prefix; both
+        empty when bgpd does not run
     :raises OSError: when it cannot be found out
     """
     _route, table = _of_vrf(vrf)
@@ -79,10 +80,11 @@ def read_sessions(vrf, daemons):
         running = ()
     missing = sorted(set(daemons).difference(running))
     if 'bgpd' in missing:
-        return [missing, {}]
+        return [missing, {}, []]
     said = vtysh.ask('bgpd', f'show bgp {table}summary json')
     try:
-        return [missing, effect.surroundings(said, True)['neighbours']]
+        return [missing, effect.surroundings(said, True)['neighbours'],
+                effect.heard(said)]
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, str(error)) from error
 

@@ -21,7 +21,7 @@ import os
 import re
 import socket
 
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink import texts
 
 # linux/rtnetlink.h: 0 is "unspecified", 255 is the kernel's local table.
 _MAX_TABLE = 0xffffffff
@@ -80,7 +80,7 @@ def suppress(value):
 def device(name):
     """A device name as dev_valid_name() of the kernel has it."""
     if (not isinstance(name, str) or name in ('', '.', '..')
-            or len(name.encode()) >= wire.IFNAMSIZ
+            or len(name.encode()) >= texts.IFNAMSIZ
             or any(c in '/:\0' or c.isspace() for c in name)):
         raise invalid(f'{name!r} is no device name')
     return name
@@ -102,7 +102,7 @@ def index(name):
 
 def prefix(text):
     """A prefix without host bits."""
-    return _wire(wire.parse_prefix, text)
+    return _wire(texts.parse_prefix, text)
 
 
 def selector(text):
@@ -114,18 +114,18 @@ def selector(text):
 
 def interface(text):
     """'address/length'."""
-    return _wire(wire.parse_interface, text)
+    return _wire(texts.parse_interface, text)
 
 
 def address(text):
     """An IP address."""
-    return _wire(wire.parse_address, text)
+    return _wire(texts.parse_address, text)
 
 
 def mac(text):
     """A MAC address of one interface, lower case with colons."""
-    if wire.mac_bytes(_wire(wire.mac_bytes, text))[0] & 1 or not any(
-            wire.mac_bytes(text)):
+    if texts.mac_bytes(_wire(texts.mac_bytes, text))[0] & 1 or not any(
+            texts.mac_bytes(text)):
         raise invalid(f'{text} is the MAC address of no interface')
     return text
 

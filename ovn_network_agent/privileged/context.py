@@ -24,6 +24,8 @@ What is added to oslo.privsep's PrivContext:
 * a daemon that died gives an exception at once, and is not silently
   replaced through sudo when it had been forked;
 * a dry run is refused on the client side before anything is sent.
+
+What is used of the library that is private is in :mod:`private_names`.
 """
 
 import errno
@@ -106,14 +108,17 @@ class Context(priv_context.PrivContext):
         functions have their own, shorter limits
     :param reads: False when no function of it only reads, so that a dry run
         does not need the daemon
+    :param without_ovn: True when an agent that only forwards ports needs it
     """
 
-    def __init__(self, name, caps, timeout, reads=True):
+    def __init__(self, name, caps, timeout, reads=True,
+                 without_ovn=False):
         super().__init__(
             PREFIX, cfg_section=f'privsep_{name}', pypath=f'{PREFIX}.{name}',
             capabilities=caps, timeout=timeout)
         self.name = name
         self.reads = reads
+        self.without_ovn = without_ovn
         self.read_only = False
         self.pid = None
         self._socket = None

@@ -18,9 +18,9 @@ configuration.
 
 import errno
 
+from ovn_network_agent import privileged
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import vtysh
 
 

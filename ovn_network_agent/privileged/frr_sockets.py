@@ -16,8 +16,8 @@ import os
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import frr as options
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import frr as options
 
 _SUFFIX = '.vty'
 

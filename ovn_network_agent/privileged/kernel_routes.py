@@ -15,11 +15,12 @@
 
 import errno
 
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import wire
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
@@ -50,7 +51,7 @@ def set_routes(items):
                            vrf_table)
         if dev not in indexes:
             indexes[dev] = checks.index(dev)
-        return routes.RTM_NEWROUTE, flags, routes.encode(
+        return routes.RTM_NEWROUTE, flags, route_codec.encode(
             table, dst, indexes[dev], via, ownership.ROUTE_PROTOCOL)
 
     with channel.kernel() as kernel:
@@ -141,7 +142,7 @@ def delete_routes(items):
     :param items: list of [table, dst]
     """
     def encode(table, dst):
-        return routes.RTM_DELROUTE, 0, routes.encode_key(
+        return routes.RTM_DELROUTE, 0, route_codec.encode_key(
             checks.table(table), dst, ownership.ROUTE_PROTOCOL)
 
     with channel.kernel() as kernel:

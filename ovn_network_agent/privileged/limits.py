@@ -28,14 +28,17 @@ import errno
 
 from oslo_config import cfg
 
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import veth_leak
-from ovn_network_agent import iptext
-from ovn_network_agent.netlink import routes
-from ovn_network_agent import ownership
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.privileged import reach as reaches
 
-_DEFAULTS = ('0.0.0.0/0', '::/0')
-_BLACKHOLE = 0
+_DEFAULT = '0.0.0.0/0'
+_FORWARD = 'port_forward'
+_LEAK = 'veth_leak'
 _ENDS = ownership.VETH_ENDS
 # For the two forms of l3mdev_accept, below net/ipv4/.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
@@ -54,10 +57,14 @@ class Limits:
     :ivar others: frozenset of the devices that drivers of others change
     :ivar pair: addresses of veth-default and of veth-provider
     :ivar host_tables: frozenset of the tables of host routes to the bridge
-    :ivar gateways: frozenset of (table, gateway) of the default routes that
-        lead through the veth pair
-    :ivar rules: frozenset of (priority, table, incoming device or None,
-        (mark, mask) or None) of the policy rules
+    :ivar gateways: frozenset of (table, prefix, gateway) of the default
+        routes that lead through the veth pair
+    :ivar reach: :class:`reach.Reach`, which prefixes routes may have
+    :ivar rules: frozenset of :class:`reach.Shape`, the policy rules
+    :ivar frames: frozenset of what :attr:`reach.Shape.frame` says of these,
+        and of those of drivers that are not loaded
+    :ivar forwards: whether ports are forwarded
+    :ivar leak: (priority, table) of the rules of the veth leak
     :ivar zone: connection tracking zone of forwarded connections
     :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
     """
@@ -71,7 +78,11 @@ class Limits:
     pair: tuple
     host_tables: frozenset
     gateways: frozenset
+    reach: reaches.Reach
     rules: frozenset
+    frames: frozenset
+    forwards: bool
+    leak: tuple
     zone: int
     l3mdev: bool
 
@@ -91,10 +102,14 @@ class Limits:
 
     def check_next_hop(self, hop):
         """Where a static route of FRR leads to."""
-        hops = ((self.pair[0],) if self.vrf else
-                (self.bridge, self.vip_device))
+        hops = (self.pair[0],) if self.vrf else (self.bridge, *self._vips())
         _permit(hop in hops, f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))
+
+    def check_forwards(self):
+        """That ports are forwarded at all."""
+        _permit(self.forwards, 'what forwards ports', 'asked for by [DEFAULT] '
+                'drivers and [port_forward] rules_file')
 
     def check_zone(self, number):
         _permit(number == self.zone, f'zone {number!r}',
@@ -123,7 +138,7 @@ class Limits:
             _permit(text in (f'{self.pair[end]}/30',
                              f'{ownership.VETH_LINK_LOCAL[end]}/64'),
                     f'{text} on {dev}', 'an address of the veth pair')
-        elif dev == self.vip_device:
+        elif dev in self._vips():
             _permit(_is_host(text) and not iptext.interface(text).is_loopback,
                     f'{text} on {dev}', 'an address of a VIP')
         else:
@@ -143,37 +158,59 @@ class Limits:
         :param via: gateway, '' for a route of scope link
         :param vrf_table: table of the VRF, 0 while there is none
         """
-        default = dst in _DEFAULTS
+        reach = self.reach
         if dev in self.others:
-            fits = not default or table != routes.MAIN_TABLE
-        elif dev == self.bridge:
-            fits = table in self.host_tables and not via and _is_host(dst)
-        elif dev == self.vip_device:
-            fits = (table == routes.MAIN_TABLE and not via and
-                    _is_host(dst))
+            fits = table not in self._tables(vrf_table) or reach.narrow(dst)
         elif dev == ownership.VETH_DEFAULT:
-            fits = default and (table, via) in self.gateways
+            fits = (table, dst, via) in self.gateways
         elif dev == ownership.VETH_PROVIDER:
-            fits = (table == vrf_table and via == self.pair[0] and
-                    not default)
+            fits = table == vrf_table and via == self.pair[0] and (
+                reach.beyond(dst))
         else:
-            fits = False
+            fits = not via and (
+                dev == self.bridge and table in self.host_tables and
+                reach.host(dst) or
+                dev in self._vips() and table == route_codec.MAIN_TABLE and
+                reach.address(dst))
         _permit(fits, f'route {dst} through {dev} in table {table}',
                 'a route of this agent')
 
-    def check_rule(self, priority, table, iif, fwmark):
-        """A policy rule that is set, or that is removed without a mark."""
-        _permit(iif in self.others or
-                (priority, table, iif, fwmark) in self.rules,
-                f'rule {priority} to table {table}', 'a rule of this agent')
+    def check_rule(self, rule):
+        """A policy rule that is set.
+
+        :param rule: :class:`rules.Rule`
+        """
+        _permit(rule.iif in self.others or
+                any(shape.fits(rule, self.reach) for shape in self.rules),
+                f'rule {rule.priority} to table {rule.table}',
+                'a rule of this agent')
+
+    def check_removal(self, rule):
+        """A policy rule that is removed without a mark.
+
+        Another configuration had other networks.
+        """
+        _permit(rule.iif in self.others or
+                reaches.frame(rule) in self.frames,
+                f'rule {rule.priority} to table {rule.table}',
+                'a rule of this agent')
 
     def check_sysctl(self, path):
         """A path of :func:`checks.sysctl`."""
         if path in _L3MDEV:
-            _permit(self.l3mdev, path, '[port_forward] '
+            _permit(self.l3mdev and self.forwards, path, '[port_forward] '
                     'port_forward_l3mdev_accept')
         else:
             self._check_device(path.split('/')[3], (self.bridge, *_ENDS))
+
+    def _vips(self):
+        """Names of devices of VIPs: one, or none."""
+        return (self.vip_device,) if self.forwards else ()
+
+    def _tables(self, vrf_table):
+        """Tables that more than a driver of somebody else relies on."""
+        return {route_codec.MAIN_TABLE, vrf_table, *self.host_tables,
+                *(table for table, _dst, _via in self.gateways)}
 
     def _check_device(self, dev, ours=()):
         _permit(dev in ours or dev in self.others, f'device {dev!r}',
@@ -189,37 +226,51 @@ def of(conf):
     """
     leak, forward = conf.veth_leak, conf.port_forward
     pair = leak.veth_nexthop, veth_leak.provider_ip(conf)
-    host_table = conf.fip_route.route_table_id
+    loaded = _loaded(conf)
+    rules = list(reaches.shapes(conf))
     return Limits(
         conf.bridge_dev, conf.bridge_ip, conf.frr.vrf_name,
         conf.frr.frr_prefix_list, forward.port_forward_dev,
-        frozenset(conf.driver_devices), pair,
-        frozenset((routes.MAIN_TABLE, host_table)) - {0},
-        frozenset(((leak.veth_leak_table_id, pair[1]),
-                   (forward.port_forward_table_id, pair[1]),
-                   (forward.port_forward_table_id,
-                    ownership.VETH_LINK_LOCAL[1]))),
-        frozenset(_rules(conf, host_table)), forward.port_forward_ct_zone,
-        forward.port_forward_l3mdev_accept)
+        frozenset(conf.driver_devices), pair, _host_tables(conf),
+        frozenset(tuple(route) for driver, *route in _gateways(conf, pair)
+                  if driver in loaded),
+        reaches.of(conf, loaded),
+        frozenset(shape for shape in rules if shape.driver in loaded),
+        frozenset(map(reaches.frame, rules)), _FORWARD in loaded,
+        (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
+        forward.port_forward_ct_zone, forward.port_forward_l3mdev_accept)
 
 
-def _rules(conf, host_table):
-    """What the drivers' rules are, but for their prefixes."""
-    if host_table:
-        yield conf.fip_route.route_rule_priority, host_table, None, None
-    first = conf.veth_leak.veth_leak_rule_priority
-    arriving = ownership.VETH_DEFAULT
-    yield first - 3, routes.MAIN_TABLE, arriving, None
-    yield first - 2, _BLACKHOLE, arriving, None
-    yield first - 1, routes.MAIN_TABLE, arriving, None
-    yield first, conf.veth_leak.veth_leak_table_id, None, None
-    yield first + 1, _BLACKHOLE, conf.bridge_dev, None
-    for priority, table, mark in (
-            (ownership.PRIORITY_FORWARD, routes.MAIN_TABLE,
-             ownership.MARK_FORWARD),
-            (ownership.PRIORITY_REPLY,
-             conf.port_forward.port_forward_table_id, ownership.MARK_REPLY)):
-        yield priority, table, None, (mark, mark)
+def _loaded(conf):
+    """Names of the drivers that can want something.
+
+    Rules for port forwards can be changed by a reload; that there are any
+    cannot.
+    """
+    found = set(conf.drivers)
+    if mode.forwards_only(conf):
+        found &= {_FORWARD, _LEAK}
+    if not conf.port_forward.rules_file:
+        found.discard(_FORWARD)
+    if not (conf.frr.vrf_name and conf.veth_leak.veth_leak_enabled):
+        found.discard(_LEAK)
+    return found
+
+
+def _host_tables(conf):
+    own = conf.fip_route.route_table_id
+    return frozenset({own} - {0} | (
+        set() if own and conf.frr.vrf_name else {route_codec.MAIN_TABLE}))
+
+
+def _gateways(conf, pair):
+    """(driver, table, prefix, gateway) of each default route."""
+    if not conf.frr.vrf_name:
+        return ()
+    table = conf.port_forward.port_forward_table_id
+    return ((_LEAK, conf.veth_leak.veth_leak_table_id, _DEFAULT, pair[1]),
+            (_FORWARD, table, _DEFAULT, pair[1]),
+            (_FORWARD, table, '::/0', ownership.VETH_LINK_LOCAL[1]))
 
 
 def fix(conf):

@@ -14,10 +14,10 @@
 
 import errno
 
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import wire
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits

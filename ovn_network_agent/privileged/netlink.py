@@ -21,13 +21,14 @@ that is not marked nor delete one that is not ours.
 
 import errno
 
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
-from ovn_network_agent import ownership
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
@@ -38,7 +39,7 @@ _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
 
 @privileged.kernel.change
 def port():
-    """Port of the daemon's netlink socket, see :mod:`netlink.watch`.
+    """Port of the daemon's netlink socket, see :mod:`watches.kernel`.
 
     :returns: int
     """
@@ -66,11 +67,6 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
         None if ipv6 is None else checks.truth(ipv6))
 
 
-def _frame(rule):
-    """What of a rule the configuration says."""
-    return rule.priority, rule.table, rule.iif, rule.fwmark
-
-
 def _version(rule):
     """Address family of a rule: the kernel has a list for each."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
@@ -89,7 +85,7 @@ def set_rules(items):
 
     def encode(*item):
         rule = _rule(*item)
-        within.check_rule(*_frame(rule))
+        within.check_rule(rule)
         return rules.RTM_NEWRULE, _CREATE, rules.encode(rule)
 
     with channel.kernel() as kernel:
@@ -118,7 +114,7 @@ def delete_rules(items):
             rule = _rule(*item)
             unmarked = rule._replace(protocol=0)
             if original is True and (unmarked, True) in listed:
-                within.check_rule(*_frame(rule))
+                within.check_removal(rule)
                 _check_first(unmarked, listed)
                 rule = unmarked
             return rules.RTM_DELRULE, 0, rules.encode(rule)
@@ -148,6 +144,9 @@ def _check_first(rule, listed):
 def set_addresses(items):
     """Add addresses.
 
+    The anchor is no source of connections and of ICMP errors: nobody could
+    answer to it.
+
     :param items: list of [dev, 'address/length']
     """
     within = limits.current()
@@ -155,7 +154,9 @@ def set_addresses(items):
     def encode(dev, address):
         within.check_address(dev, checks.interface(address))
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
-            checks.index(dev), address, ownership.ADDRESS_PROTOCOL)
+            checks.index(dev), address, ownership.ADDRESS_PROTOCOL,
+            addresses.RT_SCOPE_LINK if address == ownership.ANCHOR
+            else addresses.RT_SCOPE_UNIVERSE)
 
     with channel.kernel() as kernel:
         return channel.send(kernel, items, encode, done=(errno.EEXIST,))
@@ -294,7 +295,7 @@ def _permanent(kernel):
 
 def _canonical(address):
     """An address as the kernel's are shown."""
-    return wire.address_text(wire.parse_address(address)[1])
+    return texts.address_text(texts.parse_address(address)[1])
 
 
 def _is_ours(dev, entry):

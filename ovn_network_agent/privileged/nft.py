@@ -21,13 +21,14 @@ changed.  Each nft process has a time limit.
 import errno
 import socket
 
-from ovn_network_agent.netlink import conntrack
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.netlink import multicast
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import text as texts
 from ovn_network_agent.nft import transaction
-from ovn_network_agent import ownership
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import giving
@@ -39,8 +40,6 @@ _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
 _LIST = ('-j', '-n', 'list')
 _ABSENT = 'No such file or directory'
-_NETLINK_ADD_MEMBERSHIP = 1
-_NFNLGRP_NFTABLES = 7
 
 
 @privileged.netfilter.entrypoint
@@ -87,7 +86,7 @@ def replace_table(family, text, contents, targets, leaving):
     :returns: process id of nft, which notifications of the kernel carry
     :raises OSError: when it is refused
     """
-    return _load(transaction.replacement, family, text, contents, targets,
+    return _fill(transaction.replacement, family, text, contents, targets,
                  leaving)
 
 
@@ -100,7 +99,7 @@ def extend_table(family, text, contents, present, targets, leaving):
         :func:`nft.transaction.extension`
     :returns: as :func:`replace_table`, the other parameters too
     """
-    return _load(transaction.extension, family, text, contents, present,
+    return _fill(transaction.extension, family, text, contents, present,
                  targets, leaving)
 
 
@@ -114,7 +113,7 @@ def prune_table(family, rules, chains, sets):
     :param sets: likewise
     :returns: as :func:`replace_table`
     """
-    return _load(transaction.pruning, family, rules, chains, sets)
+    return _fill(transaction.pruning, family, rules, chains, sets)
 
 
 @privileged.netfilter.change
@@ -125,7 +124,7 @@ def stamp_table(family, comment):
     :param comment: see :func:`nft.listing.comment`
     :returns: as :func:`replace_table`
     """
-    return _load(transaction.stamp, family, comment)
+    return _fill(transaction.stamp, family, comment)
 
 
 @privileged.netfilter.change
@@ -137,7 +136,7 @@ def change_elements(family, deletes, adds):
     :param adds: the same
     :returns: as :func:`replace_table`
     """
-    return _load(transaction.change, family, deletes, adds)
+    return _fill(transaction.change, family, deletes, adds)
 
 
 @privileged.netfilter.change
@@ -164,13 +163,14 @@ def delete_connections(family, zone, targets):
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)
-    wanted = {(elements.PROTOCOLS.get(proto), *rest)
-              for proto, *rest in targets}
+    try:
+        wanted = {_target(*target) for target in targets}
+    except TypeError as error:
+        raise checks.invalid(f'refused: {error}') from error
     with connection.Connection(
             True, conntrack.NETLINK_NETFILTER) as kernel:
         found = [conntrack.deletion(one) for one
-                 in conntrack.read(kernel, family, zone)
-                 if one[:5] in wanted]
+                 in conntrack.read(kernel, family, zone, wanted)]
         failed = [(number, text) for _index, number, text
                   in kernel.batch(found) if number != errno.ENOENT]
     if failed:
@@ -189,15 +189,21 @@ def subscribe(name):
     :returns: our process id, as the other end sees it
     """
     giving.check(name)
+    limits.current().check_forwards()
     with socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
             socket.SOCK_NONBLOCK, conntrack.NETLINK_NETFILTER) as watching:
         watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
                             connection.RECEIVE_BUFFER)
         watching.bind((0, 0))
-        watching.setsockopt(connection.SOL_NETLINK,
-                            _NETLINK_ADD_MEMBERSHIP, _NFNLGRP_NFTABLES)
+        multicast.join(watching, multicast.NFTABLES)
         return giving.give(name, watching)
+
+
+def _target(proto, address, port, backend, backend_port):
+    """What :func:`conntrack.read` calls a target."""
+    return (elements.PROTOCOLS.get(proto), checks.address(address), port,
+            checks.address(backend), backend_port)
 
 
 def _table(family):
@@ -231,6 +237,17 @@ def _load(build, *args):
     except (TypeError, ValueError) as error:
         raise checks.invalid(f'refused: {error}') from error
     return _successful(_run(['-f', '-'], script)).pid
+
+
+def _fill(build, *args):
+    """Likewise, for what only those want who forward ports.
+
+    A table that an earlier configuration has left may go anyhow.
+
+    :raises OSError: EPERM, too
+    """
+    limits.current().check_forwards()
+    return _load(build, *args)
 
 
 def _run(arguments, stdin=''):

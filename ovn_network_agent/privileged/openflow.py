@@ -23,14 +23,14 @@ import threading
 
 from oslo_config import cfg
 
+from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import connection
-from ovn_network_agent.openflow import ofctl
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import ofctl
 
 _lock = threading.Lock()
 # By path of the socket, exclusively used under the lock.

@@ -24,19 +24,24 @@ import time
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import ovs as options
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.privileged import overlap_keeper
 
 # Seconds until the program undoes it by itself, whatever becomes of us: more
 # than the loop lets it last.
 LIMIT = 12.0
+# Seconds in which it asks an ovn-controller again that does not go on.
+RESUME = 30.0
 # Seconds for it to begin.
 _PATIENCE = 2 * overlap_keeper.PATIENCE + overlap_keeper.NOTICE
 # Seconds for one that has undone everything to end.
 _EXIT = 1.0
+
+# Exit status of one that has not undone everything.
+_LEFT = 2
 
 _lock = threading.Lock()
 _keepers = []
@@ -98,26 +103,31 @@ def end():
 
     Also one that somebody has left who was killed.  The mark in the local
     database goes when it has ended.
+
+    :raises OSError: with the reason when the last try did not undo
+        everything; it is tried again all the same
     """
     with _lock:
-        _forget()
+        left = _forget()
         if not _keepers:
-            _reap(_start([]))
+            _keepers.append(_start([]))
         for keeper in _keepers:
             with contextlib.suppress(OSError):
                 keeper.stdin.close()
             _reap(keeper)
+    if left:
+        raise OSError(errno.EIO, left)
 
 
 def _options(addresses):
     """What the program is told, a dict."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
-    return {
-        'database': remote if isinstance(remote, str) else remote[0],
-        'rundir': cfg.CONF.ovs.ovn_rundir, 'limit': LIMIT,
-        'mark': ownership.EXT_ID_OVERLAP,
-        'remote': ownership.EXT_ID_OVERLAP_REMOTE, 'addresses': addresses}
+    return overlap_keeper.options(
+        database=remote if isinstance(remote, str) else remote[0],
+        rundir=cfg.CONF.ovs.ovn_rundir, limit=LIMIT, resume=RESUME,
+        mark=ownership.EXT_ID_OVERLAP,
+        remote=ownership.EXT_ID_OVERLAP_REMOTE, addresses=addresses)
 
 
 def _start(addresses):
@@ -152,9 +162,18 @@ def _forget():
     """Forget those that have ended.
 
     The mark goes a moment before the program that is about to end.
+
+    :returns: text: what the last of them could not undo, '' when nothing
     """
     for one in _keepers:
         if one.stdin.closed:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 one.wait(_EXIT)
-    _keepers[:] = [one for one in _keepers if one.poll() is None]
+    ended = [one for one in _keepers if one.poll() is not None]
+    _keepers[:] = [one for one in _keepers if one not in ended]
+    said = ''
+    for one in ended:
+        rest = one.stdout.read().decode(errors='replace').split('\n')
+        one.stdout.close()
+        said = rest[0] if one.returncode == _LEFT else ''
+    return said

@@ -34,8 +34,10 @@ One argument, JSON: ``database`` (unix: or tcp: remote of the local
 Open_vSwitch database), ``rundir`` (of ovn-controller), ``mark`` (key in
 external_ids as long as this lasts), ``remote`` (key in external_ids that keeps
 those other words), ``addresses`` (of the tunnels of the other gateways; empty:
-only undo what another one has left), ``limit`` (seconds).  Says ``begun``, or
-what is wrong.
+only undo what another one has left), ``limit`` (seconds), ``resume`` (seconds
+in which an ovn-controller that does not go on is asked again).  Says
+``begun``, or what is wrong.  Ends with status 2 when not all is undone; then
+the mark stays, and the next one goes on with that.
 """
 
 import contextlib
@@ -55,6 +57,8 @@ PATIENCE = 3.0
 # ends begin with one packet a second (RFC 5880, 6.8.3).
 NOTICE, UP = 2.0, 6.0
 _INTERVAL = 0.02
+# Seconds from one try to have ovn-controller go on to the next.
+_AGAIN = 0.5
 # Seconds for ovn-controller to go once around its loop, in a large cloud, too.
 _ROUND = 20.0
 # Milliseconds between two BFD packets: the first one says that the session
@@ -72,6 +76,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 class Failed(Exception):
     """It cannot be done; the text says why."""
+
+
+class Absent(Failed):
+    """There is no ovn-controller, so none is paused."""
 
 
 class NotOurs(Failed):
@@ -177,16 +185,21 @@ class Controller:
         """What it answers to a command, text.
 
         :param patience: seconds that the answer may take
+        :raises Absent: when there is none
+        :raises Failed: when none answers, or it refuses
         """
-        reasons = []
+        reasons, absent = [], Absent
         for path in glob.glob(os.path.join(
                 glob.escape(self._rundir), 'ovn-controller.*.ctl')):
             try:
                 return _call(path, command, [], patience)
             except OSError as e:
-                # That of one which was killed.
+                # It may be that of one which was killed.
                 reasons.append('%s: %s' % (path, e.strerror or e))
-        raise Failed('; '.join(reasons) or 'no ovn-controller has a control '
+                if not isinstance(e, (ConnectionRefusedError,
+                                      FileNotFoundError)):
+                    absent = Failed
+        raise absent('; '.join(reasons) or 'no ovn-controller has a control '
                      'socket in %s' % self._rundir)
 
 
@@ -254,15 +267,16 @@ def _until(condition, seconds):
 class Keeper:
     """What has to be undone, in the order in which it was done.
 
-    :param options: dict, see the module
+    :param told: dict, see :func:`options`
     """
 
-    def __init__(self, options):
-        self._mark = options['mark']
-        self._words = options['remote']
-        self._addresses = options['addresses']
-        self._database = Database(options['database'])
-        self._controller = Controller(options['rundir'])
+    def __init__(self, told):
+        self._mark = told['mark']
+        self._words = told['remote']
+        self._addresses = told['addresses']
+        self._patience = told['resume']
+        self._database = Database(told['database'])
+        self._controller = Controller(told['rundir'])
         self._tunnels = {}
 
     def able(self):
@@ -318,16 +332,17 @@ class Keeper:
     def end(self):
         """Undo it all; what is not there any more is no failure.
 
-        :returns: list of str: what could not be undone
+        :returns: (list of str: what went wrong; whether something is left,
+            which the mark then says)
         """
-        reasons = []
-        for step in (self._restore, self._resume, self._wait_round,
-                     self._unmark):
-            try:
-                step()
-            except (Failed, OSError) as e:
-                reasons.append(str(e))
-        return reasons
+        reasons = _tried(self._restore)
+        paused = _tried(self._resume)
+        if paused:
+            return [*reasons, *paused, 'ovn-controller may be paused, so the '
+                    'mark of the overlap stays'], True
+        reasons += _tried(self._wait_round)
+        marked = _tried(self._unmark)
+        return reasons + marked, bool(marked)
 
     def _restore(self):
         if self._tunnels:
@@ -339,11 +354,26 @@ class Keeper:
             'up', 'up') for status in self._database.status(self._tunnels))
 
     def _resume(self):
-        self._controller.call('debug/resume')
+        """Have it go on; it may be too busy to answer.
+
+        One that was started anew is not paused.
+        """
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._controller.call('debug/resume')
+                return
+            except Absent:
+                return
+            except (Failed, OSError):
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_AGAIN)
 
     def _wait_round(self):
         """It has read the other words: it answers once in each round."""
-        self._controller.call('debug/status', _ROUND)
+        with contextlib.suppress(Absent):
+            self._controller.call('debug/status', _ROUND)
 
     def _unmark(self):
         ids = self._database.external_ids()
@@ -354,17 +384,47 @@ class Keeper:
             {*gone, self._words, self._mark}, ''))
 
 
+def _tried(step):
+    """Take a step; returns a list of what went wrong, str."""
+    try:
+        step()
+    except (Failed, OSError) as e:
+        return [str(e)]
+    return []
+
+
+def options(*, database, rundir, limit, resume, mark, remote, addresses):
+    """What the program is told, a dict.
+
+    :param database: remote of the local Open_vSwitch database
+    :param rundir: directory of the control socket of ovn-controller
+    :param limit: seconds until the program undoes everything by itself
+    :param resume: seconds in which it asks an ovn-controller again that does
+        not go on
+    :param mark: key of external_ids that is there as long as it lasts
+    :param remote: key of external_ids with other words for ovn-remote
+    :param addresses: list of IP addresses of the tunnels of the others,
+        empty to undo what one has left that was killed
+    """
+    return {'database': database, 'rundir': rundir, 'limit': limit,
+            'resume': resume, 'mark': mark, 'remote': remote,
+            'addresses': addresses}
+
+
 def main(argument):
-    """The program; returns its exit status."""
-    options = json.loads(argument)
+    """The program; returns its exit status.
+
+    :param argument: JSON of :func:`options`
+    """
+    told = json.loads(argument)
     waking, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
     for number in _SIGNALS:
         signal.signal(number, lambda *_args: None)
-    keeper, failure = Keeper(options), ''
-    ends = time.monotonic() + options['limit']
-    if options['addresses']:
+    keeper, failure = Keeper(told), ''
+    ends = time.monotonic() + told['limit']
+    if told['addresses']:
         try:
             keeper.begin()
             _say('begun')
@@ -375,14 +435,18 @@ def main(argument):
             return 1
         except (Failed, OSError) as e:
             failure = str(e)
-    reasons = keeper.end()
-    _say('; '.join([failure, *reasons]).strip('; ') or 'ended')
-    return 1 if failure or reasons else 0
+    reasons, left = keeper.end()
+    said = '; '.join([failure, *reasons]).strip('; ') or 'ended'
+    _say(said)
+    if left:
+        # For the journal: the agent may have gone.
+        _say('ovn-network-agent: ' + said, 2)
+    return 2 if left else 1 if failure or reasons else 0
 
 
-def _say(text):
+def _say(text, descriptor=1):
     with contextlib.suppress(OSError):
-        os.write(1, text.encode() + b'\n')
+        os.write(descriptor, text.encode() + b'\n')
 
 
 if __name__ == '__main__':

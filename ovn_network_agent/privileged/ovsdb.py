@@ -22,8 +22,8 @@ import socket
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import ovs as options
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.privileged import giving
 
 _UNIX = 'unix:'

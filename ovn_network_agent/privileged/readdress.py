@@ -15,9 +15,9 @@
 import ipaddress
 import os
 
+from ovn_network_agent import privileged
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import wire
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits

@@ -25,17 +25,19 @@ there are passwords in it.
 """
 
 import errno
+import functools
 import re
 
 from oslo_config import cfg
 
+from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
-from ovn_network_agent import ownership
-from ovn_network_agent import privileged
+from ovn_network_agent.frr import shape
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import originals
 from ovn_network_agent.privileged import vty
 
 # 0.3 ms a route on a common machine, 1.4 ms on a very slow one: well within
@@ -110,7 +112,12 @@ def read_prefix_list(name):
     :raises OSError: when it cannot be read, or bgpd does not run
     """
     check_prefix_list(name)
-    return _prefix_lists(name)
+    found = _prefix_lists(name)
+    # As long as what the original has left is all there.
+    originals.networks({daemon: [output.Entry(*entry) for entry in entries]
+                        for daemon, entries in found.items()},
+                       limits.current().leak)
+    return found
 
 
 def _prefix_lists(name):
@@ -166,7 +173,8 @@ def change_prefix_list(name, adds, deletes):
 
     FRR puts an entry in the place of another one that has its number.  So a
     number is one of our own (:func:`ownership.prefix_list_numbers`), or that
-    of this entry in some daemon.
+    of this entry in some daemon.  What is removed has a number of ours, or is
+    of the original program (:mod:`originals`).
 
     :param name: name of the list
     :param adds: list of [network, ge, le, sequence]
@@ -175,17 +183,18 @@ def change_prefix_list(name, adds, deletes):
     :raises OSError: as :func:`change_static`
     """
     check_prefix_list(name)
-    there = []
+    copies = functools.cache(lambda: _copies(name))
 
     def line(network, ge, le, *sequence):
         text = lines.prefix_list_entry(name, network, ge, le, *sequence)
-        if sequence and sequence[0] not in ownership.prefix_list_numbers(
-                network):
-            if not there:
-                there.append(_entries(name))
-            if (*sequence, 'permit', network, ge, le) not in there[0]:
-                raise ValueError(f'sequence number {sequence[0]} is neither '
-                                 f'ours nor that of the entry {network}')
+        if not sequence:
+            if network not in _removable(copies()):
+                raise ValueError(f'there is no entry {network} of ours')
+        elif not shape.is_ours(network, *sequence) and not any(
+                (*sequence, 'permit', network, ge, le) in entries
+                for entries in copies().values()):
+            raise ValueError(f'sequence number {sequence[0]} is neither '
+                             f'ours nor that of the entry {network}')
         return text
     refused, configuration = _lines(adds, deletes, line)
     return [refused, _configure(configuration, _OF_PREFIX_LISTS)
@@ -226,10 +235,20 @@ def read_daemons(answering=False):
     return sorted(_running() if answering else _daemons())
 
 
-def _entries(name):
-    """The entries of a prefix list in any daemon, a set of tuples."""
-    return {tuple(entry) for entries in _prefix_lists(name).values()
-            for entry in entries}
+def _copies(name):
+    """A prefix list, dict of daemon to list of :class:`frr.output.Entry`."""
+    return {daemon: [output.Entry(*entry) for entry in entries]
+            for daemon, entries in _prefix_lists(name).items()}
+
+
+def _removable(copies):
+    """Networks of the entries that are not the operator's, a set."""
+    found = originals.networks(copies, limits.current().leak)
+    for entries in copies.values():
+        found |= {network for network, number in
+                  shape.shaped(entries).items()
+                  if shape.is_ours(network, number)}
+    return found
 
 
 def _daemons():

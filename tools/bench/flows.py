@@ -24,9 +24,9 @@ import time
 
 from oslo_config import cfg
 
+from ovn_network_agent import privileged
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests.functional.openflow import base
 

@@ -23,13 +23,13 @@ import os
 import subprocess
 import time
 
+from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import buckets
 from ovn_network_agent.drivers import nft_balance
 from ovn_network_agent.drivers import nft_table
-from ovn_network_agent import forwarding
 from ovn_network_agent.nft import text
 from ovn_network_agent.nft import transaction
-from ovn_network_agent import ownership
 
 CLONE_NEWNET = 0x40000000
 RULES = (('udp', 53), ('tcp', 53))
@@ -37,10 +37,11 @@ RULES = (('udp', 53), ('tcp', 53))
 
 def vips(count, backends):
     """VIPs with two rules, each with backends of its own."""
-    return tuple(forwarding.Vip(
+    return tuple(port_forwards.Vip(
         '198.18.%d.%d' % divmod(number, 256), managed=True,
-        rules=tuple(forwarding.Rule(proto, port, 1053, tuple(
-            forwarding.Backend('10.%d.%d.%d' % (index, *divmod(number, 256)))
+        rules=tuple(port_forwards.Rule(proto, port, 1053, tuple(
+            port_forwards.Backend(
+                '10.%d.%d.%d' % (index, *divmod(number, 256)))
             for index in range(backends))) for proto, port in RULES))
         for number in range(count))
 

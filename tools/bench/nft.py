@@ -26,19 +26,20 @@ import subprocess
 import time
 
 from oslo_config import cfg
+from pyroute2 import netlink
 
+from ovn_network_agent import port_forwards
+from ovn_network_agent import privileged
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nftables
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import nft_table
-from ovn_network_agent import forwarding
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
-from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.route_codec import attribute
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import start
-from ovn_network_agent import privileged
-from ovn_network_agent import resources
 
 CLONE_NEWNET = 0x40000000
 ZONE = 64000
@@ -48,10 +49,10 @@ BACKENDS = 2
 
 def vips(number, port=80):
     """VIPs with a TCP and a UDP rule each, of two backends."""
-    return tuple(forwarding.Vip(
+    return tuple(port_forwards.Vip(
         f'192.{i >> 8 & 255}.{i & 255}.1', rules=tuple(
-            forwarding.Rule(proto, port, 8080, tuple(
-                forwarding.Backend(f'10.{i >> 8 & 255}.{i & 255}.{b}')
+            port_forwards.Rule(proto, port, 8080, tuple(
+                port_forwards.Backend(f'10.{i >> 8 & 255}.{i & 255}.{b}')
                 for b in range(1, BACKENDS + 1)))
             for proto in ('tcp', 'udp'))) for i in range(number))
 
@@ -106,24 +107,23 @@ def tracked(number, zone):
         client = struct.pack('>I', 0x64400000 + i)
         vip = i % 1000
         body = b''.join((
-            conntrack.NFGENMSG.pack(socket.AF_INET, 0, 0),
-            wire.nested(1, _tuple(client, bytes((
+            bytes((socket.AF_INET, 0, 0, 0)),
+            nested(1, _tuple(client, bytes((
                 192, vip >> 8, vip & 255, 1)), 40000, 80)),
-            *(() if zone != ZONE else (wire.nested(2, _tuple(bytes((
+            *(() if zone != ZONE else (nested(2, _tuple(bytes((
                 192, vip >> 8, vip & 255, 1)), client, 80, 40000)),)),
             # Its time, and its zone.
-            wire.attribute(7, struct.pack('>I', 600)),
-            wire.attribute(18, struct.pack('>H', zone))))
+            attribute(7, struct.pack('>I', 600)),
+            attribute(18, struct.pack('>H', zone))))
         if zone == ZONE:
             backend = bytes((10, vip >> 8, vip & 255, 1))
             port = struct.pack('>H', 8080)
             # CTA_NAT_DST with address and port.
-            body += wire.nested(
-                13, wire.attribute(1, backend), wire.attribute(2, backend),
-                wire.nested(3, wire.attribute(1, port),
-                            wire.attribute(2, port)))
+            body += nested(
+                13, attribute(1, backend), attribute(2, backend),
+                nested(3, attribute(1, port), attribute(2, port)))
         else:
-            body += wire.nested(2, _tuple(bytes((
+            body += nested(2, _tuple(bytes((
                 10, vip >> 8, vip & 255, 1)), client, 8080, 40000))
         requests.append((0x100, 0x600, body))
     with connection.Connection(
@@ -134,11 +134,15 @@ def tracked(number, zone):
 
 
 def _tuple(source, destination, source_port, port):
-    return wire.nested(1, wire.attribute(1, source),
-                       wire.attribute(2, destination)) + wire.nested(
-        2, wire.attribute(1, bytes((17,))),
-        wire.attribute(2, struct.pack('>H', source_port)),
-        wire.attribute(3, struct.pack('>H', port)))
+    return nested(1, attribute(1, source), attribute(2, destination)) + nested(
+        2, attribute(1, bytes((17,))),
+        attribute(2, struct.pack('>H', source_port)),
+        attribute(3, struct.pack('>H', port)))
+
+
+def nested(kind, *attributes):
+    """An attribute that holds others."""
+    return attribute(kind | netlink.NLA_F_NESTED, b''.join(attributes))
 
 
 def connections(ours, others):
@@ -153,7 +157,7 @@ def connections(ours, others):
 
 
 def main():
-    """See the module."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('vips', nargs='?', type=int, default=1000)
     parser.add_argument('--balance', nargs='*',

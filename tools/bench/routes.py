@@ -25,10 +25,11 @@ import time
 
 from oslo_config import cfg
 
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import routes
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import routes
 from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import start
 
@@ -73,7 +74,10 @@ def main():
     for command in ('link add br-ex type veth peer name peer',
                     'link set br-ex up', 'link set peer up'):
         subprocess.run(['ip', *command.split()], check=True)
+    opts.register(cfg.CONF)
     cfg.CONF([], default_config_files=[], default_config_dirs=[])
+    # The privileged side sets routes through devices of the configuration.
+    cfg.CONF.set_override('driver_devices', ['br-ex', 'peer'])
     start.start(cfg.CONF, [privileged.kernel])
 
     items = [[TABLE, f'10.{i >> 16}.{i >> 8 & 255}.{i & 255}/32', 'br-ex', '']

@@ -37,7 +37,7 @@ SETTLE = 20
 # Lines of an agent's log in the diagnostics.
 _TAIL = 60
 _CHANGE = re.compile(
-    r' INFO ovn_network_agent\.application \[-\] '
+    r' INFO ovn_network_agent\.engine\.application \[-\] '
     r'((created|updated|deleted) .*)')
 _FLOW = re.compile(r'cookie=(\w+), duration=([\d.]+)s, .*?n_packets=(\d+)')
 VRF_TABLE = str(plan.VRF_TABLE)
@@ -52,9 +52,8 @@ class LabTestCase(testtools.TestCase):
     :cvar METHOD: announce method of the agents
     :cvar SCHEDULER: how Neutron schedules gateways
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
-    :cvar CONFIG: more configuration of the agents
-    :cvar DRIVERS: their drivers; gateway_drain has tests of its own, in
-        which there is always somebody who takes over
+    :cvar CONFIG: more configuration of the agents; what is not in it, the
+        drivers above all, is as an operator has it by default
     :cvar cloud: the Cloud, the same for all tests of the class
     :cvar expected_leaks: packets that tests sent to the sink on purpose
     """
@@ -64,7 +63,6 @@ class LabTestCase(testtools.TestCase):
     SCHEDULER = neutron.GATEWAY_CHASSIS
     AGENTS = True
     CONFIG = {}
-    DRIVERS = 'fip_route,veth_leak'
 
     cloud = None
     expected_leaks = 0
@@ -92,7 +90,6 @@ class LabTestCase(testtools.TestCase):
         """Configuration of the agents."""
         config = {group: dict(values)
                   for group, values in cls.CONFIG.items()}
-        config.setdefault('DEFAULT', {}).setdefault('drivers', cls.DRIVERS)
         config.setdefault('fip_route', {})['announce_method'] = (
             method or cls.METHOD)
         return config

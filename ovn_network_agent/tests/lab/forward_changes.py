@@ -105,18 +105,44 @@ class Changes:
         self._default_route(True)
         self.assertEqual((pf.REMOTE, plan.CLIENT), self.asked(pf.PLAIN, 81))
 
+    def test_floating_ip_on_another_node(self):
+        """Trap T61: the VIP is on gw1, the router of the client on gw2.
+
+        Where the fabric tells gw1 of no floating IP the answers leave by the
+        VRF's default route alone.
+        """
+        # Else gw2 would forward by itself.
+        self.other_rules('gw2', [])
+        self.addCleanup(self.cloud.wait_announced, self.fip.address, 'gw1',
+                        base.SETTLE)
+        self.addCleanup(self.cloud.move, self.alpha, 'gw1')
+        self.cloud.move(self.alpha, 'gw2')
+        self.cloud.wait_announced(self.fip.address, 'gw2', base.SETTLE)
+        machine = self.vm.node
+        for port, wanted in ((80, (pf.LOCAL, self.fip.address)),
+                             (82, (pf.MASQUERADED, pf.LOCAL))):
+            for kind in 'tcp', 'udp':
+                with self.subTest(port=port, kind=kind):
+                    self.assertEqual(wanted, self.asked(
+                        pf.PLAIN, port, kind, machine))
+        self.addCleanup(self._host_routes, True)
+        self._host_routes(False)
+        self.assertEqual((pf.LOCAL, self.fip.address), self.asked(
+            pf.PLAIN, 80, node=machine))
+        self.addCleanup(self._default_route, True)
+        self._default_route(False)
+        self.silent(pf.PLAIN, 80, 'tcp', machine)
+        self._default_route(True)
+        self.assertEqual((pf.LOCAL, self.fip.address), self.asked(
+            pf.PLAIN, 80, node=machine))
+
     def _default_route(self, wanted):
         """Have the fabric give gw1's VRF a default route, or none.
 
         Returns when the agent, which looks at a full comparison, says so.
         """
         agent = self.cloud.agents['gw1']
-        self.cloud['spine'].run([
-            'vtysh', '-c', 'configure terminal',
-            '-c', 'router bgp %d' % plan.SPINE_AS,
-            '-c', 'address-family ipv4 unicast',
-            '-c', '%sneighbor %s default-originate' % (
-                '' if wanted else 'no ', plan.UPLINKS['gw1'][1])])
+        self._to_gw1('default-originate', wanted)
         nodes.wait_until('the default route comes or goes', lambda: wanted is (
             'proto bgp' in self.cloud['gw1'].out(
                 'ip', 'route', 'show', 'vrf', plan.VRF, 'default')),
@@ -125,6 +151,31 @@ class Changes:
         nodes.wait_until('the agent knows', lambda: wanted is (
             'no default route' not in agent.ctl(
                 'status', check=False).stdout), base.SETTLE)
+
+    def _host_routes(self, wanted):
+        """Have the fabric tell gw1 of floating IPs elsewhere, or not.
+
+        Returns when the floating IP, which is on gw2, has come or gone.
+        """
+        self.cloud['spine'].run([
+            'vtysh', '-c', 'configure terminal',
+            '-c', 'ip prefix-list DEFAULT-ALONE seq 5 permit 0.0.0.0/0'])
+        self._to_gw1('prefix-list DEFAULT-ALONE out', not wanted)
+        self.cloud['spine'].run(['vtysh', '-c', 'clear bgp ipv4 unicast %s '
+                                 'soft out' % plan.UPLINKS['gw1'][1]])
+        nodes.wait_until('the floating IP comes or goes', lambda: wanted is (
+            'proto bgp' in self.cloud['gw1'].out(
+                'ip', 'route', 'show', 'vrf', plan.VRF, self.fip.address)),
+            base.SETTLE)
+
+    def _to_gw1(self, what, wanted):
+        """Configure how the spine is a neighbour of gw1, or no longer."""
+        self.cloud['spine'].run([
+            'vtysh', '-c', 'configure terminal',
+            '-c', 'router bgp %d' % plan.SPINE_AS,
+            '-c', 'address-family ipv4 unicast',
+            '-c', '%sneighbor %s %s' % (
+                '' if wanted else 'no ', plan.UPLINKS['gw1'][1], what)])
 
     def test_another_backend_takes_connections_over(self):
         """A backend that is taken out takes its connections along."""
@@ -177,7 +228,10 @@ class Changes:
             self.addCleanup(self.usual_rules, 'gw1')
             self.write_rules('gw1', [*pf.VIPS, pf.vip(
                 pf.OTHER, pf.both(80, pf.REMOTE))])
+            mark = self.mark('gw1')
             agent.start()
+            # The time of a start, which is not that of a change.
+            self.wait_said('gw1', 'created vip_address', mark, 60)
             self.asked(pf.OTHER, 80)
             self.assertNotEqual(generation, self.generation())
             self.assertIn(str(plan.PROVIDER), self.table())

@@ -40,17 +40,19 @@ MEDIAN_GAP_MS = 400
 # the other one has a gap of 60 ms; beside eighteen other jobs two of twelve
 # have 18 and 93 ms.  Without an overlap gaps reach 765 ms.
 DRAINED_GAP_MS = 250
+# Milliseconds that are lost at least when a gateway dies: OVN believes it
+# after three BFD packets, one a second.  2,621 and 2,797 were measured.
+DEATH_MS = 1500
 _RESULTS = ('completed', 'timeout', 'error', 'noop', 'nobody')
 
 Stopped = collections.namedtuple('Stopped', 'status seconds to report')
 
 
 class LeavingTestCase(base.LabTestCase):
-    """A cloud with the driver gateway_drain, and router alpha."""
+    """A cloud of three gateways, and router alpha."""
 
     GATEWAYS = 3
     METHOD = 'kernel'
-    CONFIG = {'DEFAULT': {'drivers': 'fip_route,veth_leak,gateway_drain'}}
 
     @classmethod
     def build(cls):
@@ -202,20 +204,30 @@ class LeavingTestCase(base.LabTestCase):
                              str(report))
 
     def assert_drained(self, what, reports):
-        """Nothing is lost in most drains, and the others have short gaps.
+        """Nothing is lost in all drains but one, which has a short gap.
+
+        With the machine's processors taken away for a second, compute nodes
+        switch later than the overlap lasts.  Of 19 drains beside other labs
+        and a load of 6 to 12, 18 lost nothing, and one 40 + 30 probes in
+        1,345 ms.  With the two labs alone 7 of 7 lost nothing.
 
         :param what: text for the log
         :param reports: list of bothways.Report
         """
-        self.assert_gaps(what, reports, (len(reports) + 1) // 2)
+        self._say(what, reports)
+        self.assertLessEqual(sum(1 for r in reports if r.lost), 1)
         for report in reports:
             self.assert_gap(report, DRAINED_GAP_MS)
 
-    def assert_gaps(self, what, reports, lossless=0):
-        """Print what several reports have in common, and look at it.
+    def assert_gaps(self, what, reports):
+        """Print what several reports have in common, and look at it."""
+        self._say(what, reports)
+        for report in reports:
+            self.assert_gap(report)
+        self.assertLessEqual(statistics.median(
+            r.longest_gap_ms for r in reports), MEDIAN_GAP_MS)
 
-        :param lossless: so many of them have to be without any loss
-        """
+    def _say(self, what, reports):
         whole = sum(1 for report in reports if not report.lost)
         base.note('%s, %s: %d of %d without a loss; lost %s; longest gaps '
                   '%s ms' % (
@@ -224,11 +236,6 @@ class LeavingTestCase(base.LabTestCase):
                       ' '.join('%d+%d' % (r.inward.lost, r.outward.lost)
                                for r in reports),
                       ' '.join('%.0f' % r.longest_gap_ms for r in reports)))
-        self.assertGreaterEqual(whole, lossless)
-        for report in reports:
-            self.assert_gap(report)
-        self.assertLessEqual(statistics.median(
-            r.longest_gap_ms for r in reports), MEDIAN_GAP_MS)
 
     def outcome(self, name, since=0):
         """The result of the last drain in an agent's log, or ''."""

@@ -46,8 +46,9 @@ _ADDRESS, _ANOTHER = '192.0.2.65/32', '192.0.2.66/32'
 class AttractionTest(base.LabTestCase):
     """Router alpha on gw1, and beta on gw2 in another provider network."""
 
-    DRIVERS = 'fip_route,veth_leak,port_forward'
-    CONFIG = {'DEFAULT': {'bridge_ip': ''}}
+    CONFIG = {'DEFAULT': {'bridge_ip': ''},
+              # A stop takes away what is here.  After a drain nothing is.
+              'gateway_drain': {'drain_on_shutdown': 'false'}}
 
     @classmethod
     def build(cls):

@@ -9,7 +9,10 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Floating IPs come and go: exactly that, and nothing else, changes."""
+"""Floating IPs come and go: exactly that, and nothing else, changes.
+
+In the same clouds: who reaches whom.
+"""
 
 import re
 import unittest
@@ -17,26 +20,21 @@ import unittest
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import reaching
 
 MANY = 20
 # What one vtysh costs that looks what became of a change.
 LOOK = 4
+# Fewer than one for every second address.  How often it is looked goes by the
+# clock: on a quiet machine that costs up to 4, and 6 with a load of 8.  How
+# many transactions there are is counted by functional.frr.test_static.
+FEW = MANY // 2
 
 
 class Change:
-    """The tests.
-
-    Routers alpha and beta on gw1; beta must never notice.
-    """
-
-    @classmethod
-    def build(cls):
-        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
-        cls.beta = cls.cloud.add_router('beta', ['gw1', 'gw2'])
-        cls.vm, cls.fip = cls.machine(cls.alpha)
-        cls.bare, _none = cls.machine(cls.alpha, fip=False)
-        _vm, cls.fip_beta = cls.machine(cls.beta)
+    """The tests: router beta must never notice what happens to alpha."""
 
     # -- one --------------------------------------------------------------
 
@@ -185,7 +183,7 @@ class Change:
         return one, many
 
 
-class TestChangeStatic(Change, base.LabTestCase):
+class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
     """With static routes of FRR."""
 
     METHOD = 'static'
@@ -193,11 +191,11 @@ class TestChangeStatic(Change, base.LabTestCase):
     def test_processes(self):
         """So many for a transaction, however many addresses are in it."""
         one, many = self._measure()
-        self.assertLessEqual(many, one + LOOK)
+        self.assertLess(many - one, FEW)
         self.assertLessEqual(one, 8 + LOOK)
 
 
-class TestChangeKernel(Change, base.LabTestCase):
+class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
     """With kernel routes that FRR redistributes."""
 
     METHOD = 'kernel'
@@ -205,7 +203,7 @@ class TestChangeKernel(Change, base.LabTestCase):
     def test_processes(self):
         """None at all, but for the look at what BGP made of it."""
         for launched in self._measure():
-            self.assertLessEqual(launched, LOOK)
+            self.assertLess(launched, FEW)
 
     def test_patch_port_made_anew(self):
         """Trap T46: it has another number, and the flows follow it.
@@ -223,20 +221,25 @@ class TestChangeKernel(Change, base.LabTestCase):
             return next((line.split(',') for line in out
                          if line.split(',')[0] in ports), (None, None))
 
-        def in_ports():
-            return {re.search(r'in_port=([^, ]+)', text)[1]
-                    for text in self.flows('gw1')}
+        def used():
+            # What the relays bring goes to OVN, all else comes from there.
+            return {re.search(pattern, text)[1] for cookie, pattern in (
+                (ownership.COOKIE_MAC_TWEAK, r'in_port=([^, ]+)'),
+                (ownership.COOKIE_HAIRPIN, r'in_port=([^, ]+)'),
+                (ownership.COOKIE_RELAY, r'output:(\d+)$'))
+                for text in self.flows('gw1', cookie)}
 
+        nodes.wait_until('the relay leads to OVN', lambda: self.flows(
+            'gw1', ownership.COOKIE_RELAY), base.SETTLE)
         name, number = patch()
-        self.assertEqual({number}, in_ports())
+        self.assertEqual({number}, used())
         # ovn-controller makes it again at once.
         node.out('ovs-vsctl', 'del-port', plan.BRIDGE, name)
         nodes.wait_until('there is a new patch port', lambda: patch()[1]
                          not in (None, '[]', number), base.SETTLE)
         nodes.wait_until(
-            lambda: 'flows are on %s, and not on %s' % (
-                patch(), in_ports()),
-            lambda: in_ports() == {patch()[1]}, base.SETTLE)
+            lambda: 'flows are on %s, and not on %s' % (patch(), used()),
+            lambda: used() == {patch()[1]}, base.SETTLE)
         self.reach(self.client, 'icmp', self.fip.address)
         self.assert_served('gw1', self.fip.address, self.fip_beta.address)
 
@@ -244,11 +247,12 @@ class TestChangeKernel(Change, base.LabTestCase):
 class TestReady(base.LabTestCase):
     """READY is true."""
 
+    GATEWAYS = 1
     AGENTS = False
 
     @classmethod
     def build(cls):
-        cls.router = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.router = cls.cloud.add_router('alpha')
         cls.vm, cls.fip = cls.machine(cls.router)
         cls.fips = cls.cloud.neutron.add_fips(cls.router, [
             (cls.cloud.neutron.allocate(), cls.vm.port)

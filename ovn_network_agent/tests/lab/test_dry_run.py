@@ -15,14 +15,11 @@ import unittest
 
 from lab import node as nodes
 from lab import plan
-from ovn_network_agent.conf import base as options
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs
 from ovn_network_agent.tests.lab import forwarding
 from ovn_network_agent.tests.lab import leaving
 
-_DRIVERS = next(option.default for option in options.OPTS
-                if option.dest == 'drivers')
 VIP = str(plan.VIPS[10])
 ON_THE_OWNER = {
     'address', 'announcement', 'default_route', 'flow', 'kernel_route',
@@ -38,9 +35,8 @@ class TestDryRun(dry_runs.DryRuns, leaving.LeavingTestCase):
 
     GATEWAYS = 2
     METHOD = 'static'
-    CONFIG = {'DEFAULT': {'drivers': ','.join(_DRIVERS)},
-              # A stop has nothing to wait for.
-              'gateway_drain': {'drain_on_shutdown': 'false'},
+    # Both agents stop: the second one would wait for the first to be back.
+    CONFIG = {'gateway_drain': {'drain_on_shutdown': 'false'},
               'port_forward': {'rules_file': forwarding.RULES}}
 
     @classmethod

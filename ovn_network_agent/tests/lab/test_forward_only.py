@@ -27,9 +27,9 @@ from lab import dump
 from lab import echo
 from lab import node as nodes
 from lab import probe
+from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import forwarding as pf
-from ovn_network_agent.tests import needs
 
 _CLIENT, _UPLINK = '203.0.113.10', '203.0.113.1'
 _INSIDE, _BACKEND = '10.10.0.11', '10.10.0.31'

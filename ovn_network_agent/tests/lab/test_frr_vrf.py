@@ -20,15 +20,15 @@ import signal
 import subprocess
 import unittest
 
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
-from ovn_network_agent.frr import verification
-from ovn_network_agent import outcome
+from ovn_network_agent.engine import outcome
 from ovn_network_agent.privileged import bgp
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent import trigger
+from ovn_network_agent.watches import frr_verification
 
 VRF = 'vrf-provider'
 NEXTHOP = '169.254.0.1'
@@ -181,7 +181,7 @@ class MissedTest(VrfTestCase):
         self.enter_namespace()
         self.trigger = trigger.Trigger(0)
         self.clock = 1000.0
-        self.made = verification.Verification(self.conf,
+        self.made = frr_verification.Verification(self.conf,
                                               lambda: self.clock)
         self.made._trigger = self.trigger
 

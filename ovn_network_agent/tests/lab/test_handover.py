@@ -29,8 +29,12 @@ GRACE = 1
 # Floating IPs that the one that takes over has to announce.
 MANY = 100
 # Seconds from the port to the last announcement: 0.26 to 0.48 on a machine of
-# its own, 0.35 beside fifteen other jobs, and once 0.69 beside another lab.
-ANNOUNCED = 1
+# its own.  Where others use that, too, the time that the fabric needs for as
+# many routes tells how slow it is: 0.12 to 0.25 s otherwise, and with a load
+# of 11 that was 0.62, 1.12 and 2.50 s, when announcing took 1.17, 3.76 and
+# 1.77 s.
+ANNOUNCED = 0.6
+TIMES_THE_FABRIC = 4
 # The clean end of ovn-controller: OVN moves the port at once.
 CLEAN_END_MS = 1000
 
@@ -39,8 +43,7 @@ class TestHandover(leaving.LeavingTestCase):
     """With HA_Chassis_Group; router lonely has no other gateway than gw1."""
 
     SCHEDULER = neutron.HA_CHASSIS_GROUP
-    CONFIG = {**leaving.LeavingTestCase.CONFIG,
-              'gateway_drain': {'stale_chassis_grace_period': GRACE}}
+    CONFIG = {'gateway_drain': {'stale_chassis_grace_period': GRACE}}
 
     @classmethod
     def build(cls):
@@ -114,6 +117,8 @@ class TestHandover(leaving.LeavingTestCase):
             self.proof(self.lonely) or [''])[0] == 'gw1')
         survivors = [name for name in self.cloud.gateways if name != 'gw1']
         heir = self.successor()
+        others = [self.cloud.neutron.allocate() for _n in range(MANY)]
+        fabric = self._fabric(heir, others)
         with (self.both_ways() as running, self.followed() as followed,
               learned.Learned(self.cloud, heir) as found):
             failed = time.monotonic()
@@ -123,14 +128,30 @@ class TestHandover(leaving.LeavingTestCase):
             moved = followed.when(self.alpha, heir)
             announced = found.wait(many)
             report = self.finished(running)
+        fabric = max(fabric, self._fabric(heir, others))
         base.note('power failure: OVN moved after %.0f ms, %d floating IPs '
-                  'announced %.0f ms later: %s' % (
-                      1000 * (moved - failed), MANY,
-                      1000 * (announced - moved), report))
+                  'announced %.0f ms later, the fabric alone takes %.0f: %s'
+                  % (1000 * (moved - failed), MANY,
+                     1000 * (announced - moved), 1000 * fabric, report))
         self.assertEqual({heir}, {self.cloud.announcer(address)
                                   for address in many})
-        self.assertLess(announced - moved, ANNOUNCED)
+        self.assertLess(announced - moved, max(
+            ANNOUNCED, TIMES_THE_FABRIC * fabric))
         self._stale(survivors, heir)
+
+    def _fabric(self, name, addresses):
+        """Seconds that routes take to the spine without the agent."""
+        node, lines = self.cloud[name], [
+            'route %%s %s/32 dev loopback1 table %s\n' % (
+                address, base.VRF_TABLE) for address in addresses]
+        with learned.Learned(self.cloud, name) as found:
+            node.batch(''.join(line % 'add' for line in lines))
+            began = time.monotonic()
+            seconds = found.wait(addresses) - began
+        node.batch(''.join(line % 'del' for line in lines))
+        for address in addresses:
+            self.cloud.wait_withdrawn(address)
+        return seconds
 
     def _stale(self, survivors, heir):
         """Rows STL-01 and STL-08: one survivor removes what is left."""

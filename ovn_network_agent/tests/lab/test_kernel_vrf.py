@@ -20,6 +20,7 @@ import os
 import subprocess
 
 from lab import node as nodes
+from ovn_network_agent import resources
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import link
@@ -28,7 +29,6 @@ from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
 from ovn_network_agent.netlink import links
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
 
 VRF = 'vrf-provider'

@@ -11,6 +11,7 @@
 # under the License.
 """A gateway moves to another chassis, and back."""
 
+import statistics
 import time
 import unittest
 
@@ -19,10 +20,12 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
 
-# Milliseconds.  Of nine gaps measured with eight times as much to do as the
-# processors can, eight took 40 to 415 ms and one 3,468 ms.
-LONGEST_GAP_MS = 4000
+# Milliseconds, of the second best of four gaps.  With a load of 11 on two
+# processors that is 151, 189 and 197, while the gaps are 47 to 881: no limit
+# for the longest one is near what a quieter machine has, 30 to 415.
+USUAL_GAP_MS = 400
 
 
 class Move:
@@ -30,8 +33,6 @@ class Move:
 
     Router alpha moves, router beta stays on gw1.
     """
-
-    DRIVERS = 'fip_route,veth_leak,gateway_drain'
 
     @classmethod
     def build(cls):
@@ -58,8 +59,8 @@ class Move:
         base.note('%s, %s: to %s: claimed after %.2f s, announced after '
                   '%.2f s; %s' % (self.METHOD, self.SCHEDULER, name, owned,
                                   announced, report))
-        self.assertLess(report.longest_gap_ms, LONGEST_GAP_MS)
         self._handed_over(name, other)
+        return report.longest_gap_ms
 
     def _handed_over(self, name, other):
         uplink = plan.UPLINKS[name][1]
@@ -86,9 +87,12 @@ class Move:
         before = {a: self.hairpin('gw1', a)
                   for a in (self.beta.address, self.fip_beta.address)}
         with self.probing(self.fip_beta.address) as beta:
-            for name in ('gw2', 'gw1', 'gw2', 'gw1'):
-                self._move(name)
+            gaps = [self._move(name) for name in ('gw2', 'gw1') * 2]
             self.lossless(beta)
+        base.note('longest gaps: %s ms' % ' '.join(
+            '%.0f' % gap for gap in gaps))
+        self.assertLess(max(gaps), leaving.DEATH_MS)
+        self.assertLess(statistics.median_low(gaps), USUAL_GAP_MS)
         for address, (_packets, age) in before.items():
             self.assertGreater(self.hairpin('gw1', address)[1], age)
         self.assertEqual('gw1', self.default_route(self.beta)[0])

@@ -420,7 +420,7 @@ class NoWayOutTest(VrfCase):
         self.ip('address add 192.0.2.10/24 dev br-ex-peer')
         self.ip('route add default via 192.0.2.1 dev br-ex-peer')
         agent = whole.Agent(self.conf)
-        with self.assertLogs('ovn_network_agent.contributions',
+        with self.assertLogs('ovn_network_agent.engine.contributions',
                              'INFO') as logs:
             self._ways(agent)
             # With no router here nobody needs it.

@@ -35,8 +35,6 @@ class Quick:
     """The tests."""
 
     GATEWAYS = 2
-    CONFIG = {**leaving.LeavingTestCase.CONFIG,
-              'gateway_drain': {'overlap': 'true'}}
 
     def test_no_pause_between_restarts(self):
         """Whoever has the gateway goes on until the other one is back."""

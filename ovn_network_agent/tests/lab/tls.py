@@ -20,8 +20,8 @@ import os
 
 from lab import node as nodes
 from lab import plan
-from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests import pki
+from ovn_network_agent.tests.lab import base
 
 DIRECTORY = '/run/tls'
 DATABASES = {'nb': ('OVN_Northbound', 6651), 'sb': ('OVN_Southbound', 6652)}

@@ -22,6 +22,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / 'doc' / 'source' / 'reference' / 'behaviour.rst'
 PARTS = PAGE.with_suffix('')
+GLOSSARY = PAGE.with_name('glossary.rst')
+PACKAGE = ROOT / 'ovn_network_agent'
 OVERVIEW = ROOT / 'doc' / 'source' / 'overview.rst'
 # Set when the table is; until then missing rows are printed.
 COMPLETE = True
@@ -47,6 +49,11 @@ ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 14), ('EVT', 1, 9),
         ('A', 1, 22), ('BAL', 1, 3), ('VIP', 1, 2))
 TRAPS = 73
 BESIDE = {'T28b', 'T44b'}
+
+# What a comment may call a row, and the numbers of plans that are not here.
+NUMBER = re.compile(r'\b(?:(?:%s)-\d{2}|[DT]\d{1,2}b?)\b' % '|'.join(
+    {prefix for prefix, _first, _last in ROWS}))
+TERM = re.compile(r'^   (?=\S)(?!:)(.+)$', re.M)
 
 Row = collections.namedtuple('Row', 'name behaviour tests where')
 
@@ -208,3 +215,29 @@ class BehaviourTest(unittest.TestCase):
                      'test_removed_is_withdrawn_everywhere'):
             with self.assertRaises(LookupError, msg=name):
                 resolve(name)
+
+    def test_numbers_in_the_source_are_rows(self):
+        names = everything()
+        found = [(path.name, number)
+                 for path in sorted(PACKAGE.rglob('*.py'))
+                 if 'tests' not in path.relative_to(PACKAGE).parts
+                 for number in NUMBER.findall(path.read_text())]
+        self.assertNotEqual([], found)
+        self.assertEqual([], [(path, number) for path, number in found
+                              if number not in names])
+
+
+class GlossaryTest(unittest.TestCase):
+    """A reader of the repository alone finds what a number or a word means."""
+
+    def test_each_prefix_is_explained(self):
+        table = GLOSSARY.read_text().partition('Row numbers\n')[2]
+        explained = set(re.findall(r'``([A-Z]+)``', table))
+        self.assertEqual(
+            {'T', *(prefix for prefix, _first, _last in ROWS)}, explained)
+
+    def test_the_terms_are_in_order(self):
+        terms = TERM.findall(
+            GLOSSARY.read_text().partition('Row numbers\n')[0])
+        self.assertGreater(len(terms), 40)
+        self.assertEqual(sorted(terms, key=str.lower), terms)

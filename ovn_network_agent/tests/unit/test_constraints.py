@@ -13,13 +13,14 @@
 """The versions of Python packages that the agent is tried with."""
 
 import glob
-import importlib.util
 import os
 import re
 
 from oslotest import base
 from packaging import requirements
 from packaging import version
+
+from ovn_network_agent.tests import tools
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
                                     *[os.pardir] * 3))
@@ -31,20 +32,11 @@ def read(*path):
         return opened.read().splitlines()
 
 
-def load_lowest():
-    """The program tools/lowest.py as a module."""
-    spec = importlib.util.spec_from_file_location(
-        'lowest', os.path.join(ROOT, 'tools', 'lowest.py'))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class ConstraintsTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.lowest = load_lowest()
+        self.lowest = tools.load('lowest')
         self.required = [requirements.Requirement(line.partition('#')[0])
                          for line in read('requirements.txt')
                          if line.partition('#')[0].strip()]

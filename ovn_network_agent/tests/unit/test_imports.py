@@ -25,8 +25,9 @@ PACKAGE = 'ovn_network_agent'
 TOP = os.path.dirname(ovn_network_agent.__file__)
 
 # No I/O: their results follow from their arguments alone.
-PURE = ('resources', 'model', 'ownership', 'desired', 'delta', 'drivers',
-        'backends.base', 'ovn.snapshot', 'ovn.index', 'ovn.rows')
+PURE = ('resources', 'model', 'ownership', 'engine.desired',
+        'engine.tracking', 'drivers', 'backends.base', 'ovn.snapshot',
+        'ovsdb.index', 'ovn.rows')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
 HARMLESS = {'abc', 'collections', 'dataclasses', 'enum', 'functools',
@@ -134,3 +135,12 @@ class PackageTest(base.BaseTestCase):
                 for target in imported(path):
                     self.assertNotIn(target.split('.')[0], {'subprocess'},
                                      name)
+
+    def test_what_only_rules_need_is_not_loaded_at_the_start(self):
+        found = subprocess.run(
+            [sys.executable, '-c', 'import sys; '
+             'import ovn_network_agent.cmd.agent; print(*sys.modules)'],
+            check=True, text=True, stdout=subprocess.PIPE,
+            cwd=os.path.dirname(TOP)).stdout.split()
+        self.assertIn('ovn_network_agent.forward.schema', found)
+        self.assertNotIn('jsonschema', found)

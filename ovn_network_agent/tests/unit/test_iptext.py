@@ -19,17 +19,17 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import usable
 from ovn_network_agent.frr import lines
-from ovn_network_agent import iptext
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import text
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.ovn import rows
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests.unit import test_imports
@@ -38,7 +38,7 @@ from ovn_network_agent.tests.unit import test_imports
 FACTORIES = {'ip_address', 'ip_network', 'ip_interface', 'IPv6Address',
              'IPv6Network', 'IPv6Interface'}
 # They have bytes, and no text.
-OF_BYTES = {('netlink.wire', 'IPv6Address'), ('openflow.codec', 'ip_network')}
+OF_BYTES = {('netlink.texts', 'IPv6Address'), ('openflow.codec', 'ip_network')}
 
 ATTACK = 'fe80::%x }\ninclude "/etc/passwd"\n#'
 

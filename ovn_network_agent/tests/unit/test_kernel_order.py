@@ -17,14 +17,15 @@ import time
 
 from oslotest import base
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
+from ovn_network_agent import resources
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.drivers import veth_leak
-from ovn_network_agent import forwarding
-from ovn_network_agent import model
-from ovn_network_agent import ownership
-from ovn_network_agent import reconciler
-from ovn_network_agent import resources
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -45,8 +46,8 @@ class OrderTest(base.BaseTestCase):
             worlds.backends(self.world), lambda reason: None)
 
     def run_pass(self, *routers, **values):
-        return self.reconciler.run(worlds.snapshot(*routers, **values),
-                                   full=True)
+        return self.reconciler.run(passes.Pass(
+            worlds.snapshot(*routers, **values), full=True))
 
     def announced(self):
         return {key[1] for key in self.world.of(resources.Announcement)}
@@ -62,7 +63,7 @@ class OrderTest(base.BaseTestCase):
         self.assertEqual('on purpose', outcome.failures[self._rule_of(FIP)])
         self.assertEqual({'198.51.100.1/32', OTHER}, self.announced())
         self.world.refuses.clear()
-        self.reconciler.doubt(['rule'])
+        self.reconciler.heed(['rule'])
         self.assertEqual([], self.run_pass(ROUTER).degraded)
         self.assertIn(FIP, self.announced())
 
@@ -141,9 +142,9 @@ class ForwardOrderTest(base.BaseTestCase):
             worlds.backends(self.world), lambda reason: None)
 
     def run_pass(self, *vips, **values):
-        return self.reconciler.run(dataclasses.replace(
+        return self.reconciler.run(passes.Pass(dataclasses.replace(
             worlds.snapshot(ROUTER, **values),
-            forwards=forwarding.Forwards(vips, True)), full=True)
+            forwards=port_forwards.Forwards(vips, True)), full=True))
 
     def order(self, verb):
         """When the first (last) of each kind was made (removed)."""
@@ -173,7 +174,7 @@ class ForwardOrderTest(base.BaseTestCase):
         self.assertIn('on purpose', outcome.failures[table])
         self.assertEqual({}, self.world.of(resources.VipAddress))
         self.world.refuses.clear()
-        self.reconciler.doubt(['nftables'])
+        self.reconciler.heed(['nftables'])
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
         self.assertEqual(1, len(self.world.of(resources.VipAddress)))
 

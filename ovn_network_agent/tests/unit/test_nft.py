@@ -12,11 +12,11 @@
 
 """What is sent to nft, and what its listing tells, without nft."""
 
+import ipaddress
 import json
 
 import hypothesis
 from hypothesis import strategies
-import ipaddress
 from oslotest import base
 
 from ovn_network_agent.nft import elements

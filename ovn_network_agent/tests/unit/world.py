@@ -17,14 +17,16 @@ test looks at afterwards is what the world contains.
 """
 
 import dataclasses
+import functools
+from importlib import metadata
 import threading
 
 from oslo_config import cfg
 
-from ovn_network_agent.backends import base
-from ovn_network_agent.conf import opts
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.conf import opts
 
 HOSTNAME = 'gw1'
 CHASSIS = '11111111-2222-4333-8444-555555555555'
@@ -50,6 +52,24 @@ BACKENDS = {
     'frr_prefix_list': (resources.PrefixListEntry,),
     'frr_static': (resources.Announcement,),
 }
+
+
+@functools.cache
+def real(name):
+    """The class of the real backend of that name."""
+    point, = metadata.entry_points(group='ovn_network_agent.backends',
+                                   name=name)
+    return point.load()
+
+
+def doubted(wake):
+    """Names of the real backends that a :class:`trigger.Wake` doubts."""
+    return base.doubted(map(real, BACKENDS), wake.stale) if wake else set()
+
+
+def revived(wake):
+    """Names of the real backends that a :class:`trigger.Wake` revives."""
+    return base.revived(map(real, BACKENDS), wake.revived)
 
 
 class World:
@@ -113,9 +133,14 @@ class WorldBackend(base.Backend):
         self.kinds = BACKENDS[name] if kinds is None else kinds
         self.concurrent = concurrent
         self.invalidates = invalidates
+        if name in BACKENDS:
+            self.doubted_by = real(name).doubted_by
+            self.revived_by = real(name).revived_by
         self.world = world
         self.gate = threading.Event()
         self.gate.set()
+        self.answers = threading.Event()
+        self.answers.set()
 
     def read(self, known):
         self._reach()
@@ -139,6 +164,8 @@ class WorldBackend(base.Backend):
         return failures
 
     def in_effect(self, announced):
+        if not self.answers.wait(10):
+            raise AssertionError('the test never let the backend answer')
         self._reach()
         return {r.ref for r in announced} - self.world.unknown
 

@@ -19,8 +19,8 @@ import sys
 
 import fixtures
 
-from ovn_network_agent.control import client
 from ovn_network_agent import ownership
+from ovn_network_agent.control import client
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.ovn import test_service

@@ -17,8 +17,8 @@ Kernel, nftables and FRR are a world.
 
 import os
 
-from ovn_network_agent.drivers import port_forward
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import ovsdb
 
@@ -120,6 +120,9 @@ class ForwardsTest(base.ControlTestCase):
         self.agent()
         self.all_are('announced', FIRST)
         self.assertEqual({FIRST}, self.vips())
+        # The end of the agent would wait for them.
+        for server in (self.nb, self.sb):
+            server.resume()
 
     def test_with_a_gateway(self):
         """A-08: dormant without one; its ports are still translated."""

@@ -18,13 +18,13 @@ import signal
 import subprocess
 import time
 
-from ovn_network_agent.control import listener
 from ovn_network_agent import ownership
+from ovn_network_agent import version
+from ovn_network_agent.control import listener
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.plugin import test_node
-from ovn_network_agent import version
 
 # On a bridge of its own; nothing is announced, so no FRR is needed.
 CONFIG = '''[frr]
@@ -264,7 +264,7 @@ class CtlTest(base.CtlTestCase):
         self.assertIn('exit status', helped.stdout)
 
     def test_nobody_answers(self):
-        ended = self.ends(1, self.ctl('status'))
+        ended = self.ends(4, self.ctl('status'))
         self.assertIn(self.socket, ended.stderr)
         self.assertIn('is it running', ended.stderr)
 

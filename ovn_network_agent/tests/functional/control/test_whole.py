@@ -15,10 +15,10 @@
 Here nobody is ovn-northd: the test moves the ports.
 """
 
-from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent import ownership
 from ovn_network_agent import service
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
@@ -34,14 +34,14 @@ class WholeTest(base.CtlTestCase):
             ovn__ovn_sb_remote=[remotes['sb']],
             ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
             drivers=['gateway_drain'], control_socket=self.socket,
-            gateway_drain__relay=False,
+            gateway_drain__relay=False, gateway_drain__overlap=False,
             gateway_drain__drain_on_shutdown=False)
         made = service.AgentService(
             conf, [gateway_drain.GatewayDrainDriver('gateway_drain', conf)],
             [gateway_priority.GatewayPriorityBackend(conf)])
         self.addCleanup(made.close)
         made.start()
-        self.addCleanup(self.cut_short, made)
+        self.addCleanup(self.cut_short, made, conf)
         return made
 
     def state(self, table, chassis=base.HERE):

@@ -21,15 +21,15 @@ import threading
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import port_forwards
+from ovn_network_agent import trigger
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent import trigger
 
 # Quick, and a machine that is slow fails none: what answers answers at once.
-TCP = forwarding.HealthCheck('tcp', interval=0.1, timeout=2.0)
-HTTP = forwarding.HealthCheck('http', interval=0.1, timeout=2.0,
+TCP = port_forwards.HealthCheck('tcp', interval=0.1, timeout=2.0)
+HTTP = port_forwards.HealthCheck('http', interval=0.1, timeout=2.0,
                               path='/health')
 
 
@@ -161,7 +161,7 @@ class TcpTest(HealthTestCase):
     def test_the_first_result_decides(self):
         server = self.server()
         server.stop()
-        slow = forwarding.HealthCheck('tcp', interval=3600, timeout=5)
+        slow = port_forwards.HealthCheck('tcp', interval=3600, timeout=5)
         target = health.Target('127.0.0.1', server.port, slow)
         # Nobody knows before, nor without a start.
         self.checks.want(frozenset([target]))
@@ -211,7 +211,7 @@ class HttpTest(HealthTestCase):
 
     def test_only_what_is_expected(self):
         server = self.server(answer=status(200))
-        target = self.follow(forwarding.HealthCheck(
+        target = self.follow(port_forwards.HealthCheck(
             'http', interval=0.1, timeout=2.0, host='api.example',
             statuses=((204, 204), (401, 403))), server)
         self.dies(target, 'status 200')
@@ -226,7 +226,7 @@ class HttpTest(HealthTestCase):
 
     def test_one_that_hangs(self):
         server = self.server(answer='')
-        target = self.follow(forwarding.HealthCheck(
+        target = self.follow(port_forwards.HealthCheck(
             'http', interval=0.1, timeout=0.1), server)
         self.dies(target, 'no answer within 0.1 s')
 
@@ -254,7 +254,7 @@ class ManyTest(HealthTestCase):
         # Nobody accepts: the kernel does, up to so many.
         server = socket.create_server(('0.0.0.0', 0), backlog=4096)
         self.addCleanup(server.close)
-        check = forwarding.HealthCheck('http', interval=0.5, timeout=0.2)
+        check = port_forwards.HealthCheck('http', interval=0.5, timeout=0.2)
         targets = frozenset(
             health.Target('127.0.%d.%d' % (n // 100, n % 100 + 1),
                           server.getsockname()[1], check)

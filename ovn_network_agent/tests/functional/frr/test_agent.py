@@ -14,18 +14,18 @@
 
 import time
 
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
-from ovn_network_agent.drivers import fip_route
-from ovn_network_agent.frr import observers
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent import service
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_observers
 
 FIP = '198.51.100.10/32'
 REAL = {'frr_static': frr_static.StaticBackend,
@@ -58,7 +58,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
             conf, [fip_route.FipRouteDriver('fip_route', conf)],
             [REAL[name](conf) if name in REAL else worlds.WorldBackend(
                 name, self.world) for name in worlds.BACKENDS],
-            observers.make(conf))
+            frr_observers.make(conf))
         self.addCleanup(made.close)
         made.start()
         self.addCleanup(self.cut_short, made)

@@ -15,27 +15,31 @@
 import os
 import signal
 
-from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.drivers import gateway_drain
-from ovn_network_agent.frr import fitness
-from ovn_network_agent.frr import observers
+import fixtures
+
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent import service
+from ovn_network_agent import trigger
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import vtysh
-from ovn_network_agent import service
+from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent import trigger
+from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches import frr_observers
 
 NEEDED = ['zebra', 'bgpd', 'staticd']
 UP = {'10.0.0.2': 'Established'}
 BGP = ('router bgp 65001',)
 UNICAST = (*BGP, 'address-family ipv4 unicast')
+NEIGHBOUR = ('router bgp 65002', 'no bgp network import-check',
+             'address-family ipv4 unicast')
 
 
 class FitnessTestCase(base.FrrTestCase):
@@ -53,6 +57,13 @@ class FitnessTestCase(base.FrrTestCase):
     def open_again(self):
         self.frr.configure(*BGP, 'no neighbor 10.0.0.2 shutdown')
 
+    def tell(self):
+        """Have the neighbour tell a prefix, until the end of the test."""
+        network = 'network 203.0.113.0/24'
+        self.addCleanup(self.frr.neighbour.configure, *NEIGHBOUR,
+                        'no ' + network)
+        self.frr.neighbour.configure(*NEIGHBOUR, network)
+
     def without(self, *names):
         """Without these daemons, until the end of the test."""
         for name in names:
@@ -67,19 +78,24 @@ class FitnessTestCase(base.FrrTestCase):
 class TestRead(FitnessTestCase):
 
     def test_all_is_well(self):
-        self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
+
+    def test_who_has_told_something(self):
+        self.tell()
+        base.wait_until(lambda: bgp.read_sessions('', NEEDED) == [
+            [], UP, ['10.0.0.2']], 'heard')
 
     def test_through_vtysh(self):
         # As where FRR runs in a container.
         self.root_side(vtysh_wrapper='env')
-        self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
         self.without('bgpd')
-        self.assertEqual([['bgpd'], {}], bgp.read_sessions('', NEEDED))
+        self.assertEqual([['bgpd'], {}, []], bgp.read_sessions('', NEEDED))
 
     def test_costs_no_process(self):
         with programs.started() as found:
             for _time in range(10):
-                self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
+                self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
         self.assertEqual([], found)
         # One that is started would have been heard.
         with programs.started() as found:
@@ -91,7 +107,8 @@ class TestRead(FitnessTestCase):
             with self.subTest(name):
                 self.frr.kill(name)
                 try:
-                    missing, neighbours = bgp.read_sessions('', NEEDED)
+                    missing, neighbours, _heard = bgp.read_sessions(
+                        '', NEEDED)
                     self.assertEqual([name], missing)
                     self.assertEqual(name == 'bgpd', not neighbours)
                 finally:
@@ -103,7 +120,7 @@ class TestRead(FitnessTestCase):
         self.frr.signal('bgpd', signal.SIGKILL)
         base.wait_until(lambda: 'bgpd' not in vtysh.read_daemons(), 'gone')
         self.assertTrue(os.path.exists(self.frr.rundir + '/bgpd.vty'))
-        self.assertEqual([['bgpd'], {}], bgp.read_sessions('', NEEDED))
+        self.assertEqual([['bgpd'], {}, []], bgp.read_sessions('', NEEDED))
 
     def test_none_at_all(self):
         empty = self.frr.rundir + '/bin'
@@ -112,17 +129,17 @@ class TestRead(FitnessTestCase):
             self.frr.real_vtysh.replace('--vty_socket ' + self.frr.rundir,
                                         '--vty_socket ' + empty)))
         self.addCleanup(self.frr.restore_vtysh)
-        self.assertEqual([sorted(NEEDED), {}],
+        self.assertEqual([sorted(NEEDED), {}, []],
                          bgp.read_sessions('', NEEDED))
 
     def test_wrong_directory_of_the_sockets(self):
         # vtysh knows better.
         self.root_side(frr_run_dir=self.frr.rundir + '/nowhere')
-        self.assertEqual([[], UP], bgp.read_sessions('', NEEDED))
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
 
     def test_neighbour_that_is_shut_down(self):
         self.shut()
-        self.assertEqual([[], {'10.0.0.2': 'Idle (Admin)'}],
+        self.assertEqual([[], {'10.0.0.2': 'Idle (Admin)'}, []],
                          bgp.read_sessions('', NEEDED))
 
     def test_neighbour_that_is_not_activated(self):
@@ -130,11 +147,11 @@ class TestRead(FitnessTestCase):
         self.addCleanup(self.frr.configure, *UNICAST,
                         'neighbor 10.0.0.2 activate')
         self.frr.configure(*UNICAST, 'no neighbor 10.0.0.2 activate')
-        self.assertEqual([[], {}], bgp.read_sessions('', NEEDED))
+        self.assertEqual([[], {}, []], bgp.read_sessions('', NEEDED))
 
     def test_vrf_without_bgp(self):
         self.root_side(vrf_name='vrf-none')
-        self.assertEqual([[], {}], bgp.read_sessions('vrf-none', NEEDED))
+        self.assertEqual([[], {}, []], bgp.read_sessions('vrf-none', NEEDED))
 
     def test_one_that_hangs(self):
         self.addCleanup(self.frr.wait_for_session)
@@ -151,7 +168,7 @@ class TestThread(FitnessTestCase):
 
     def started(self, **values):
         self.trigger = trigger.Trigger(0)
-        made = fitness.Fitness(self.conf_of_agent(**values))
+        made = frr_fitness.Fitness(self.conf_of_agent(**values))
         made.start(self.trigger)
         self.addCleanup(made.stop)
         return made
@@ -212,7 +229,7 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         made = service.AgentService(
             conf, [gateway_drain.GatewayDrainDriver('gateway_drain', conf)],
             [gateway_priority.GatewayPriorityBackend(conf)],
-            observers.make(conf))
+            frr_observers.make(conf))
         self.addCleanup(made.close)
         if start:
             made.start()
@@ -248,6 +265,23 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
         self.becomes(1, None, None)
         self.eventually(lambda: agent.status.reasons == (),
                         lambda: agent.status.reasons)
+
+    def test_the_only_one_returns_at_once(self):
+        # Its owner may wait for that in a stop.
+        self.useFixture(fixtures.MockPatchObject(
+            frr_fitness, 'STABLE', 3600.0))
+        agent = self.agent()
+        self.eventually(lambda: agent.status.is_ready, 'ready')
+        self.shut()
+        self.becomes(0, 'unfit', '2')
+        self.open_again()
+        looked, = (o for o in agent._observers
+                   if isinstance(o, frr_fitness.Fitness))
+        self.eventually(lambda: looked._judgement._since, 'a session')
+        # Nobody has told it a way out yet.
+        self.assertEqual((0, 'unfit', '2'), self.state())
+        self.tell()
+        self.becomes(1, None, None)
 
     def test_a_dry_run_knows(self):
         self.without('bgpd')

@@ -22,16 +22,16 @@ import signal
 import subprocess
 import time
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
-from ovn_network_agent import drift
-from ovn_network_agent import model
-from ovn_network_agent import ownership
+from ovn_network_agent.engine import drift
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests.unit import test_reconciler
 from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import test_reconciler
 
 FIP = '198.51.100.10'
 TABLE = 100
@@ -64,7 +64,7 @@ class Patient(test_reconciler.Gateway):
 
 
 class PassTestCase(base.FrrTestCase):
-    """See the module.
+    """With a real FRR, a world for the rest, and a gateway.
 
     :cvar limit: seconds that vtysh has; None: the usual ones
     :cvar options: what differs from OPTIONS
@@ -157,8 +157,9 @@ class TestPass(PassTestCase):
         self.assertEqual(before, self.frr.running())
 
     def test_upgrade_keeps_what_is_wanted_and_removes_it_at_the_end(self):
-        # Row FIP-20: as the Go program and earlier versions numbered them.
+        # Row FIP-20: as the Go program numbers them.
         self.frr.configure(*FOREIGN)
+        self.former_leak('198.51.100.0/24')
         before = self.frr.running()
         self.frr.configure(f'ip prefix-list {base.LIST} seq 14 permit '
                            '198.51.100.0/24 ge 32 le 32')
@@ -166,6 +167,19 @@ class TestPass(PassTestCase):
         for _time in range(2):
             self.run_pass(self.router, full=True)
             self.assertEqual(left, self.entries())
+        self.run_pass(self.router, phase=model.Phase.STOPPED)
+        self.assertEqual(before, self.frr.running())
+
+    def test_a_line_of_the_operator_stays_on_every_path(self):
+        # Row FIP-20: of a network that is announced here, or prepared.
+        self.frr.configure(f'ip prefix-list {base.LIST} seq 10 permit '
+                           '198.51.100.0/24 ge 32 le 32')
+        before = self.frr.running()
+        self.run_pass(self.router, full=True)
+        self.assertIn(f'{FIP}/32', self.statics())
+        self.run_pass(full=True)
+        self.assertEqual(before, self.frr.running())
+        self.run_pass(self.router)
         self.run_pass(self.router, phase=model.Phase.STOPPED)
         self.assertEqual(before, self.frr.running())
 
@@ -266,7 +280,7 @@ class TestTrouble(PassTestCase):
         outcome = self.gateway.run()
         self.assertIn(f'{FIP}/32', ' '.join(outcome.degraded))
         self.assertEqual({FIP}, self.routes())
-        self.assertEqual({f'{FIP}/32'}, self.statics())
+        self.assertIn(f'{FIP}/32', self.statics())
         self.frr.restore_vtysh()
         self.gateway.clock += 60
         self.run_pass()

@@ -12,8 +12,8 @@
 
 """What a real FRR lacks, and that the lines which are named help."""
 
-from ovn_network_agent import surroundings
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.watches import surroundings
 
 FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
 

@@ -16,12 +16,12 @@ import json
 import os
 import time
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import vty
 from ovn_network_agent.privileged import vtysh
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import transactions
 

@@ -16,15 +16,16 @@ import json
 import signal
 import time
 
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
-from ovn_network_agent import delta
-from ovn_network_agent.frr import verification
-from ovn_network_agent import outcome
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import tracking
 from ovn_network_agent.privileged import bgp
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent import trigger
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_verification
 
 
 def route(last, network='198.51.100'):
@@ -40,8 +41,8 @@ class VerificationTestCase(base.FrrTestCase):
         self.frr.configure(
             f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
         self.trigger = trigger.Trigger(0)
-        self.tracker = delta.Tracker()
-        self.made = verification.Verification(self.conf)
+        self.tracker = tracking.Tracker()
+        self.made = frr_verification.Verification(self.conf)
         self.made._trigger = self.trigger
 
     def announce(self, *routes):
@@ -74,7 +75,7 @@ class VerificationTestCase(base.FrrTestCase):
     def stale(self):
         """Backends that were put in doubt since the last call."""
         wake = self.trigger.wait(0)
-        return set(wake.stale) if wake else set()
+        return worlds.doubted(wake)
 
 
 class TestVerification(VerificationTestCase):
@@ -84,12 +85,12 @@ class TestVerification(VerificationTestCase):
         self.announce(*routes)
         prefixes = {r.prefix for r in routes}
         base.wait_until(
-            lambda: verification.advertised('', prefixes) == prefixes,
+            lambda: frr_verification.advertised('', prefixes) == prefixes,
             'advertised', 10)
         self.assertEqual((), self.look())
         self.assertEqual(set(), self.stale())
         self.withdraw(*routes)
-        base.wait_until(lambda: not verification.advertised('', prefixes),
+        base.wait_until(lambda: not frr_verification.advertised('', prefixes),
                         'withdrawn', 10)
 
     def test_inactive(self):
@@ -206,7 +207,7 @@ class TestVerification(VerificationTestCase):
         self.announce(*routes)
         prefixes = {r.prefix for r in routes}
         base.wait_until(
-            lambda: verification.advertised('', prefixes) == prefixes,
+            lambda: frr_verification.advertised('', prefixes) == prefixes,
             'advertised')
         self.assertEqual((), self.look())
         self.withdraw(*routes)

@@ -16,12 +16,13 @@ import os
 
 from oslo_config import cfg
 
-from ovn_network_agent.frr import watch
-from ovn_network_agent.privileged import frr_sockets
-from ovn_network_agent import restarts
-from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests import programs
 from ovn_network_agent import trigger
+from ovn_network_agent.privileged import frr_sockets
+from ovn_network_agent.tests import programs
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_restarts
+from ovn_network_agent.watches import restarts
 
 
 class TestWatch(base.FrrTestCase):
@@ -32,7 +33,7 @@ class TestWatch(base.FrrTestCase):
         self.root_side(frr_run_dir=self.frr.rundir)
         self.trigger = trigger.Trigger(0)
         self.told = []
-        self.watch = watch.make(lambda: self.told.append(1))
+        self.watch = frr_restarts.make(lambda: self.told.append(1))
 
     def start(self):
         self.watch.start(self.trigger)
@@ -42,8 +43,9 @@ class TestWatch(base.FrrTestCase):
         """The next wake-up for a restart within 3 s."""
         wake = self.trigger.wait(3)
         self.assertIsNotNone(wake, 'nothing was noticed within 3 s')
-        self.assertEqual(set(watch.BACKENDS), set(wake.stale))
-        self.assertEqual(set(watch.BACKENDS), set(wake.revived))
+        written = {'frr_static', 'frr_prefix_list'}
+        self.assertEqual(written, worlds.doubted(wake))
+        self.assertEqual(written, worlds.revived(wake))
         return wake
 
     def test_each_daemon(self):

@@ -18,6 +18,7 @@ The entry points run in this process, without a daemon, except in
 test_privileges.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -26,9 +27,9 @@ import unittest
 
 from oslo_config import cfg
 
+from ovn_network_agent import privileged
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import needs
@@ -44,21 +45,37 @@ def _check(result):
         raise OSError(number, os.strerror(number))
 
 
+@contextlib.contextmanager
+def other_namespace():
+    """Have this thread in a new network namespace while the block runs."""
+    home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
+    try:
+        _check(_libc.unshare(CLONE_NEWNET))
+        try:
+            yield
+        finally:
+            _check(_libc.setns(home, CLONE_NEWNET))
+    finally:
+        os.close(home)
+
+
 @needs.needs(os.geteuid() == 0, 'makes network namespaces: needs root')
 class KernelTestCase(unittest.TestCase):
     """In a new namespace with lo up and ``br-ex``, one end of a veth.
 
     :cvar driver_devices: devices that the root side may change in any way
+    :cvar rules_file: that of port forwards, '' where none are forwarded
     """
+
+    rules_file = '/rules'
 
     driver_devices = ('br-ex', 'br-ex-peer', 'br-ex.7', 'v.10', 'absent')
 
     def setUp(self):
         super().setUp()
-        home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
-        self.addCleanup(os.close, home)
-        _check(_libc.unshare(CLONE_NEWNET))
-        self.addCleanup(lambda: _check(_libc.setns(home, CLONE_NEWNET)))
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        stack.enter_context(other_namespace())
         # An agent in this process, of a test before, has one elsewhere.
         channel.close()
         self.addCleanup(channel.close)
@@ -77,6 +94,7 @@ class KernelTestCase(unittest.TestCase):
             conf.set_override(name, ['unix:/nowhere'], 'ovn')
         conf.set_override('vrf_name', vrf_name, 'frr')
         conf.set_override('driver_devices', list(self.driver_devices))
+        conf.set_override('rules_file', self.rules_file, 'port_forward')
         for name, value in fip_route.items():
             conf.set_override(name, value, 'fip_route')
         self.fix_limits(conf)

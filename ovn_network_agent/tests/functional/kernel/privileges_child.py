@@ -28,15 +28,15 @@ import time
 from oslo_config import cfg
 from oslo_privsep import capabilities
 
-from ovn_network_agent.conf import opts
-from ovn_network_agent.nft import watch
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import capability
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import start
+from ovn_network_agent.watches import nftables
 
 # Seconds; a call to a dead daemon has to fail at once.
 PROMPTLY = 5.0
@@ -184,6 +184,7 @@ def granted():
 
 def netfilter():
     """nft and connection tracking with one capability, and the watch."""
+    cfg.CONF.set_override('rules_file', '/rules', 'port_forward')
     start.start(cfg.CONF)
     nft.replace_table('ip', """
         set provider_networks {
@@ -200,7 +201,7 @@ def netfilter():
         """, {'provider_networks': ['198.51.100.0/24']}, [], [])
     nft.stamp_table('ip', f'text:{"a" * 32} list:{"b" * 40}')
     noticed = threading.Event()
-    watching = watch.TableWatch(noticed.set)
+    watching = nftables.TableWatch(noticed.set)
     watching.start()
     nft.change_elements('ip', {}, {'guarded': ['veth-default']})
     return {'tables': list(nft.read_tables(['ip', 'ip6'])),

@@ -18,6 +18,7 @@ sets, mounts, directories.  Then as the user, whose agent is in other hands.
 
 import configparser
 import ctypes
+
 # Python of the tests may be where only root reads, once the start is over.
 import encodings.ascii  # noqa: F401
 import json
@@ -30,13 +31,13 @@ import sys
 from oslo_config import cfg
 
 from lab import places
-from ovn_network_agent.conf import opts
-from ovn_network_agent import handed
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import ovsdb
+from ovn_network_agent.privileged import receiving
 from ovn_network_agent.privileged import start
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -196,7 +197,7 @@ def agent():
            for path in writes()},
         **{' '.join(argv): lambda argv=argv: _program(argv)
            for argv in PROGRAMS}}
-    with handed.receive(ovsdb.connect) as connected:
+    with receiving.receive(ovsdb.connect) as connected:
         peer = connected.getpeername()
     return {
         'uid': os.getresuid(), 'groups': os.getgroups(),

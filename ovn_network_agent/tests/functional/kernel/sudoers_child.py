@@ -27,8 +27,8 @@ import tempfile
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import opts
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import start
 

@@ -18,14 +18,14 @@ VethPair needs a VRF and is tested in the lab tier.
 import socket
 import struct
 
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import link
 from ovn_network_agent.backends import neighbour
 from ovn_network_agent.backends import sysctl
-from ovn_network_agent import ownership
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
 
 
@@ -270,6 +270,27 @@ class VipAddressTest(base.KernelTestCase):
         # The anchor attracts nothing, so it may stay for the route.
         failures = self.backend.apply(backends.Delta(delete=(anchor,)))
         self.assertIsInstance(failures[anchor.ref], backends.Kept)
+
+    def test_the_anchor_is_no_source(self):
+        """Neither of connections nor of ICMP errors.
+
+        The kernel takes the first address of the first device that has one
+        where the way out has none, as with BGP over link-local addresses.
+        """
+        self.ip('link set br-ex up')
+        self.ip('link set br-ex-peer up')
+        self.create(self.backend,
+                    resources.Address('loopback1', ownership.ANCHOR))
+        self.ip('route add default dev br-ex scope global')
+        self.assertNotIn('prefsrc', self.way('203.0.113.9'))
+        self.create(self.backend,
+                    resources.VipAddress('loopback1', '192.0.2.53/32'))
+        self.assertEqual('192.0.2.53', self.way('203.0.113.9')['prefsrc'])
+
+    def way(self, address):
+        """What the kernel says about the way to an address."""
+        found, = self.shown(f'route get {address}')
+        return found
 
     def test_one_that_has_to_stay_is_a_failure(self):
         vip = resources.VipAddress('loopback1', '192.0.2.53/32')

@@ -22,13 +22,13 @@ import re
 from unittest import mock
 
 from ovn_network_agent import model
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.netlink import watch
+from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.privileged import netlink
-from ovn_network_agent import service
 from ovn_network_agent.tests.functional.kernel import whole
 from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import kernel
 
 STOPPED = model.Phase.STOPPED
 
@@ -338,18 +338,18 @@ class LastAddressTest(whole.WholeTestCase):
         self.settled(agent.run(ALPHA))
         before = self.state()
         told = queue.SimpleQueue()
-        watching = watch.LinkWatch(told.put)
+        watching = kernel.LinkWatch(told.put)
         watching.start()
         self.addCleanup(watching.stop)
         self.ip('address del 192.0.2.65/32 dev br-ex')
         kinds = [told.get(timeout=5)]
-        while kinds[-1] != watch.ADDRESS:
+        while kinds[-1] != kernel.ADDRESS:
             kinds.append(told.get(timeout=5))
-        self.assertNotIn(watch.ROUTE, kinds)
+        self.assertNotIn(kernel.ROUTE, kinds)
         self.assertNotEqual(before, self.state())
         self.ip('address add 192.0.2.65/32 dev br-ex')
         self.settled(agent.run(ALPHA, full=False, stale={
-            name for kind in kinds for name in service.in_doubt(kind)}))
+            notices.kernel(kind) for kind in kinds}))
         self.assert_state(before)
 
     def _start(self, *commands):
@@ -370,7 +370,7 @@ class LastAddressTest(whole.WholeTestCase):
         agent, before = self._start(
             'route add 198.51.100.201/32 dev br-ex proto static',
             'route add 203.0.113.0/24 dev br-ex table 77')
-        with self.assertLogs('ovn_network_agent.application',
+        with self.assertLogs('ovn_network_agent.engine.application',
                              'WARNING') as logs:
             self.settled(agent.run(ALPHA, phase=STOPPED))
         self.assertEqual(1, len(logs.output))

@@ -14,8 +14,8 @@
 
 import socket
 
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent import ownership
+from ovn_network_agent.netlink import addresses
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.privileged import readdress
 from ovn_network_agent.tests.functional.kernel import base

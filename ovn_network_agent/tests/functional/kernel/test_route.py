@@ -14,9 +14,9 @@
 
 import time
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import route
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
 
 MAIN = 254
@@ -36,6 +36,12 @@ class RouteTest(base.KernelTestCase):
         self.conf = self.configure(vrf_name='vrf-absent')
         self.backend = route.RouteBackend(self.conf)
 
+    def pair(self):
+        self.ip('link add veth-default type veth peer name veth-provider')
+        self.ip('address add 169.254.0.1/30 dev veth-default')
+        self.ip('link set veth-default up')
+        self.ip('link set veth-provider up')
+
     def test_route_is_created_with_our_protocol(self):
         self.assertEqual([fip()], self.create(self.backend, fip()))
         shown, = self.shown('-N -d route show 198.51.100.10')
@@ -45,9 +51,9 @@ class RouteTest(base.KernelTestCase):
 
     def test_default_route_with_a_gateway_in_another_table(self):
         # Trap T58: the kernel names no destination of a default route.
-        self.ip('address add 169.254.0.1/30 dev br-ex')
+        self.pair()
         default = resources.KernelRoute(
-            200, '0.0.0.0/0', 'br-ex', '169.254.0.2')
+            200, '0.0.0.0/0', 'veth-default', '169.254.0.2')
         self.assertEqual([default], self.create(self.backend, default))
         shown, = self.shown('-N route show table 200')
         self.assertEqual(('default', '169.254.0.2', OURS),
@@ -62,9 +68,11 @@ class RouteTest(base.KernelTestCase):
 
     def test_ipv6(self):
         self.ip('address add 2001:db8::1/64 dev br-ex nodad')
+        self.pair()
         wanted = (
             resources.KernelRoute(MAIN, '2001:db8:1::/48', 'br-ex', None),
-            resources.KernelRoute(200, '::/0', 'br-ex', '2001:db8::2'))
+            resources.KernelRoute(201, '::/0', 'veth-default',
+                                  'fe80::a9fe:2'))
         self.assertCountEqual(wanted, self.create(self.backend, *wanted))
         self.create(self.backend, *wanted)
         self.assertEqual([], self.change(self.backend, delete=wanted))

@@ -15,9 +15,9 @@
 import dataclasses
 import subprocess
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import rule
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.kernel import base
 
 LEAK = resources.Rule(2000, 200, src='198.51.100.0/24')
@@ -203,7 +203,7 @@ class RuleTest(base.KernelTestCase):
             self.backend, update=((LEAK, new),)))
 
     def test_ipv6(self):
-        wanted = resources.Rule(2000, 200, src='2001:db8::/32')
+        wanted = resources.Rule(2000, 200, src='2001:db8::/32', iif='br-ex')
         self.assertEqual([wanted], self.create(self.backend, wanted))
         shown, = (r for r in self.shown('-6 rule show pref 2000'))
         self.assertEqual('2001:db8::', shown['src'])

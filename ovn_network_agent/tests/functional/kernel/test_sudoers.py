@@ -22,9 +22,9 @@ import sys
 
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged import start
+from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.kernel import base
 from ovn_network_agent.tests.functional.kernel import sudoers_child
-from ovn_network_agent.tests import needs
 
 
 @needs.needs(shutil.which('sudo') and shutil.which('visudo'), 'needs sudo')

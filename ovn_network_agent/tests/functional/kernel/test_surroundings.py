@@ -15,8 +15,8 @@
 import os
 import tempfile
 
-from ovn_network_agent import surroundings
 from ovn_network_agent.tests.functional.kernel import base
+from ovn_network_agent.watches import surroundings
 
 RULES = '''port_forwards:
 - vip: '%s'

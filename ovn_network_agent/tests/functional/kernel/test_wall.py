@@ -17,6 +17,7 @@ configuration does not name.  It has to be refused, and the kernel has to be
 as before.  An entry point that nobody attacks here fails the test.
 """
 
+import errno
 import importlib
 import os
 import pkgutil
@@ -25,10 +26,11 @@ import stat
 import fixtures
 from oslo_config import cfg
 
-from ovn_network_agent.nft import elements
-from ovn_network_agent.openflow import spec
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.openflow import spec
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests.functional.kernel import whole
 
@@ -64,6 +66,23 @@ ITEMS = {
         [254, HOST, 'veth-provider', '169.254.0.1'],
         [0, HOST, 'veth-provider', '169.254.0.1'],
         [200, '0.0.0.0/0', 'veth-default', '10.9.9.1'],
+        # Halves, and what else is no network of anybody, in each table.
+        *([table, half, dev, via] for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '0.0.0.0/2', '8.0.0.0/7', '::/1',
+            '8000::/1', '2000::/3') for table, dev, via in (
+                (254, 'br-ex', ''), (254, 'lo', ''),
+                (254, 'veth-default', '169.254.0.2'),
+                (200, 'veth-default', '169.254.0.2'),
+                (10, 'veth-provider', '169.254.0.1'),
+                (10, 'br-ex', ''))),
+        [10, '0.0.0.0/0', 'veth-provider', '169.254.0.1'],
+        [10, '127.0.0.0/8', 'veth-provider', '169.254.0.1'],
+        [10, '2001:db8::/64', 'veth-provider', '169.254.0.1'],
+        [200, '198.51.100.0/24', 'veth-default', '169.254.0.2'],
+        [254, '2001:db8::10/128', 'br-ex', ''],
+        # Nobody forwards ports here.
+        [201, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
+        [254, HOST, VIP_DEVICE, ''],
         [254, ZONE, 'br-ex', '']],
     'kernel_routes.delete_routes': [[255, HOST], [0, HOST], [254, ZONE]],
     'links.set_links_up': [DEVICE, 'lo', '../x'],
@@ -83,7 +102,25 @@ ITEMS = {
         [100, 0, None, HOST, DEVICE, None, None, None],
         [150, 254, None, None, None, [1, 1], None, None],
         [150, 77, None, None, None, [0x100, 0x100], None, None],
-        [150, 254, None, None, None, [0x100, 0x1], None, None]],
+        [150, 254, None, None, None, [0x100, 0x1], None, None],
+        # Halves, at each place where a network may stand.
+        *(rule for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7', '::/1', '8000::/1')
+          for rule in (
+            [2000, 200, half, None, None, None, None, None],
+            [1998, 0, None, half, 'veth-default', None, None, None],
+            [1997, 254, None, half, 'veth-default', None, 0, None])),
+        # What the drivers do not make, of what stands at these places.
+        [2000, 200, HOST, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, None, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, '198.51.100.0/24', None, None, None, 0, None],
+        [2000, 200, '2001:db8::/64', None, None, None, None, None],
+        [2001, 0, None, '10.9.9.0/24', 'br-ex', None, None, None],
+        [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],
+        [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
+        # Nobody forwards ports here.
+        [150, 254, None, None, None, [0x100, 0x100], None, None],
+        [151, 201, None, None, None, [0x200, 0x200], None, True]],
     'netlink.delete_rules': [
         [True, [100, 77, '10.9.9.0/24', None, None, None, None, None]]],
     'netlink.set_addresses': [
@@ -93,6 +130,7 @@ ITEMS = {
         ['veth-default', '169.254.0.1/8'],
         [VIP_DEVICE, '10.9.9.66/8'], [VIP_DEVICE, '127.0.0.2/32'],
         [VIP_DEVICE, '::1/128'], [VIP_DEVICE, '10.9.9.66/032'],
+        [VIP_DEVICE, '10.9.9.66/32'],
         ['br-ex', ZONE]],
     'netlink.delete_addresses': [
         [DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
@@ -164,7 +202,7 @@ CALLS = {
     'nft.delete_table': [['inet'], ['ip filter']],
     'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
                                ['inet', 64000, []]],
-    'nft.subscribe': [['../x'], ['x' * 32]],
+    'nft.subscribe': [['../x'], ['x' * 32], ['0' * 32]],
     'ovsdb.connect': [['../x'], ['x' * 32], [None]],
 }
 
@@ -183,6 +221,8 @@ def entry_points():
 
 
 class WallTest(whole.WholeTestCase):
+
+    rules_file = ''
 
     def setUp(self):
         super().setUp()
@@ -227,6 +267,11 @@ class WallTest(whole.WholeTestCase):
     def populate(self):
         """A node with things of the operator."""
         for command in (
+                'link add veth-default type veth peer name veth-provider',
+                'address add 169.254.0.1/30 dev veth-default',
+                'address add 169.254.0.2/30 dev veth-provider',
+                *(f'link set {name} up' for name in (
+                    'veth-default', 'veth-provider')),
                 f'link add {DEVICE} type veth peer name management-peer',
                 f'address add 10.9.9.9/24 dev {DEVICE}',
                 f'link set {DEVICE} up', 'link set management-peer up',
@@ -254,8 +299,10 @@ class WallTest(whole.WholeTestCase):
         for name, items in ITEMS.items():
             for item in items:
                 with self.subTest(name, item=item):
-                    self.assertEqual(
-                        [0], [f[0] for f in found[name]([item])])
+                    (place, number, _text), = found[name]([item])
+                    self.assertEqual(0, place)
+                    self.assertIn(number, (
+                        errno.EPERM, errno.EINVAL, errno.EEXIST))
         for name, calls in CALLS.items():
             for args in calls:
                 with self.subTest(name, args=args), self.assertRaises(
@@ -264,6 +311,70 @@ class WallTest(whole.WholeTestCase):
         for name, items in SILENT.items():
             found[name](items)
         self.assert_state(before)
+        self.assertEqual([], self.started())
+
+    def test_nothing_but_named_networks(self):
+        """What the configuration names is all that there is."""
+        self.populate()
+        before = self.state()
+        conf = self.configure('vrf-provider', route_table_id=100)
+        conf.set_override('network_cidr', ['198.51.100.0/24'])
+        self.fix_limits(conf)
+        found = entry_points()
+        for item in (
+                [10, '10.9.9.0/24', 'veth-provider', '169.254.0.1'],
+                [10, '10.9.9.9/32', 'veth-provider', '169.254.0.1'],
+                [10, '198.51.100.0/25', 'veth-provider', '169.254.0.1'],
+                [254, HOST, 'br-ex', ''], [100, '10.9.9.9/32', 'br-ex', '']):
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in found['kernel_routes.set_routes']([item])])
+        for item in (
+                [2000, 200, '10.9.9.0/24', *[None] * 5],
+                [1000, 100, None, '10.9.9.9/32', *[None] * 4],
+                [1000, 100, None, '198.51.100.0/25', *[None] * 4],
+                [1998, 0, None, HOST, 'veth-default', *[None] * 3]):
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in found['netlink.set_rules']([item])])
+        self.assert_state(before)
+
+    def test_a_device_of_somebody_elses_driver(self):
+        """Anything but to take over what the node sends itself."""
+        conf = self.configure('vrf-provider')
+        conf.set_override('driver_devices', [DEVICE])
+        self.fix_limits(conf)
+        self.populate()
+        before = self.state()
+        set_routes = entry_points()['kernel_routes.set_routes']
+        for table in (254, 200):
+            for half in ('0.0.0.0/0', '0.0.0.0/1', '128.0.0.0/1', '8000::/1'):
+                with self.subTest(table=table, half=half):
+                    self.assertEqual([errno.EPERM], [
+                        f[1] for f in set_routes([[table, half, DEVICE, '']])])
+        self.assert_state(before)
+        self.assertEqual([], set_routes([
+            [77, '0.0.0.0/0', DEVICE, ''], [254, '10.0.0.0/8', DEVICE, '']]))
+
+    def test_nftables_where_nobody_forwards_ports(self):
+        """Rows that are good ones for who does."""
+        found = entry_points()
+        for driver, file in ((['port_forward'], ''), (['fip_route'], '/x')):
+            conf = self.configure('vrf-provider')
+            conf.set_override('drivers', driver)
+            conf.set_override('rules_file', file, 'port_forward')
+            self.fix_limits(conf)
+            for name, args in (
+                    ('replace_table', ['ip', '', {}, [], []]),
+                    ('extend_table', ['ip', '', {}, {}, [], []]),
+                    ('prune_table', ['ip', [['a', 1]], [], []]),
+                    ('stamp_table', ['ip', listing.comment('0' * 64, '0')]),
+                    ('change_elements', ['ip', {}, {
+                        ownership.NFT_SNAT: ['198.51.100.10']}]),
+                    ('subscribe', ['0' * 32])):
+                with self.subTest(name, driver=driver), self.assertRaises(
+                        PermissionError):
+                    found[f'nft.{name}'](*args)
         self.assertEqual([], self.started())
 
     def test_a_static_route_to_elsewhere(self):

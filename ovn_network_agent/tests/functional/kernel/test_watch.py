@@ -17,10 +17,11 @@ import queue
 import threading
 import time
 
-from ovn_network_agent.netlink import watch
 from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.tests.functional.kernel import base
+from ovn_network_agent.watches import kernel
+from ovn_network_agent.watches import notifications
 
 # Seconds to wait for something that must come, and for what must not.
 SOON = 5.0
@@ -43,7 +44,7 @@ class WatchTest(base.KernelTestCase):
 
     def watch(self, callback=None, **kwargs):
         time.sleep(NEVER)  # what setUp caused is still under way
-        started = watch.LinkWatch(callback or self.kinds.put, **kwargs)
+        started = kernel.LinkWatch(callback or self.kinds.put, **kwargs)
         started.start()
         self.addCleanup(started.stop)
         return started
@@ -72,14 +73,14 @@ class WatchTest(base.KernelTestCase):
         entry = '198.51.100.77 dev br-ex'
         for command, kind in (
                 (f'neighbour add {entry} lladdr 02:00:00:00:00:01 '
-                 f'nud permanent', watch.NEIGHBOUR),
-                (f'neighbour del {entry}', watch.NEIGHBOUR),
-                ('address add 203.0.113.1/24 dev br-ex', watch.ADDRESS),
-                ('address del 203.0.113.1/24 dev br-ex', watch.ADDRESS),
-                ('rule add pref 77 table 77', watch.RULE),
-                ('rule del pref 77 table 77', watch.RULE),
-                ('link set br-ex down', watch.LINK),
-                ('link del br-ex', watch.LINK)):
+                 f'nud permanent', kernel.NEIGHBOUR),
+                (f'neighbour del {entry}', kernel.NEIGHBOUR),
+                ('address add 203.0.113.1/24 dev br-ex', kernel.ADDRESS),
+                ('address del 203.0.113.1/24 dev br-ex', kernel.ADDRESS),
+                ('rule add pref 77 table 77', kernel.RULE),
+                ('rule del pref 77 table 77', kernel.RULE),
+                ('link set br-ex down', kernel.LINK),
+                ('link del br-ex', kernel.LINK)):
             with self.subTest(command):
                 self.ip(command)
                 self.expect(kind)
@@ -88,19 +89,19 @@ class WatchTest(base.KernelTestCase):
         self.watch()
         with open('/proc/sys/net/ipv4/conf/br-ex/proxy_arp', 'w') as opened:
             opened.write('1')
-        self.expect(watch.SYSCTL)
+        self.expect(kernel.SYSCTL)
 
     def test_route_of_ours_deleted(self):
         self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
         self.watch(owned=is_ours)
         self.ip('route del 198.51.100.10/32')
-        self.expect(watch.ROUTE)
+        self.expect(kernel.ROUTE)
 
     def test_route_of_ours_replaced_by_a_foreign_one(self):
         self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
         self.watch(owned=is_ours)
         self.ip('route replace 198.51.100.10/32 dev br-ex proto static')
-        self.expect(watch.ROUTE)
+        self.expect(kernel.ROUTE)
 
     def test_other_routes_are_not_reported(self):
         self.watch(owned=is_ours)
@@ -123,7 +124,7 @@ class WatchTest(base.KernelTestCase):
         self.watch(own_ports=lambda: {netlink.port()},
                    neighbour_devices=['br-ex'])
         route = [*OURS, 'br-ex', '']
-        rule = [2000, 200, '203.0.113.0/24', None, None, None]
+        rule = [2000, 200, '203.0.113.0/24', None, 'br-ex', None]
         address = ['br-ex', '203.0.113.1/32']
         for change, item in (
                 (netlink.set_addresses, address),
@@ -147,14 +148,14 @@ class WatchTest(base.KernelTestCase):
 
         self.watch(wait)
         self.ip('rule add pref 77 table 77')
-        self.expect(watch.RULE)
+        self.expect(kernel.RULE)
         items = [[200, f'10.0.{i >> 8}.{i & 255}/32', 'br-ex', '']
                  for i in range(10000)]
         self.assertEqual([], kernel_routes.set_routes(items))
         self.assertEqual([], kernel_routes.delete_routes(
             [item[:2] for item in items]))
         go_on.set()
-        self.expect(watch.SYSCTL)
+        self.expect(kernel.SYSCTL)
 
     def test_a_failing_callback_does_not_end_it(self):
         def fail(kind):
@@ -162,22 +163,22 @@ class WatchTest(base.KernelTestCase):
             raise ValueError('on purpose')
 
         started = self.watch(fail)
-        with self.assertLogs('ovn_network_agent.netlink.watch', 'ERROR'):
+        with self.assertLogs(notifications.__name__, 'ERROR'):
             for pref in (77, 78):
                 self.ip(f'rule add pref {pref} table 77')
-                self.expect(watch.RULE)
+                self.expect(kernel.RULE)
             started.stop()
 
     def test_a_broken_socket_is_replaced(self):
         started = self.watch()
         with (open('/dev/null') as null, self.assertLogs(
-                'ovn_network_agent.netlink.watch', 'WARNING')):
+                notifications.__name__, 'WARNING')):
             os.dup2(null.fileno(), started._socket.fileno())
             self.ip('rule add pref 77 table 77')
             # Nothing may have been missed, so everything is reported.
-            self.expect(watch.SYSCTL)
+            self.expect(kernel.SYSCTL)
         self.ip('address add 203.0.113.1/24 dev br-ex')
-        self.expect(watch.ADDRESS)
+        self.expect(kernel.ADDRESS)
 
     def test_stop_twice(self):
         started = self.watch()

@@ -19,6 +19,7 @@ agent goes through in its life can be played in a network namespace.
 
 import re
 
+from ovn_network_agent import model
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import link
 from ovn_network_agent.backends import neighbour
@@ -27,10 +28,10 @@ from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
-from ovn_network_agent import model
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
 from ovn_network_agent.privileged import limits
-from ovn_network_agent import reconciler
 from ovn_network_agent.tests.functional.kernel import base
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -69,10 +70,10 @@ class Agent:
         """
         node = worlds.node(
             phase=phase, devices=view.relevant_devices(self.conf, ()))
-        return self.reconciler.run(
+        return self.reconciler.run(passes.Pass(
             model.Snapshot(node, tuple(sorted(
                 routers, key=lambda r: r.uuid)), tuple(groups)),
-            **{'full': True, **kwargs})
+            **{'full': True, **kwargs}))
 
 
 class WholeTestCase(base.KernelTestCase):

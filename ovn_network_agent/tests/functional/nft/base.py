@@ -16,9 +16,9 @@ import hashlib
 import json
 import subprocess
 
-from ovn_network_agent.backends import nftables
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
+from ovn_network_agent.backends import nftables
 from ovn_network_agent.tests.functional.kernel import base
 
 ZONE = 64000

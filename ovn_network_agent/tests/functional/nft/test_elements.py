@@ -12,9 +12,9 @@
 
 """Elements of the sets: what the routers contribute."""
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.privileged import nft
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.nft import base
 
 WIDE = base.element('10.0.0.0/8')

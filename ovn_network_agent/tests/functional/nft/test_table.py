@@ -16,11 +16,12 @@ import os
 import subprocess
 from unittest import mock
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.privileged import nft
-from ovn_network_agent import resources
-from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests import programs
+from ovn_network_agent.tests.functional.nft import base
+from ovn_network_agent.tests.functional.nft import monitor
 
 OTHER = ('tcp', '192.0.2.80', 80, '10.0.0.6', 8080)
 
@@ -94,30 +95,47 @@ class TableTest(base.NftTestCase):
         """
         before = base.table(base.TARGET, extra='counter')
         self.load(before, base.element('198.51.100.0/24'))
-        old = self.handles('chain')
-        old_rules = set(self.handles('rule'))
+        chains = self.handles('chain')
+        rules = set(self.handles('rule'))
         after = base.table(base.TARGET, OTHER)
-        with mock.patch.object(nft, 'replace_table') as whole, \
-                mock.patch.object(nft, 'prune_table',
-                                  side_effect=OSError(5, 'not now')):
-            whole.side_effect = OSError(5, 'not that either')
-            self.assertEqual([after.ref], list(self.backend.apply(
-                backends.Delta(update=[(before, after)]))))
-        # After the first step all of the former ones are still there.
-        self.assertLess(old_rules, set(self.handles('rule')))
-        found = resources.NftTable('ip', 'altered')
-        self.change(self.backend, update=[(found, before)])
-        old = self.handles('chain')
-        rules = len(self.handles('rule'))
-        with mock.patch.object(nft, 'replace_table') as whole:
+        with monitor.watching() as told:
             self.change(self.backend, update=[(before, after)])
-        whole.assert_not_called()
-        self.assertEqual(
-            {name: handle for name, handle in old.items()
-             if name != 'extra'}, self.handles('chain'))
-        self.assertEqual(rules - 1, len(self.handles('rule')))
+            extended, pruned, *rest = told.transactions()
+        # All but the one of the extra chain, and what the table was from.
+        self.assertEqual(len(rules) - 2, len(self.ours('add rule', extended)))
+        for what in ('rule', 'chain', 'set', 'table'):
+            self.assertEqual([], self.ours(f'delete {what}', extended))
+        self.assertEqual(rules, {
+            int(line.rpartition(' ')[2])
+            for line in self.ours('delete rule', pruned)})
+        self.assertEqual([f'delete chain ip {base.TABLE} extra'],
+                         self.ours('delete chain', pruned))
+        self.assertEqual([], self.ours('delete table', *rest))
+        del chains['extra']
+        self.assertEqual(chains, self.handles('chain'))
         self.assertEqual({after, base.element('198.51.100.0/24')},
                          self.read(after))
+
+    def test_a_chain_that_becomes_another_one(self):
+        """The kernel refuses to alter its hook: all is loaded in one step."""
+        before = base.table(base.TARGET, extra='counter')
+        self.load(before, base.element('198.51.100.0/24'))
+        after = base.table(
+            base.TARGET, extra='type filter hook prerouting priority filter; '
+            'policy accept;\ncounter')
+        with monitor.watching() as told:
+            self.change(self.backend, update=[(before, after)])
+            replaced, *rest = told.transactions()
+        self.assertEqual(1, len(self.ours('delete table', replaced)))
+        self.assertEqual(1, len(self.ours('add table', replaced)))
+        self.assertEqual([], self.ours('delete table', *rest))
+        self.assertEqual({after, base.element('198.51.100.0/24')},
+                         self.read(after))
+
+    def ours(self, what, *transactions):
+        """Lines of transactions that do something to our table."""
+        return [line for lines in transactions for line in lines
+                if line.startswith(f'{what} ip {base.TABLE}')]
 
     def handles(self, kind):
         """Handle by name of the chains, or by itself of the rules."""
@@ -261,25 +279,6 @@ class FailureTest(base.NftTestCase):
         self.assertEqual({before}, self.read(after))
         self.assertEqual({after}, set(self.change(
             self.backend, update=[(before, after)])))
-
-    def test_what_fails_after_the_load_is_done_again(self):
-        before = base.table(base.TARGET)
-        self.load(before)
-        after = base.table(OTHER)
-        with mock.patch.object(nft, 'delete_connections',
-                               side_effect=OSError(5, 'hard luck')):
-            failures = self.backend.apply(
-                backends.Delta(update=[(before, after)]))
-        self.assertIn('hard luck', failures[after.ref])
-        found = resources.NftTable('ip', 'altered')
-        self.assertEqual({found}, self.read(after))
-        with mock.patch.object(nft, 'delete_connections',
-                               return_value=1) as delete:
-            self.assertEqual({}, self.backend.apply(
-                backends.Delta(update=[(found, after)])))
-        # Those of the former table, although it is no longer there.
-        delete.assert_called_once_with('ip', base.ZONE, [list(base.TARGET)])
-        self.assertEqual({after}, self.read(after))
 
     def test_nothing_but_a_table_of_ours(self):
         good = base.table(base.TARGET).text

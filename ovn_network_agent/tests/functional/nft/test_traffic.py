@@ -22,9 +22,14 @@ import struct
 import subprocess
 import sys
 
+from pyroute2 import netlink
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.route_codec import attribute
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.nft import base
 
@@ -120,6 +125,11 @@ for line in sys.stdin:
 '''
 
 
+def nested(kind, *attributes):
+    """An attribute that holds others."""
+    return attribute(kind | netlink.NLA_F_NESTED, b''.join(attributes))
+
+
 class IPv6Test(base.NftTestCase):
     """A connection without packets: the kernel is told of it."""
 
@@ -132,22 +142,20 @@ class IPv6Test(base.NftTestCase):
             for address in ('2001:db8:2::2', self.VIP, self.BACKEND))
 
         def one_way(source, source_port, to, to_port):
-            return (wire.nested(1, wire.attribute(3, source),
-                                wire.attribute(4, to)),
-                    wire.nested(2, wire.attribute(1, bytes([17])),
-                                wire.attribute(2, PORT.pack(source_port)),
-                                wire.attribute(3, PORT.pack(to_port))))
+            return (nested(1, attribute(3, source), attribute(4, to)),
+                    nested(2, attribute(1, bytes([17])),
+                           attribute(2, PORT.pack(source_port)),
+                           attribute(3, PORT.pack(to_port))))
 
         # CTA_TUPLE_ORIG, ..._REPLY, CTA_TIMEOUT, CTA_ZONE, CTA_NAT_DST.
-        body = conntrack.NFGENMSG.pack(socket.AF_INET6, 0, 0) + b''.join((
-            wire.nested(1, *one_way(client, port, vip, 53)),
-            wire.nested(2, *one_way(vip, 53, client, port)),
-            wire.attribute(7, struct.pack('>I', 600)),
-            wire.attribute(18, PORT.pack(base.ZONE)),
-            wire.nested(13, wire.attribute(4, backend),
-                        wire.attribute(5, backend),
-                        wire.nested(3, wire.attribute(1, PORT.pack(5353)),
-                                    wire.attribute(2, PORT.pack(5353))))))
+        body = bytes((socket.AF_INET6, 0, 0, 0)) + b''.join((
+            nested(1, *one_way(client, port, vip, 53)),
+            nested(2, *one_way(vip, 53, client, port)),
+            attribute(7, struct.pack('>I', 600)),
+            attribute(18, PORT.pack(base.ZONE)),
+            nested(13, attribute(4, backend), attribute(5, backend),
+                   nested(3, attribute(1, PORT.pack(5353)),
+                          attribute(2, PORT.pack(5353))))))
         with connection.Connection(
                 True, conntrack.NETLINK_NETFILTER) as kernel:
             # IPCTNL_MSG_CT_NEW
@@ -256,7 +264,6 @@ class ReplaceTest(TrafficTestCase):
         self.assertEqual(0, lost, said)
         self.assertGreater(sent, 100)
 
-
     def test_no_new_connection_passes_between_two_loads(self):
         """One that did would stay untranslated as long as it lasts."""
         tables = [base.table(A), base.table(A, OTHER)]
@@ -321,6 +328,28 @@ class ConnectionsTest(TrafficTestCase):
         self.backend = type(self.backend)(self.conf)
         [found] = self.read(after)
         self.change(self.backend, update=[(found, after)])
+        self.assertEqual('b 198.51.100.2 x', ask())
+
+    def test_what_fails_after_the_load_is_done_again(self):
+        """Those of the former table, although it is no longer there."""
+        before, after = base.table(A), base.table(B)
+        self.load(before)
+        ask = self.client_of('DGRAM', base.VIP, 53)
+        self.assertEqual('a 198.51.100.2 x', ask())
+        # The root side began with another zone, and touches that alone.
+        self.conf.set_override('port_forward_ct_zone', base.ZONE + 1,
+                               'port_forward')
+        failures = self.backend.apply(
+            backends.Delta(update=[(before, after)]))
+        self.assertIn('stay in connection tracking', failures[after.ref])
+        self.assertEqual([(17, *A[1:])], self.tracked())
+        found = resources.NftTable('ip', 'altered')
+        self.assertEqual({found}, self.read(after))
+        self.conf.set_override('port_forward_ct_zone', base.ZONE,
+                               'port_forward')
+        self.assertEqual([after], self.change(
+            self.backend, update=[(found, after)]))
+        self.assertEqual([], self.tracked())
         self.assertEqual('b 198.51.100.2 x', ask())
 
     def test_no_more_port_forwards(self):

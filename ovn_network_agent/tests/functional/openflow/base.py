@@ -30,11 +30,11 @@ import unittest
 
 from oslo_config import cfg
 
-from ovn_network_agent.backends import flow
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
-from ovn_network_agent.privileged import openflow
 from ovn_network_agent import resources
+from ovn_network_agent.backends import flow
+from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests import needs
 
 BRIDGE = 'br-ex'

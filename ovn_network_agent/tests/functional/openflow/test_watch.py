@@ -17,13 +17,14 @@ import os
 
 from oslo_config import cfg
 
+from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.conf import base as options
-from ovn_network_agent.openflow import watch
 from ovn_network_agent.privileged import openflow
-from ovn_network_agent import restarts
 from ovn_network_agent.tests.functional.openflow import base
-from ovn_network_agent import trigger
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import ovs_restarts
+from ovn_network_agent.watches import restarts
 
 
 class TestWatch(base.FlowTestCase):
@@ -31,7 +32,7 @@ class TestWatch(base.FlowTestCase):
     def setUp(self):
         super().setUp()
         self.trigger = trigger.Trigger(0)
-        self.watch = watch.make(self.backend.conf)
+        self.watch = ovs_restarts.make(self.backend.conf)
 
     def start(self):
         self.watch.start(self.trigger)
@@ -40,8 +41,8 @@ class TestWatch(base.FlowTestCase):
     def woken(self):
         wake = self.trigger.wait(10)
         self.assertIsNotNone(wake, 'nothing was noticed within 10 s')
-        self.assertEqual({'flow'}, set(wake.stale))
-        self.assertEqual({'flow'}, set(wake.revived))
+        self.assertEqual({'flow'}, worlds.doubted(wake))
+        self.assertEqual({'flow'}, worlds.revived(wake))
 
     def test_flows_can_be_restored(self):
         wanted = base.hairpin('198.51.100.10/32')

@@ -19,7 +19,7 @@ import time
 from unittest import mock
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.openflow import ofctl
+from ovn_network_agent.privileged import ofctl
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.functional.openflow import test_flow
 

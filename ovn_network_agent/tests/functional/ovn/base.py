@@ -19,13 +19,14 @@ from oslotest import base
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import connection
+from ovn_network_agent import trigger
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent import trigger
 
 # Of one attempt to connect, seconds.
 TIMEOUT = 10
@@ -86,7 +87,8 @@ class Eyes:
         self.handlers = {name: events.Handler() for name in remotes}
         self.databases = {
             name: connection.Database(name, remote, self.handlers[name],
-                                      timeout, probe)
+                                      timeout, probe,
+                                      objection=schema.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         for watch in events.of_view(conf):

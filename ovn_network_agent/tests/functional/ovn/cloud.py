@@ -51,7 +51,7 @@ class Cloud:
                          encaps=['named-uuid', 'encap1']),
             ovsdb.insert('Chassis', name=OTHER, hostname=OTHER_HOSTNAME,
                          encaps=['named-uuid', 'encap2']))
-        self.network = self._add_datapath()
+        self.network = self.add_network()
         self._add_binding(self.network, 'provnet-1', 'localnet',
                           options=ovsdb.ovsdb_map(network_name='physnet1'))
 
@@ -134,7 +134,7 @@ class Cloud:
 
     def _bind(self, lrp, chassis, network):
         """What ovn-northd makes of a gateway port."""
-        datapath = self._add_datapath()
+        datapath = self.add_network()
         lsp = str(uuid.uuid4())
         self.ports[lrp] = lsp
         self._add_binding(datapath, 'cr-' + lrp, 'chassisredirect',
@@ -247,7 +247,11 @@ class Cloud:
             'Port_Binding', {'logical_port': self.ports[lrp]},
             nat_addresses=ovsdb.ovsdb_set(texts)))
 
-    def _add_datapath(self):
+    def add_network(self):
+        """A network without a port, such as that of a tenant.
+
+        :returns: UUID of its datapath, as the protocol has it
+        """
         return self.sb.transact(ovsdb.insert(
             'Datapath_Binding', tunnel_key=self._key()))[0]['uuid']
 

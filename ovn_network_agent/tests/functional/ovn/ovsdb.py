@@ -12,6 +12,7 @@
 
 """Real ovsdb-servers, private to a test and without privileges."""
 
+import functools
 import json
 import os
 import re
@@ -22,7 +23,7 @@ import subprocess
 import tempfile
 
 from lab import waiting
-from ovn_network_agent.ovn import connection
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests import needs
 
 SCHEMA_FILES = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
@@ -56,6 +57,24 @@ def eventually(condition, what, seconds=DEADLINE):
         not_yet=(*waiting.NOT_YET, connection.Unavailable))
 
 
+@functools.cache
+def _empty(schema):
+    """The file of an empty database: most tests begin with the same three.
+
+    :param schema: text
+    :returns: bytes
+    """
+    with tempfile.TemporaryDirectory(prefix='ovsdb-') as directory:
+        source = os.path.join(directory, 'schema')
+        with open(source, 'w') as schema_file:
+            schema_file.write(schema)
+        made = os.path.join(directory, 'db')
+        subprocess.run(['ovsdb-tool', 'create', made, source], check=True,
+                       capture_output=True)
+        with open(made, 'rb') as database:
+            return database.read()
+
+
 class Server:
     """One ovsdb-server.
 
@@ -87,13 +106,13 @@ class Server:
         if change_schema:
             change_schema(schema['tables'])
             schema.pop('cksum', None)
+        text = json.dumps(schema)
         with open(self._path('schema'), 'w') as schema_file:
-            json.dump(schema, schema_file)
+            schema_file.write(text)
         if os.path.exists(self.file):
             os.unlink(self.file)
-        subprocess.run(['ovsdb-tool', 'create', self.file,
-                        self._path('schema')], check=True,
-                       capture_output=True)
+        with open(self.file, 'wb') as database:
+            database.write(_empty(text))
 
     def convert(self, change_schema):
         """Give the running server another schema, as an upgrade does.

@@ -22,8 +22,8 @@ import socket
 import threading
 import time
 
-from ovn_network_agent.ovn import connection
 from ovn_network_agent import resources
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import test_loss
 

@@ -21,9 +21,9 @@ import termios
 import threading
 import time
 
-from ovn_network_agent.ovn import bounded
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import ovsdb
 

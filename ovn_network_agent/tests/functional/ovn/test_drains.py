@@ -14,14 +14,13 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.runtime import trouble
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent import trouble
 
 ONE = '11111111-aaaa-4bbb-8ccc-0123456789ab'
 TWO = '22222222-aaaa-4bbb-8ccc-0123456789ab'
-DRIVERS = ('gateway_drain',)
 
 
 class DrainsTest(base.OvsdbTestCase):
@@ -53,13 +52,13 @@ class DrainsTest(base.OvsdbTestCase):
         self.sees(eyes, model.ALL)
         self.wish(None)
         self.sees(eyes)
-        self.assertEqual((), trouble.of(eyes.look(), cloud.BRIDGE, DRIVERS))
+        self.assertEqual((), trouble.of(eyes.look(), cloud.BRIDGE, True))
 
     def test_what_is_malformed_costs_only_itself(self):
         eyes = self.eyes()
         self.wish('everything,%s,,%s-' % (ONE, TWO))
         self.sees(eyes, ONE)
-        found = trouble.of(eyes.look(), cloud.BRIDGE, DRIVERS)
+        found = trouble.of(eyes.look(), cloud.BRIDGE, True)
         self.assertEqual(2, len(found), found)
         for text, part in zip(found, (TWO + '-', 'everything')):
             self.assertIn(ownership.EXT_ID_DRAIN, text)

@@ -13,9 +13,9 @@
 
 """Ports that leave, in the whole service; OVN is played by the test."""
 
-from ovn_network_agent import drain
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.ovn import test_order

@@ -18,9 +18,9 @@ import time
 
 import fixtures
 
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import hosts
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import hosts
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import ovsdb
 
@@ -55,13 +55,25 @@ class DnsTestCase(base.base.BaseTestCase):
         super().setUp()
         self.dns = Dns()
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.hosts.socket.getaddrinfo',
+            'ovn_network_agent.ovsdb.hosts.socket.getaddrinfo',
             self.dns.getaddrinfo))
         for name in ('_lookups', '_last'):
             self.useFixture(fixtures.MonkeyPatch(
-                'ovn_network_agent.ovn.hosts.' + name, {}))
+                'ovn_network_agent.ovsdb.hosts.' + name, {}))
         # What still waits must not outlive the test.
         self.addCleanup(self.dns.answers.set)
+
+
+class NoNameTest(base.base.BaseTestCase):
+    """The system's own, which is not asked for what is no name."""
+
+    def test_what_is_no_host_name(self):
+        for name in ('nb..example.org', 'n' * 64 + '.example.org'):
+            for _attempt in range(2):
+                error = self.assertRaises(hosts.Unresolved, hosts.addresses,
+                                          name, 6641)
+            self.assertIn('is none: ', str(error))
+        self.assertEqual({}, hosts._lookups)
 
 
 class HostsTest(DnsTestCase):

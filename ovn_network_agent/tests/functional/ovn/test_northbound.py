@@ -22,10 +22,10 @@ import uuid
 
 from ovsdbapp.backend.ovs_idl import event
 
-from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import northbound
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import northbound
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb

@@ -15,10 +15,10 @@
 import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.drivers import gateway_drain
-from ovn_network_agent import drain
-from ovn_network_agent import resources
+from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.ovn import test_service
@@ -40,6 +40,8 @@ class OrderTestCase(test_service.ServiceTestCase):
 
     # Nobody makes any here, and a drain would wait for them.
     relay = False
+    # Three seconds of each drain; its own tests have it.
+    overlap = False
 
     def setUp(self):
         super().setUp()
@@ -53,7 +55,8 @@ class OrderTestCase(test_service.ServiceTestCase):
         agent = self.agent(**{
             'drivers': list(self.drivers), 'reconcile_interval': NEVER,
             'gateway_drain__drain_settle_delay': 0,
-            'gateway_drain__relay': self.relay, **options})
+            'gateway_drain__relay': self.relay,
+            'gateway_drain__overlap': self.overlap, **options})
         self.eventually(
             lambda: agent.status.reasons == () and agent._loop._phase is
             agent._loop._serving, lambda: agent.status.reasons)
@@ -143,9 +146,8 @@ class LeadTest(OrderTestCase):
                 self.nb.rows('HA_Chassis', '_uuid', where=ovsdb.clauses(
                     {'chassis_name': HERE}))])))
         self.set(HERE, priority=1)
-        self.set(OTHER, priority=2)
         # What is answered here would have been answered there.
-        self.become((3,), (2,), ['Gateway_Chassis'])
+        self.become((2,), (1,), ['Gateway_Chassis'])
         self.assertEqual({HERE: (1,)}, self.candidates('HA_Chassis_Group'))
 
     def test_the_group_is_numbered_anew_at_the_end_of_the_numbers(self):
@@ -297,16 +299,16 @@ class StopTest(OrderTestCase):
         self.with_ovn(lambda: agent.wait(0), 'the end')
         self.assertIs(drain.Result.COMPLETED, agent.drain.result)
 
-    def tunnel_to_other(self, **status):
-        """The tunnel of OVN to the other chassis, and its BFD."""
+    def tunnel_to_other(self, address, **status):
+        """A tunnel of OVN to the other chassis, and its BFD."""
+        name = 'ovn-' + address
         self.ovs.transact(ovsdb.insert(
-            'Interface', 'tunnel', name='ovn-other', type='geneve',
-            options=ovsdb.ovsdb_dict({'remote_ip': self.address_of_other(),
-                                      'key': 'flow'}),
+            'Interface', 'tunnel', name=name, type='geneve',
+            options=ovsdb.ovsdb_dict({'remote_ip': address, 'key': 'flow'}),
             bfd_status=ovsdb.ovsdb_dict(status)),
-            ovsdb.insert('Port', 'port', name='ovn-other',
+            ovsdb.insert('Port', 'port', name=name,
                          interfaces=['named-uuid', 'tunnel']),
-            ovsdb.insert('Bridge', 'bridge', name='br-tunnels',
+            ovsdb.insert('Bridge', 'bridge', name='br-' + address,
                          ports=['named-uuid', 'port']),
             {'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
              'mutations': [['bridges', 'insert',
@@ -322,7 +324,7 @@ class StopTest(OrderTestCase):
         # gets the ports when it is back.
         self.useFixture(fixtures.MonkeyPatch(
             'ovn_network_agent.ovn.tunnels.DEAD', 1.5))
-        self.tunnel_to_other(state='down',
+        self.tunnel_to_other(self.address_of_other(), state='down',
                              diagnostic='Control Detection Time Expired')
         for priority, marks in (1, ()), (0, ('shutdown', '1')):
             self.mark_other(priority, *marks)
@@ -334,6 +336,22 @@ class StopTest(OrderTestCase):
             self.mark_other(0)
             agent.close()
             self.set(HERE, priority=2, external_ids=ovsdb.ovsdb_dict({}))
+
+    def test_one_tunnel_to_the_other_one_is_up(self):
+        """A chassis may have several, and lives as long as one is up."""
+        self.tunnel_to_other(self.address_of_other(), state='down',
+                             diagnostic='Control Detection Time Expired')
+        self.tunnel_to_other('192.0.2.22', state='up')
+        self.sb.transact(
+            ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.22',
+                         chassis_name=OTHER),
+            ovsdb.mutate('Chassis', {'name': OTHER}, 'encaps', 'insert',
+                         ['named-uuid', 'encap']))
+        agent = self.running(gateway_drain__drain_timeout=NEVER)
+        agent.stop()
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.become((0, 'shutdown', '2'), (1,))
 
     def seen_of_other(self, agent):
         """Earlier priorities of the other one in the agent's last view."""

@@ -15,14 +15,14 @@
 import contextlib
 import threading
 
-import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import rows
-from ovn_network_agent import resources
+from ovn_network_agent.tests import calls
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
@@ -229,6 +229,36 @@ class PriorityTest(PriorityTestCase):
         self.assertEqual(dict(after), self.priorities('Gateway_Chassis'))
         self.assertEqual(dict(BEFORE), self.priorities('HA_Chassis_Group'))
 
+    def lowered(self, table, before=BEFORE):
+        """What a stop makes of a group."""
+        return self.priority(table, 0, before=before, drained='shutdown',
+                             earlier=2, owned=())
+
+    def test_a_stop_lowers_all_groups_or_none(self):
+        """Two that stop could wait for each other else, see ADR 0009."""
+        wanted = [self.lowered(table) for table in TABLES]
+        everything = {r.ref for r in wanted}
+        # The server refuses one.
+        self.assertEqual(everything, set(self.update(
+            *wanted, backend=self.agent(backend=OneRefused))))
+        # One is not as it was when that was decided.
+        self.assertEqual(everything, set(self.update(
+            wanted[0], self.lowered(TABLES[1], ((HERE, 2), (OTHER, 9))))))
+        for table in TABLES:
+            self.assertEqual(dict(BEFORE), self.priorities(table))
+        self.assertEqual({}, self.update(*wanted))
+        for table in TABLES:
+            self.assertEqual({HERE: 0, OTHER: 1}, self.priorities(table))
+
+    def test_a_stop_holds_nothing_else_back(self):
+        """A change of another kind costs only itself."""
+        other = self.priority('Gateway_Chassis', 7)
+        failures = self.update(other, self.lowered(
+            'HA_Chassis_Group', ((HERE, 2), (OTHER, 9))))
+        self.assertNotIn(other.ref, failures)
+        self.assertEqual({HERE: 7, OTHER: 1},
+                         self.priorities('Gateway_Chassis'))
+
     def test_nothing_on_what_is_old(self):
         # Somebody has changed a peer since it was decided.
         for table in TABLES:
@@ -355,20 +385,17 @@ class GroupTest(PriorityTestCase):
     def test_an_event_elsewhere_looks_at_no_group(self):
         """Cost follows the change, with thousands of groups, too."""
         self.groups()
-        looked_at = []
-        members = rows.members
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.groups.rows.members',
-            lambda row: looked_at.append(row.name) or members(row)))
         self.sb.transact(ovsdb.update('Chassis', {'name': OTHER},
                                       hostname='another'))
         self.synchronise(self.eyes_)
-        self.groups()
+        with calls.made(rows.members) as looked_at:
+            self.groups()
         self.assertEqual([], looked_at)
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': OTHER}, priority=0))
         self.synchronise(self.eyes_)
-        self.groups()
+        with calls.made(rows.members) as looked_at:
+            self.groups()
         self.assertNotEqual([], looked_at)
 
     def _other(self):

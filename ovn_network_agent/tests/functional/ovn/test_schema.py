@@ -20,9 +20,9 @@ import json
 
 from ovsdbapp import exceptions
 
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb

@@ -17,9 +17,9 @@ import time
 
 import fixtures
 
+from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
-from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb

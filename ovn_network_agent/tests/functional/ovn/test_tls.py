@@ -26,13 +26,13 @@ import fixtures
 
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import validate
-from ovn_network_agent.ovn import connection
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import streams
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import streams
+from ovn_network_agent.tests import pki
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.ovn import test_loss
-from ovn_network_agent.tests import pki
 from ovn_network_agent.tests.unit import world
 
 HERE = '127.0.0.1'

@@ -14,18 +14,18 @@
 
 import dataclasses
 import random
-import subprocess
 import shutil
+import subprocess
 
 import hypothesis
 from hypothesis import strategies
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import view
-from ovn_network_agent import ownership
+from ovn_network_agent.runtime import trouble
 from ovn_network_agent.tests import budget
-from ovn_network_agent import trouble
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -264,6 +264,51 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
                      ['lrp-second'], 'only the second here')
 
+    def user(self, eyes):
+        """Who has the address of the virtual gateway of r1."""
+        return eyes.router('r1').ports[0].nexthop_user
+
+    def test_a_tenants_own_network_does_not_count(self):
+        """It may have any addresses, those of the provider network, too."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', networks=['203.0.113.1/24'],
+                              network=self.cloud.add_network())
+        self.cloud.add_port('r2', 'own', ['198.51.100.254/24'],
+                            network=self.cloud.add_network())
+        self.cloud.add_nat('r2', '198.51.100.254')
+        for group in (False, True):
+            self.cloud.add_balancer('r2', '198.51.100.254:80', group=group,
+                                    floating=False)
+        eyes = self.eyes()
+        self.assertEqual('', self.user(eyes))
+        # Later ones do not count, either.
+        self.cloud.change_balancers('r2', '198.51.100.254:81')
+        self.cloud.change_nat('198.51.100.254', logical_ip='10.0.0.9')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.becomes(eyes, lambda r: r.nats, 'all of that is known')
+        self.assertEqual('', self.user(eyes))
+
+    def test_a_load_balancer_that_comes_to_the_provider_network(self):
+        """Whichever of router, port, group and balancer comes last."""
+        self.cloud.add_router('r1', chassis=HERE)
+        for number, group in enumerate((False, True)):
+            name = 'lb%d' % number
+            self.cloud.add_router(name, networks=['203.0.113.1/24'],
+                                  network=self.cloud.add_network())
+            self.cloud.add_balancer(name, '198.51.100.254:80', group=group)
+            eyes = self.eyes()
+            self.assertEqual('', self.user(eyes))
+            self.cloud.add_port(name, name + 'b', ['198.51.100.2/24'])
+            self.eventually(lambda: self.user(eyes) == 'a load balancer',
+                            'it is attached')
+            self.cloud.remove_balancers(name)
+            self.eventually(lambda: self.user(eyes) == '', 'it is gone')
+            self.cloud.add_balancer(name, '198.51.100.254:81', group=group)
+            self.eventually(lambda: self.user(eyes) == 'a load balancer',
+                            'another one')
+            self.cloud.remove_balancers(name)
+            self.eventually(lambda: self.user(eyes) == '', 'it is gone, too')
+
     def test_whoever_takes_the_address_of_a_virtual_gateway(self):
         self.cloud.add_router('r1', chassis=HERE)
         self.cloud.add_router('r2', chassis=cloud.OTHER,
@@ -405,7 +450,7 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
                      'no patch port')
         self.assertIn('has no patch port for provnet-1', trouble.of(
-            eyes.look(), cloud.BRIDGE, ())[0])
+            eyes.look(), cloud.BRIDGE, False)[0])
 
     def test_several_segments_of_one_network(self):
         """The one that this node is connected to, wherever it sorts."""
@@ -434,7 +479,7 @@ class ViewTest(base.OvsdbTestCase):
 
     def test_a_vlan_segment_and_a_localnet_port_that_comes_late(self):
         """Only the segment knows; see trap T50."""
-        datapath = self.cloud._add_datapath()
+        datapath = self.cloud.add_network()
         self.cloud.add_router('r1', chassis=HERE, network=datapath)
         eyes = self.eyes()
         self.assertIsNone(eyes.router('r1').ports[0].segment)

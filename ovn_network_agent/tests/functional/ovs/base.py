@@ -20,17 +20,17 @@ br-phy with the address of the tunnels.
 
 import subprocess
 
-from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import relay_port
-from ovn_network_agent.ovn import connection
-from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import wire
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import relay_port
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent import trigger
 
 BRIDGE = base.BRIDGE
 PATCH = 'patch-provnet'
@@ -138,9 +138,9 @@ class LocalDatabase:
         self._handler.stop()
 
     def wire(self):
-        """:class:`ovn.wire.Wire` as it is now."""
+        """:class:`ovs.wiring.Wire` as it is now."""
         with self.database.rows() as ovs:
-            return wire.read(ovs, ())
+            return wiring.read(ovs, ())
 
     def backend(self, timeout=10):
         """A relay_port backend that works on it."""

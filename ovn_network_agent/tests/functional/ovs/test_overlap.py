@@ -25,16 +25,16 @@ import fixtures
 from oslo_config import cfg
 from oslotest import base as oslotest
 
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import overlap as backend
 from ovn_network_agent.conf import ovs as options
-from ovn_network_agent import ownership
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import overlap
-from ovn_network_agent import resources
+from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
-from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.unit import world
 
 # As ovn-controller of OVN 25.03 sets it.
@@ -242,6 +242,50 @@ class OverlapTest(oslotest.BaseTestCase):
         self.assertEqual('running', self.state())
         self.assertNotIn('remote-', self.external_ids())
 
+    def test_an_ovn_controller_that_does_not_go_on(self):
+        """The mark stays until it does: nobody else would know of it."""
+        self.begin()
+        self.controller.kill()
+        self.controller.wait()
+        marks = []
+
+        def resume():
+            marks.append(self.mark())
+            return None if len(marks) < 3 else ''
+
+        with self.answering({'debug/resume': resume,
+                             'debug/status': lambda: 'running\n'}):
+            self.end()
+            base.eventually(lambda: not self.mark(), 'it ends')
+        self.assertEqual([base.address(2)] * 3, marks)
+        self.assertNotIn('remote-', self.external_ids())
+
+    def test_one_that_does_not_go_on_for_a_long_time(self):
+        """It is said, and tried again."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.privileged.overlap.RESUME', 0.0))
+        self.begin()
+        self.controller.kill()
+        self.controller.wait()
+        keeper = overlap._keepers[0]
+        goes_on = threading.Event()
+        with self.answering({
+                'debug/resume': lambda: '' if goes_on.is_set() else None,
+                'debug/status': lambda: 'running\n'}):
+            self.end()
+            keeper.wait(20)
+            self.assertEqual(base.address(2), self.mark())
+            failures = self.backend.apply(backends.Delta(delete=(WANTED,)))
+            self.assertIn('ovn-controller may be paused, so the mark of the '
+                          'overlap stays', failures[WANTED.ref])
+            goes_on.set()
+            base.eventually(
+                lambda: overlap._keepers[0].poll() is not None, 'it ends')
+            self.backend.apply(backends.Delta(delete=(WANTED,)))
+            base.eventually(lambda: not self.mark(), 'all is undone')
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(delete=(WANTED,))))
+
     # -- where it cannot be -----------------------------------------------
 
     def failed(self):
@@ -305,10 +349,18 @@ class OverlapTest(oslotest.BaseTestCase):
         with self.saying('something else'):
             self.assertIn('says no version', overlap.standing())
 
-    @contextlib.contextmanager
     def saying(self, version):
         """Somebody in the place of ovn-controller, of another version."""
-        answers = {'version': version, 'debug/status': 'running\n'}
+        return self.answering({'version': lambda: version,
+                               'debug/status': lambda: 'running\n'})
+
+    @contextlib.contextmanager
+    def answering(self, answers):
+        """Somebody in the place of ovn-controller.
+
+        :param answers: dict of a command to a function that gives the
+            answer, None to refuse it
+        """
         opened = self.listening('ovn-controller.1.ctl')
 
         def serve():
@@ -321,9 +373,11 @@ class OverlapTest(oslotest.BaseTestCase):
                 asked = client.recv(65536)
                 if asked:
                     asked = json.loads(asked)
+                    result = answers[asked['method']]()
                     client.sendall(json.dumps({
-                        'id': asked['id'], 'error': None,
-                        'result': answers[asked['method']]}).encode())
+                        'id': asked['id'], 'result': result,
+                        'error': 'refused' if result is None else None,
+                    }).encode())
                 return asked
 
         opened.settimeout(None)

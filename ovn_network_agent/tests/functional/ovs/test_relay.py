@@ -21,8 +21,8 @@ import struct
 
 from oslotest import base as oslotest
 
-from ovn_network_agent.backends import base as backends
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
 

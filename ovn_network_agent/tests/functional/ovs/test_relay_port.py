@@ -17,11 +17,12 @@ import time
 
 from oslotest import base as oslotest
 
-from ovn_network_agent.backends import base as backends
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
+from ovn_network_agent.tests.unit import world as worlds
 
 NAME = ownership.relay_name(base.address(2))
 MARK = 'external_ids:ovn-network-agent=managed'
@@ -136,7 +137,7 @@ class RelayPortTest(RelayPortTestCase):
 
     def is_in_doubt(self):
         wake = self.local.trigger.wait(0.1)
-        return wake is not None and 'relay_port' in wake.stale
+        return 'relay_port' in worlds.doubted(wake)
 
     def test_others_ports_survive(self):
         wanted = base.relay()

@@ -14,19 +14,41 @@
 
 import json
 import os
-import signal
 import subprocess
 
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import ovsdb
 from ovn_network_agent.tests.functional.plugin import base
+from ovn_network_agent.tests.functional.plugin import running
 
 ANYCAST = os.path.join(base.HERE, 'anycast')
 ADDRESS = '192.0.2.53/32'
 OPTIONS = '[frr]\nvrf_name =\n[anycast]\ndevice = br-ex\naddress = %s\n' % (
     ADDRESS)
 GROUP = 'ovn_network_agent.drivers'
+BACKEND = '''
+from oslo_config import cfg
+from ovn_network_agent.backends import base
+from ovn_network_agent import resources
+
+
+class Thing(resources.Resource):
+    kind = 'thing'
+
+
+class Backend(base.Backend):
+    def read(self, known):
+        return []
+
+    def apply(self, delta):
+        return {}
+
+'''
+OPTION_OF_BACKEND = '''
+    kinds = (Thing,)
+    CONFIG_OPTS = (cfg.IntOpt('gauge', default=1),)
+'''
 
 
 class SizeTest(base.ProgramTestCase):
@@ -43,44 +65,15 @@ class SizeTest(base.ProgramTestCase):
 
 @ovsdb.needs_ovsdb
 @needs.needs(os.geteuid() == 0, 'makes a network namespace')
-class AnycastTest(base.ProgramTestCase):
-    """The program in a namespace, on real databases, with that driver."""
+class AnycastTest(running.RunningTestCase):
+    """The program with that driver."""
 
     def setUp(self):
         super().setUp()
         self.install(ANYCAST)
-        servers = {}
-        for name in ('nb', 'sb', 'ovs'):
-            servers[name] = ovsdb.Server(name)
-            self.addCleanup(servers[name].close)
-            servers[name].start()
-        self.cloud = cloud.Cloud(**servers)
-        self.cloud.fill()
-        self.remotes = {name: server.remote
-                        for name, server in servers.items()}
-
-    def start(self):
-        """The agent in a namespace of its own with a br-ex."""
-        config = self.config(OPTIONS, self.remotes, drivers='anycast',
-                             driver_devices='br-ex',
-                             shutdown_timeout=3)
-        log = open(os.path.join(self.directory, 'log'), 'wb')
-        with log:
-            self.agent = subprocess.Popen(
-                ['unshare', '-n', 'sh', '-ec',
-                 'ip link set lo up; '
-                 'ip link add br-ex type veth peer name br-ex-peer; '
-                 'exec "$@"', 'sh',
-                 *self.command('--config-file', config)],
-                env=self.env, cwd=self.directory,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.addCleanup(self.agent.wait)
-        self.addCleanup(self.agent.kill)
 
     def addresses(self):
         """IPv4 addresses of br-ex in the namespace of the agent."""
-        if self.agent.poll() is not None:
-            self.fail(self.log())
         shown = subprocess.run(
             ['nsenter', '-t', str(self.agent.pid), '-n', 'ip', '-j', '-4',
              'address', 'show', 'dev', 'br-ex'], capture_output=True,
@@ -89,28 +82,22 @@ class AnycastTest(base.ProgramTestCase):
                 for link in json.loads(shown or '[]')
                 for address in link.get('addr_info', ())}
 
-    def log(self):
-        with open(os.path.join(self.directory, 'log')) as log:
-            return log.read()
-
     def test_its_resource_lands_in_the_kernel_and_leaves_it(self):
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
-        self.start()
-        ovsdb.eventually(lambda: ADDRESS in self.addresses(), self.log)
+        self.start(self.config(OPTIONS, self.remotes, drivers='anycast',
+                               driver_devices='br-ex', shutdown_timeout=3))
+        self.eventually(lambda: ADDRESS in self.addresses())
         self.cloud.move('lrp-r1', cloud.OTHER)
-        ovsdb.eventually(lambda: ADDRESS not in self.addresses(), self.log)
+        self.eventually(lambda: ADDRESS not in self.addresses())
         self.cloud.move('lrp-r1', cloud.CHASSIS)
-        ovsdb.eventually(lambda: ADDRESS in self.addresses(), self.log)
+        self.eventually(lambda: ADDRESS in self.addresses())
         # A namespace lives as long as somebody is in it.
         guest = subprocess.Popen(
             ['nsenter', '-t', str(self.agent.pid), '-n', 'cat'],
             stdin=subprocess.PIPE)
         self.addCleanup(guest.wait)
         self.addCleanup(guest.stdin.close)
-        self.agent.send_signal(signal.SIGTERM)
-        # There is no FRR whose routes it could have checked: incomplete.
-        self.assertEqual(3, self.agent.wait(base.LIMIT), self.log())
-        self.assertIn('Clean-up is not complete: ', self.log())
+        self.stop()
         shown = subprocess.run(
             ['nsenter', '-t', str(guest.pid), '-n', 'ip', '-4', 'address',
              'show', 'dev', 'br-ex'], check=True, capture_output=True,
@@ -159,10 +146,23 @@ class UnusableTest(base.ProgramTestCase):
         self.provide('')
         self.refused('anycast', 'ovna_test:Driver')
 
+    def test_a_required_option_is_not_set(self):
+        self.install(ANYCAST)
+        self.refused('[anycast] address is not set',
+                     more='[frr]\nvrf_name =\n')
+
     def test_it_refuses_its_configuration(self):
         self.install(ANYCAST)
-        self.refused('anycast', '[anycast] address is not set',
-                     more='[frr]\nvrf_name =\n')
+        self.refused('anycast', '[anycast] address has no prefix length',
+                     more=OPTIONS.replace('/32', ''))
+
+    def test_its_section_is_none_that_nobody_knows(self):
+        """Another mistake keeps its options from being registered."""
+        self.install(ANYCAST)
+        ended = self.run_agent('--config-file', self.config(
+            OPTIONS, drivers='anycast', reconcile_interval=0))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertNotIn('unknown section', ended.stderr)
 
     def test_its_subscriptions_cannot_be_used(self):
         self.provide('from ovn_network_agent.drivers import base\n\n\n'
@@ -192,3 +192,34 @@ class UnusableTest(base.ProgramTestCase):
             'route': 'ovna_test:Backend'}})
         self.refused('route', 'ovna_test:Backend', 'uninstall one',
                      drivers='fip_route')
+
+    def provide_backend(self, text):
+        """A backend with these lines in its class."""
+        self.write_module('ovna_test', BACKEND + text)
+        self.declare('ovna-test', {'ovn_network_agent.backends': {
+            'wires': 'ovna_test:Backend'}})
+
+    def test_a_stage_that_is_a_number(self):
+        self.provide_backend('    kinds = (Thing,)\n\n\nThing.stage = 60\n')
+        self.refused('wires', 'ovna_test:Backend',
+                     'stage of the class Thing is 60', drivers='fip_route')
+
+    def test_a_kind_of_two_backends(self):
+        self.provide_backend('    kinds = (resources.KernelRoute,)\n')
+        self.refused('kind kernel_route', 'route, wires',
+                     drivers='fip_route')
+
+    def test_a_check_that_fails(self):
+        self.provide_backend('    kinds = (Thing,)\n'
+                             '    def check(self):\n'
+                             '        raise OSError("no such wire")\n')
+        ended = self.run_agent('--config-file', self.config(
+            '[frr]\nvrf_name =\n', drivers='fip_route'))
+        self.assertEqual(1, ended.returncode, ended.stderr)
+        self.assertIn('environment: the check of the backend wires failed: '
+                      'OSError: no such wire', ended.stderr)
+
+    def test_an_option_of_a_backend_has_a_bad_value(self):
+        self.provide_backend(OPTION_OF_BACKEND)
+        self.refused('[wires] gauge', drivers='fip_route',
+                     more='[frr]\nvrf_name =\n[wires]\ngauge = thick\n')

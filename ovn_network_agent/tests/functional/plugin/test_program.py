@@ -16,8 +16,8 @@ import os
 import re
 import subprocess
 
-from ovn_network_agent.tests.functional.plugin import base
 from ovn_network_agent import version
+from ovn_network_agent.tests.functional.plugin import base
 
 
 class ProgramTest(base.ProgramTestCase):
@@ -33,6 +33,11 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual(0, ended.returncode)
         for option in ('--config-file', '--dry-run', '--check-config'):
             self.assertIn(option, ended.stdout)
+        self.assertNotIn('--nocheck-config', ended.stdout)
+        said = ''.join(ended.stdout.split())
+        self.assertIn('Defaultstothefirstovn-network-agent.confin~/.ovn-',
+                      said)
+        self.assertNotIn('DefaultstoNone', said)
 
     def test_missing_remotes(self):
         ended = self.run_agent('--config-file',

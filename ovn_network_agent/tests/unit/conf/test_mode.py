@@ -12,11 +12,14 @@
 
 """Port-forward-only mode: when it is, what is refused, what is loaded."""
 
+from importlib import metadata
+
+from ovn_network_agent import port_forwards
 from ovn_network_agent.conf import mode as options
 from ovn_network_agent.conf import validate
-from ovn_network_agent import forwarding
 from ovn_network_agent.forward import rules
-from ovn_network_agent import mode
+from ovn_network_agent.runtime import mode
+from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base
 
 RULES = '[port_forward]\nrules_file = /etc/ovn-network-agent/rules.yaml\n'
@@ -33,6 +36,14 @@ NB = {'OS_OVN__OVN_NB_REMOTE': 'tcp:192.0.2.1:6641'}
 SB = {'OS_OVN__OVN_SB_REMOTE': 'tcp:192.0.2.1:6642'}
 
 
+def used(conf, what):
+    """Names of the plugins that have a use in the mode of a file."""
+    points = metadata.entry_points(group='ovn_network_agent.' + what)
+    return {point.name for point in points
+            if (what != 'drivers' or point.name in conf.drivers) and
+            mode.uses(conf, point.load())}
+
+
 class ModeTest(base.ConfTestCase):
 
     def one(self, text, *parts, **kwargs):
@@ -46,28 +57,26 @@ class ModeTest(base.ConfTestCase):
         """Row D1."""
         conf = self.load(DRIVERS + RULES)
         self.assertEqual([], validate.problems(conf))
-        self.assertIs(mode.FULL, mode.of(conf))
-        self.assertEqual(['fip_route', 'x'],
-                         mode.FULL.only('drivers', ['fip_route', 'x']))
+        self.assertEqual(mode.FULL, mode.name(conf))
+        self.assertEqual({'fip_route', 'veth_leak', 'port_forward'},
+                         used(conf, 'drivers'))
+        self.assertEqual(set(world.BACKENDS), used(conf, 'backends'))
 
     def test_no_remote_and_rules_are_port_forward_only(self):
         """Rows D1, D2."""
         conf = self.load(DRIVERS + RULES, remotes=False)
         self.assertEqual([], validate.problems(conf))
         self.assertEqual([], validate.warnings(conf))
-        found = mode.of(conf)
-        self.assertEqual('port-forward-only', found.name)
-        self.assertEqual(['veth_leak', 'port_forward'],
-                         found.only('drivers', conf.drivers))
-        self.assertEqual(['address', 'rule'], found.only(
-            'backends', ['address', 'flow', 'frr_static', 'northbound',
-                         'rule']))
+        self.assertEqual('port-forward-only', mode.name(conf))
+        self.assertEqual({'veth_leak', 'port_forward'},
+                         used(conf, 'drivers'))
+        self.assertEqual({'link', 'sysctl', 'address', 'neighbour', 'route',
+                          'rule', 'nftables'}, used(conf, 'backends'))
 
     def test_without_a_vrf_there_is_no_leak(self):
         conf = self.load(DRIVERS + RULES + '[frr]\nvrf_name =\n',
                          remotes=False)
-        self.assertEqual(['port_forward'],
-                         mode.of(conf).only('drivers', conf.drivers))
+        self.assertEqual({'port_forward'}, used(conf, 'drivers'))
 
     def test_only_the_daemons_that_are_needed(self):
         names = [context.name for context in mode.contexts(
@@ -109,14 +118,14 @@ class LacksTest(base.ConfTestCase):
 
     def test_router_masquerade(self):
         (path, text), = self.lacks(
-            forwarding.Vip('192.0.2.1'),
-            forwarding.Vip('192.0.2.2', router_masquerade=True))
+            port_forwards.Vip('192.0.2.1'),
+            port_forwards.Vip('192.0.2.2', router_masquerade=True))
         self.assertEqual(('port_forwards', 1, 'router_masquerade'), path)
         for part in ('SNAT', 'remove it', 'ovn_nb_remote'):
             self.assertIn(part, text)
 
     def test_hairpin_masquerade(self):
-        vip = forwarding.Vip('192.0.2.1', hairpin_masquerade=True)
+        vip = port_forwards.Vip('192.0.2.1', hairpin_masquerade=True)
         (path, text), = self.lacks(vip)
         self.assertEqual(('port_forwards', 0, 'hairpin_masquerade'), path)
         self.assertIn('[DEFAULT] network_cidr', text)
@@ -156,6 +165,6 @@ class LacksTest(base.ConfTestCase):
 
     def test_with_ovn_all_of_it_is_fine(self):
         self.assertEqual([], self.lacks(
-            forwarding.Vip('192.0.2.1', hairpin_masquerade=True,
+            port_forwards.Vip('192.0.2.1', hairpin_masquerade=True,
                            router_masquerade=True), remotes=True))
         self.assertEqual([], self.lacks(remotes=True))

@@ -18,6 +18,7 @@ import io
 import fixtures
 from oslo_config import cfg
 
+from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
 from ovn_network_agent.tests.unit.conf import base
 
@@ -134,8 +135,12 @@ class ListTest(base.ConfTestCase):
     def test_groups(self):
         self.assertEqual(
             ['DEFAULT', 'ovn', 'ovs', 'frr', 'fip_route', 'veth_leak',
-             'gateway_drain', 'port_forward'],
+             'gateway_drain', 'port_forward', *opts.DAEMONS],
             [group for group, opts_ in opts.list_opts()])
+
+    def test_the_daemons(self):
+        self.assertEqual(opts.DAEMONS, tuple(
+            context.cfg_section for context in privileged.CONTEXTS))
 
     def test_every_option_is_explained_in_sentences(self):
         for group, listed in opts.list_opts():

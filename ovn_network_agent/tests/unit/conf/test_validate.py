@@ -236,6 +236,13 @@ class WarningsTest(base.ConfTestCase):
         self.assertIn('unknown section [vethleak]; did you mean veth_leak?',
                       found[0])
 
+    def test_the_section_of_no_daemon(self):
+        text = '%s\nhelper_command = sudo privsep-helper\n'
+        found, = self.warnings(text % '[privsep]')
+        self.assertIn('section [privsep] has no effect', found)
+        self.assertIn('[privsep_kernel], [privsep_ovs]', found)
+        self.assertEqual([], self.warnings(text % '[privsep_kernel]'))
+
     def test_a_drain_that_never_completes(self):
         text = '[gateway_drain]\ndrain_settle_delay = 60\n'
         drivers = '[DEFAULT]\ndrivers = fip_route,veth_leak,gateway_drain\n'

@@ -14,10 +14,10 @@
 
 from oslotest import base
 
+from ovn_network_agent import ownership
 from ovn_network_agent.forward import presence
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import links
-from ovn_network_agent import ownership
 
 
 def link(index, name, kind='dummy', master=0):

@@ -23,7 +23,7 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from ovn_network_agent import forwarding
+from ovn_network_agent import port_forwards
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.tests import budget
@@ -94,19 +94,19 @@ class ValuesTest(RulesTestCase):
               rules:
               - {proto: tcp, port: 80, dest_addr: 2001:DB8:0::5}
             ''')
-        check = forwarding.HealthCheck(
+        check = port_forwards.HealthCheck(
             'http', 5.0, 0.5, 1, 4, 8080, '/up', 'dns.test',
             ((200, 200), (300, 399)))
         self.assertEqual((
-            forwarding.Vip('192.0.2.53', True, True, True, (
-                forwarding.Rule('udp', 53, 1053, (
-                    forwarding.Backend('10.0.0.5'),), False),
-                forwarding.Rule('tcp', 53, 53, (
-                    forwarding.Backend('10.0.0.5'),
-                    forwarding.Backend('10.0.0.6', 2)), True, check))),
-            forwarding.Vip('2001:db8::53', rules=(
-                forwarding.Rule('tcp', 80, 80, (
-                    forwarding.Backend('2001:db8::5'),)),))), found)
+            port_forwards.Vip('192.0.2.53', True, True, True, (
+                port_forwards.Rule('udp', 53, 1053, (
+                    port_forwards.Backend('10.0.0.5'),), False),
+                port_forwards.Rule('tcp', 53, 53, (
+                    port_forwards.Backend('10.0.0.5'),
+                    port_forwards.Backend('10.0.0.6', 2)), True, check))),
+            port_forwards.Vip('2001:db8::53', rules=(
+                port_forwards.Rule('tcp', 80, 80, (
+                    port_forwards.Backend('2001:db8::5'),)),))), found)
 
     def test_nothing(self):
         """CFG-34: without an entry nothing is forwarded."""
@@ -167,12 +167,12 @@ class ValuesTest(RulesTestCase):
         text = self.vip('health_check: {type: tcp, interval: 0.5}',
                         'proto: tcp, port: 1, dest_addr: 10.0.0.5%s')
         found, = vips(text % '')
-        self.assertEqual(forwarding.HealthCheck('tcp', 0.5, 0.5),
+        self.assertEqual(port_forwards.HealthCheck('tcp', 0.5, 0.5),
                          found.rules[0].check)
         found, = vips(text % ', health_check: null')
         self.assertIsNone(found.rules[0].check)
         found, = vips(text % ', health_check: {type: http}')
-        self.assertEqual(forwarding.HealthCheck('http'),
+        self.assertEqual(port_forwards.HealthCheck('http'),
                          found.rules[0].check)
 
     def test_anchors_and_merges(self):

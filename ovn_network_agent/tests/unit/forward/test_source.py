@@ -18,13 +18,12 @@ import os
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import model
+from ovn_network_agent import trigger
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import health
-from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import source
-from ovn_network_agent import model
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent import trigger
 
 VIP = '''\
 - vip: %s
@@ -210,11 +209,12 @@ class SourceTest(SourceTestCase):
         self.useFixture(fixtures.FakeLogger())
         made = self.source(text('192.0.2.53'))
         before = made.current(world.snapshot())
-        self.useFixture(fixtures.MockPatchObject(
-            rules, 'load', side_effect=KeyError('x')))
+        # Nobody thought of a path that cannot be one.
+        made._conf.set_override('rules_file', self.path + '\0',
+                                'port_forward')
         made.take()
         self.assertIs(before, made.current(world.snapshot()))
-        self.assertIn("KeyError: 'x'", made.reasons[0])
+        self.assertIn('ValueError: embedded null', made.reasons[0])
 
     def test_several_errors_are_all_logged(self):
         log = self.useFixture(fixtures.FakeLogger())

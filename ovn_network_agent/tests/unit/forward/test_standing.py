@@ -17,22 +17,22 @@ import dataclasses
 import fixtures
 from oslotest import base
 
+from ovn_network_agent import port_forwards
+from ovn_network_agent import resources
 from ovn_network_agent.control import report
 from ovn_network_agent.control import text
-from ovn_network_agent import delta
-from ovn_network_agent import forwarding
+from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import tracking
 from ovn_network_agent.forward import standing
-from ovn_network_agent import outcome as outcomes
 from ovn_network_agent.ovn import directory
-from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 
-RULE = forwarding.Rule('tcp', 53, 1053, (
-    forwarding.Backend('10.0.0.5'), forwarding.Backend('10.0.0.6')),
-    check=forwarding.HealthCheck('tcp'))
-VIP = forwarding.Vip('192.0.2.53', True, rules=(RULE,))
-OTHER = forwarding.Vip('192.0.2.5', False, rules=(RULE,))
-SIX = forwarding.Vip('2001:db8::53', True, rules=(RULE,))
+RULE = port_forwards.Rule('tcp', 53, 1053, (
+    port_forwards.Backend('10.0.0.5'), port_forwards.Backend('10.0.0.6')),
+    check=port_forwards.HealthCheck('tcp'))
+VIP = port_forwards.Vip('192.0.2.53', True, rules=(RULE,))
+OTHER = port_forwards.Vip('192.0.2.5', False, rules=(RULE,))
+SIX = port_forwards.Vip('2001:db8::53', True, rules=(RULE,))
 ADDRESS = resources.VipAddress('loopback1', '192.0.2.53/32')
 LINE = resources.PrefixListEntry('ANNOUNCED', '192.0.2.53/32')
 
@@ -53,7 +53,7 @@ class StandingTest(base.BaseTestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
         self.conf = world.conf(frr__vrf_name='vrf-x',
                                frr__frr_prefix_list='ANNOUNCED')
-        self.tracker = delta.Tracker()
+        self.tracker = tracking.Tracker()
         self.standings = standing.Standings(self.conf)
 
     def want(self, *wanted, there=True):
@@ -65,7 +65,7 @@ class StandingTest(base.BaseTestCase):
     def after(self, *vips, gateway=True, **outcome):
         """(state, reason) of the only, or of all, VIPs after a pass."""
         self.standings.after_pass(
-            forwarding.Forwards(vips, gateway),
+            port_forwards.Forwards(vips, gateway),
             outcomes.Outcome(applied=tuple(
                 ('created', resource) for resource in self.tracker.actual()),
                 **outcome), self.tracker)
@@ -120,10 +120,14 @@ class StandingTest(base.BaseTestCase):
                          self.after(OTHER))
         why = 'VIP 192.0.2.5: set manage_vip'
         self.assertEqual(('refused', why), self.after(
-            OTHER, problems=('VIP 192.0.2.53: no', why)))
+            OTHER, left_out=(
+                resources.Problem('VIP 192.0.2.53: no',
+                                  addresses=('192.0.2.53',)),
+                resources.Problem(why, addresses=(OTHER.address,)))))
         # The address is not all that there has to be.
         self.assertEqual(('refused', why), self.after(
-            dataclasses.replace(OTHER, present=True), problems=(why,)))
+            dataclasses.replace(OTHER, present=True), left_out=(
+                resources.Problem(why, addresses=(OTHER.address,)),)))
 
     def test_a_router_has_the_address(self):
         """What announces that is not about the VIP."""
@@ -206,12 +210,12 @@ class StandingTest(base.BaseTestCase):
                                        '169.254.0.1')
         for applied in ((), (('created', other),)):
             self.standings.after_pass(
-                forwarding.Forwards((VIP,), True),
+                port_forwards.Forwards((VIP,), True),
                 outcomes.Outcome(applied=applied), self.tracker)
             self.assertIs(before, self.standings.now)
         self.tracker.gone(ADDRESS.ref)
         self.standings.after_pass(
-            forwarding.Forwards((VIP,), True),
+            port_forwards.Forwards((VIP,), True),
             outcomes.Outcome(applied=(('deleted', ADDRESS),)), self.tracker)
         self.assertIs(standing.State.WAITING, self.standings.now[0].state)
         self.standings.after_pass(None, outcomes.Outcome(), self.tracker)

@@ -16,18 +16,19 @@ import dataclasses
 
 from oslotest import base
 
-from ovn_network_agent.drivers import port_forward
-from ovn_network_agent import forwarding
-from ovn_network_agent import reconciler
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import port_forward
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import world
 
 DEAD, GONE, ALIVE = ('192.0.2.%d' % n for n in (1, 2, 3))
 
 
 def vip(address, alive=True):
-    return forwarding.Vip(address, True, rules=(forwarding.Rule(
-        'tcp', 53, 53, (forwarding.Backend('10.0.0.5', alive=alive),)),))
+    return port_forwards.Vip(address, True, rules=(port_forwards.Rule(
+        'tcp', 53, 53, (port_forwards.Backend('10.0.0.5', alive=alive),)),))
 
 
 class WithdrawnTest(base.BaseTestCase):
@@ -47,9 +48,9 @@ class WithdrawnTest(base.BaseTestCase):
         self.addCleanup(self.reconciler.close)
 
     def run_with(self, *vips, **options):
-        return self.reconciler.run(dataclasses.replace(
-            world.snapshot(), forwards=forwarding.Forwards(vips, True)),
-            **options)
+        return self.reconciler.run(passes.Pass(dataclasses.replace(
+            world.snapshot(), forwards=port_forwards.Forwards(vips, True)),
+            **options))
 
     def vips(self):
         return {address.partition('/')[0] for _dev, address

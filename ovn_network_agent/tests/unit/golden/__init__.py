@@ -22,9 +22,9 @@ writes them anew; read the difference before it is committed.
 import dataclasses
 import pathlib
 
-from ovn_network_agent.drivers import nft_table
-from ovn_network_agent import forwarding
 from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
+from ovn_network_agent.drivers import nft_table
 
 DIRECTORY = pathlib.Path(__file__).parent
 
@@ -35,14 +35,14 @@ CONSISTENT = nft_table.Manner(64000, 'consistent', True)
 
 def backends(*weights, net='10.0.0.%d'):
     """Backends 10.0.0.1, 10.0.0.2, ... with these weights."""
-    return tuple(forwarding.Backend(net % (index + 1), weight)
+    return tuple(port_forwards.Backend(net % (index + 1), weight)
                  for index, weight in enumerate(weights))
 
 
 def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.%d',
          **values):
     """A rule; without weights it has one backend."""
-    return forwarding.Rule(proto, port, dest_port,
+    return port_forwards.Rule(proto, port, dest_port,
                            backends(*(weights or (1,)), net=net), **values)
 
 
@@ -55,7 +55,7 @@ def without(of, *dead):
 
 def vip(*rules, address='192.0.2.53', **values):
     """A managed VIP; without rules it has the simplest one."""
-    return forwarding.Vip(address, managed=True, rules=rules or (rule(),),
+    return port_forwards.Vip(address, managed=True, rules=rules or (rule(),),
                           **values)
 
 

@@ -11,11 +11,10 @@
 # under the License.
 """Sessions in nodes: frames, and which lab is meant."""
 
-import contextlib
+import json
 import os
 import subprocess
 import threading
-from unittest import mock
 
 import fixtures
 from oslotest import base
@@ -57,6 +56,14 @@ class TestRunning(base.BaseTestCase):
                 pass
         return running.announced(name, path, ['true'])
 
+    def rewrite(self, name, **values):
+        """Have an announcement say something else."""
+        path = os.path.join(self.directory, name + '.json')
+        with open(path, encoding='utf-8') as opened:
+            content = json.load(opened)
+        with open(path, 'w', encoding='utf-8') as opened:
+            json.dump({**content, **values}, opened)
+
     def test_the_only_one_that_can_be_entered(self):
         self.assertRaises(running.NotRunning, running.find)
         with self.announce('a', False), self.announce('b', True):
@@ -67,19 +74,19 @@ class TestRunning(base.BaseTestCase):
         self.assertEqual([], running.labs())
 
     def test_dead_ones_are_forgotten(self):
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(self.announce('a', True))
-            with mock.patch.object(running, '_born', return_value='1'):
-                stack.enter_context(self.announce('b', True))
+        with self.announce('a', True), self.announce('b', True):
+            # Another process got its number.
+            self.rewrite('b', born='1')
             self.assertEqual(['a'], [one['name'] for one in running.labs()])
+        self.assertEqual({'a.open', 'b.open'}, set(os.listdir(self.directory)))
 
     def test_end(self):
         child = subprocess.Popen(['sleep', '600'])
+        self.addCleanup(child.kill)
         # Whoever started it reaps it.
         threading.Thread(target=child.wait, daemon=True).start()
-        with mock.patch.object(os, 'getpid', return_value=child.pid):
-            announced = self.announce('a', True)
-            announced.__enter__()
-        running.end(running.find('a'))
-        self.assertEqual([], running.labs())
+        with self.announce('a', True):
+            self.rewrite('a', pid=child.pid, born=running._born(child.pid))
+            running.end(running.find('a'))
+            self.assertEqual([], running.labs())
         self.assertIsNotNone(child.wait(10))

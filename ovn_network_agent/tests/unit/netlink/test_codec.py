@@ -17,19 +17,42 @@ import unittest
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pyroute2 import netlink
+from pyroute2.netlink.rtnl import ndmsg
 
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
 tables = st.integers(1, 2 ** 32 - 1)
 octets = st.integers(0, 255)
 marks = st.integers(1, 2 ** 32 - 1)
 names = st.text('abcdefghij-.0123456789', min_size=1, max_size=15)
+
+# linux/if_addr.h, linux/neighbour.h, linux/if_link.h: sizes of headers and
+# numbers of attributes.
+IFADDRMSG, IFA_LOCAL = 8, 2
+NDMSG, NDA_DST, NDA_LLADDR = 12, 1, 2
+IFLA_IFNAME, IFLA_LINKINFO = 3, 18
+IFLA_INFO_KIND, IFLA_INFO_DATA, IFLA_VRF_TABLE = 1, 2, 1
+
+
+def string(kind, text):
+    """An attribute that holds a text."""
+    return route_codec.attribute(kind, text.encode() + b'\0')
+
+
+def nested(kind, *attributes):
+    """An attribute that holds others."""
+    return route_codec.attribute(
+        kind | netlink.NLA_F_NESTED, b''.join(attributes))
 
 
 @st.composite
@@ -48,10 +71,10 @@ class WireTest(unittest.TestCase):
 
     @given(st.dictionaries(st.integers(1, 0x3fff), st.binary(max_size=40)))
     def test_attributes(self, wanted):
-        data = b''.join(wire.attribute(kind, payload)
+        data = b''.join(route_codec.attribute(kind, payload)
                         for kind, payload in wanted.items())
         self.assertEqual(0, len(data) % 4)
-        self.assertEqual(wanted, wire.attributes(data))
+        self.assertEqual(wanted, route_codec.attributes(data))
 
     @given(st.lists(st.tuples(
         st.integers(0, 0xffff), st.integers(0, 0xffff),
@@ -67,7 +90,8 @@ class WireTest(unittest.TestCase):
 
     @given(st.binary(max_size=200))
     def test_garbage_is_an_error_and_never_a_loop(self, data):
-        for parse in (wire.attributes, lambda d: list(wire.messages(d))):
+        for parse in (route_codec.attributes,
+                      lambda d: list(wire.messages(d))):
             try:
                 parse(data)
             except ValueError as error:
@@ -76,7 +100,7 @@ class WireTest(unittest.TestCase):
     @given(prefixes())
     def test_prefix(self, prefix):
         network = ipaddress.ip_network(prefix)
-        _family, packed, length = wire.parse_prefix(prefix)
+        _family, packed, length = texts.parse_prefix(prefix)
         self.assertEqual((network.network_address.packed,
                           network.prefixlen), (packed, length))
 
@@ -86,22 +110,22 @@ class WireTest(unittest.TestCase):
                      '10.0.0.0/²', '10.0.0/8', '010.0.0.0/8', '::/129',
                      '::1/64', 'fe80::%1/64', '10.0.0.0/8/8'):
             with self.subTest(text), self.assertRaises(ValueError):
-                wire.parse_prefix(text)
+                texts.parse_prefix(text)
 
     def test_host_bits_are_explained(self):
         with self.assertRaisesRegex(ValueError, '10.0.0.0/24 would be one'):
-            wire.parse_prefix('10.0.0.1/24')
+            texts.parse_prefix('10.0.0.1/24')
 
     @given(st.binary(min_size=6, max_size=6))
     def test_mac(self, mac):
-        self.assertEqual(mac, wire.mac_bytes(wire.mac_text(mac)))
+        self.assertEqual(mac, texts.mac_bytes(texts.mac_text(mac)))
 
     def test_what_is_no_mac(self):
         for text in ('', '02:00:00:00:00', '02:00:00:00:00:0G',
                      '02:00:00:00:00:AA', '020000000001',
                      '02:00:00:00:00:01:02'):
             with self.subTest(text), self.assertRaises(ValueError):
-                wire.mac_bytes(text)
+                texts.mac_bytes(text)
 
 
 class ObjectsTest(unittest.TestCase):
@@ -109,22 +133,24 @@ class ObjectsTest(unittest.TestCase):
     @given(st.data(), tables, prefixes(), octets)
     def test_route(self, data, table, dst, protocol):
         via = data.draw(st.none() | addresses_of(dst))
-        body = routes.encode(table, dst, 7, via or '', protocol)
+        body = route_codec.encode(table, dst, 7, via or '', protocol)
         self.assertEqual(
-            routes.Route(table, dst, 'br-ex', via, protocol, 0),
-            routes.decode(body, 0, len(body), {7: 'br-ex'}))
+            route_codec.Route(table, dst, 'br-ex', via, protocol, 0),
+            route_codec.decode(body, 0, len(body), {7: 'br-ex'}))
 
     def test_default_route_in_both_encodings(self):
         """Trap T58: without a destination, or with one of zeros."""
-        without = routes.encode(200, '0.0.0.0/0', 7, '', 44)
-        with_zeros = without + wire.attribute(routes.RTA_DST, bytes(4))
+        without = route_codec.encode(200, '0.0.0.0/0', 7, '', 44)
+        with_zeros = without + route_codec.attribute(
+            route_codec.RTA_DST, bytes(4))
         for body in (without, with_zeros):
-            self.assertEqual('0.0.0.0/0', routes.decode(
-                body, 0, len(body), {7: ''}).dst)
+            for decode in route_codec.decode, routes.decode:
+                self.assertEqual('0.0.0.0/0', decode(
+                    body, 0, len(body), {7: ''}).dst)
 
     def test_families_are_not_mixed(self):
         with self.assertRaises(ValueError):
-            routes.encode(254, '10.0.0.0/8', 1, '::1', 44)
+            route_codec.encode(254, '10.0.0.0/8', 1, '::1', 44)
         with self.assertRaises(ValueError):
             rules.encode(rules.Rule(1, 2, '10.0.0.0/8', '::/8', None, None,
                                     44))
@@ -151,7 +177,7 @@ class ObjectsTest(unittest.TestCase):
         body = rules.encode(rules.Rule(1, 2, '10.0.0.0/8', None, None, None,
                                        44))
         for kind in (17, 19, 20, 22, 23):  # oif, l3mdev, uid, ports
-            more = body + wire.u32(kind, 1)
+            more = body + route_codec.u32(kind, 1)
             self.assertIsNone(rules.decode(more, 0, len(more)))
 
     @given(st.ip_addresses().flatmap(lambda address: st.tuples(
@@ -159,28 +185,26 @@ class ObjectsTest(unittest.TestCase):
     def test_address(self, item):
         text = '%s/%d' % item
         body = addresses.encode(7, text)
-        _family, length, _flags, _scope, index = \
-            addresses.IFADDRMSG.unpack_from(body)
-        found = wire.attributes(body, addresses.IFADDRMSG.size)
-        self.assertEqual((7, item[0].packed, item[1]),
-                         (index, found[addresses.IFA_LOCAL], length))
+        message = messages.decode(addresses.MESSAGE, body, 0, len(body))
+        found = route_codec.attributes(body, IFADDRMSG)
+        self.assertEqual(
+            (7, item[0].packed, item[1]),
+            (message['index'], found[IFA_LOCAL], message['prefixlen']))
 
     @given(st.ip_addresses(), st.binary(min_size=6, max_size=6))
     def test_neighbour(self, dst, mac):
         body = neighbours.encode(7, str(dst), mac.hex(':'))
-        _family, index, state, *_rest = neighbours.NDMSG.unpack_from(body)
-        self.assertEqual((7, neighbours.NUD_PERMANENT), (index, state))
-        self.assertEqual(
-            {neighbours.NDA_DST: dst.packed, neighbours.NDA_LLADDR: mac},
-            wire.attributes(body, neighbours.NDMSG.size))
+        message = messages.decode(neighbours.MESSAGE, body, 0, len(body))
+        self.assertEqual((7, ndmsg.NUD_PERMANENT),
+                         (message['ifindex'], message['state']))
+        self.assertEqual({NDA_DST: dst.packed, NDA_LLADDR: mac},
+                         route_codec.attributes(body, NDMSG))
 
     def test_link_of_a_vrf(self):
-        body = links.encode_up(7) + wire.string(links.IFLA_IFNAME, 'vrf-p') \
-            + wire.nested(
-                links.IFLA_LINKINFO,
-                wire.string(links.IFLA_INFO_KIND, 'vrf'),
-                wire.nested(links.IFLA_INFO_DATA,
-                            wire.u32(links.IFLA_VRF_TABLE, 10000)))
+        body = links.encode_up(7) + string(IFLA_IFNAME, 'vrf-p') + nested(
+            IFLA_LINKINFO, string(IFLA_INFO_KIND, 'vrf'),
+            nested(IFLA_INFO_DATA,
+                   route_codec.u32(IFLA_VRF_TABLE, 10000)))
         self.assertEqual(
             links.Link(7, 'vrf-p', '', True, 'vrf', 0, 0, '', 10000),
             links.decode(body, 0, len(body)))
@@ -209,8 +233,8 @@ class FilterTest(unittest.TestCase):
     """The socket filter, interpreted."""
 
     def passes(self, kind, flags=0, protocol=0):
-        data = wire.HEADER.pack(28, kind, flags, 0, 0) + routes.RTMSG.pack(
-            2, 32, 0, 0, 254, protocol, 0, 1, 0)
+        data = (wire.HEADER.pack(28, kind, flags, 0, 0) +
+                route_codec.RTMSG.pack(2, 32, 0, 0, 254, protocol, 0, 1, 0))
         program = bpf.route_filter(routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
                                    44)
         at = accumulator = 0

@@ -16,9 +16,9 @@ import ipaddress
 
 from hypothesis import strategies as st
 
-from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.openflow import spec as specs
 
 numbers = st.integers(1, 0xfeff)
 macs = st.binary(min_size=6, max_size=6).map(lambda b: b.hex(':'))

@@ -17,8 +17,8 @@ import importlib
 import pkgutil
 import unittest
 
-from ovn_network_agent.conf import opts
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import limits
@@ -59,11 +59,12 @@ class LimitsTest(unittest.TestCase):
         return option.default + 1
 
     def test_a_reload_changes_none(self):
-        before = limits.of(world.conf())
+        # That there is a file of rules is nothing that a reload changes.
+        before = limits.of(world.conf(port_forward__rules_file='/y'))
         seen = set()
         for group, option in opts.everything():
             if option.mutable:
-                conf = world.conf()
+                conf = world.conf(port_forward__rules_file='/y')
                 conf.set_override(option.dest, self.changed(option),
                                   None if group == 'DEFAULT' else group)
                 self.assertEqual(before, limits.of(conf), option.dest)
@@ -82,6 +83,60 @@ class LimitsTest(unittest.TestCase):
         self.addCleanup(limits.forget)
         conf.set_override('bridge_dev', 'br-other')
         self.assertEqual('br-ex', limits.current().bridge)
+
+
+VRF_TABLE = 10
+
+
+class ReachTest(unittest.TestCase):
+    """How far routes reach that lead from the VRF to this node."""
+
+    def conf(self, **values):
+        return world.conf(frr__vrf_name='vrf-provider', drivers=[
+            'fip_route', 'veth_leak', 'port_forward'], **values)
+
+    def passes(self, conf, prefix):
+        try:
+            limits.of(conf).check_route(VRF_TABLE, prefix, 'veth-provider',
+                                        '169.254.0.1', VRF_TABLE)
+        except PermissionError:
+            return False
+        return True
+
+    def assert_passes(self, conf, *prefixes):
+        self.assertEqual([], [p for p in prefixes if not self.passes(conf, p)])
+
+    def assert_refused(self, conf, *prefixes):
+        self.assertEqual([], [p for p in prefixes if self.passes(conf, p)])
+
+    def test_discovered_networks(self):
+        self.assert_passes(self.conf(), '10.0.0.0/8', '198.51.100.0/24',
+                           '203.0.113.4/30', '198.51.100.10/32')
+        self.assert_refused(
+            self.conf(), '0.0.0.0/0', '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7',
+            '::/0', '::/1', '8000::/1', '2001:db8::/64', '127.0.0.0/8',
+            '224.0.0.0/8', '127.0.0.1/32', '2001:db8::10/128')
+
+    def test_named_networks(self):
+        """A network that somebody names may be a very large one."""
+        conf = self.conf(network_cidr=['198.51.100.0/24', '8.0.0.0/7'])
+        self.assert_passes(conf, '198.51.100.0/24', '198.51.100.10/32',
+                           '8.0.0.0/7')
+        self.assert_refused(conf, '198.51.100.0/25', '203.0.113.0/24',
+                            '203.0.113.10/32', '0.0.0.0/1')
+
+    def test_vips(self):
+        """They are in no provider network."""
+        conf = self.conf(network_cidr=['198.51.100.0/24'],
+                         port_forward__rules_file='/x')
+        self.assert_passes(conf, '192.0.2.53/32')
+        self.assert_refused(conf, '192.0.2.0/24', '2001:db8::53/128')
+
+    def test_a_leak_of_the_operator(self):
+        """Then the agent makes routes of addresses alone."""
+        conf = self.conf(veth_leak__veth_leak_enabled=False)
+        self.assert_passes(conf, '198.51.100.10/32')
+        self.assert_refused(conf, '198.51.100.0/24')
 
 
 class ChecksTest(unittest.TestCase):

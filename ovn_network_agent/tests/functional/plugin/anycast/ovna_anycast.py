@@ -18,12 +18,12 @@ address; BGP may then announce it as it does any connected network.
 
 from oslo_config import cfg
 
-from ovn_network_agent.drivers import base
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import base
 
 
 class AnycastDriver(base.Driver):
-    """See the module."""
+    """Wants an address as long as a router is active here."""
 
     CONFIG_OPTS = [
         cfg.StrOpt('device', default='lo',
@@ -34,8 +34,8 @@ class AnycastDriver(base.Driver):
 
     def __init__(self, name, conf):
         super().__init__(name, conf)
-        if not conf.anycast.address:
-            raise ValueError('[anycast] address is not set')
+        if '/' not in conf.anycast.address:
+            raise ValueError('[anycast] address has no prefix length')
 
     def events(self):
         # The agent watches the routers anyhow; this is a table of our own.

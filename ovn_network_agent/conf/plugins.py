@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the configured drivers ask of the core, as their classes declare it.
+
+So the core names no driver: one of a third party that declares the same gets
+the same.
+"""
+
+import functools
+
+DRIVERS = 'ovn_network_agent.drivers'
+BACKENDS = 'ovn_network_agent.backends'
+
+# The driver writes priorities of gateways.  The core serves what leaves until
+# the next gateway does, drains at a stop, and judges the BGP of this node.
+RANKING = 'ranking'
+# The driver writes rows with the name of this chassis.  The core finds out
+# which chassis are gone for good.
+ABSENCE = 'absence'
+
+
+def asked(conf, what):
+    """Whether a configured driver asks for something.
+
+    :param conf: the oslo.config ConfigOpts
+    :param what: :data:`RANKING` or :data:`ABSENCE`
+    :returns: False also for drivers that are not installed; the loader
+        refuses these
+    """
+    return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
+               for name in conf.drivers)
+
+
+def installed():
+    """Names of all drivers and backends that are installed, a frozenset."""
+    return _names(DRIVERS) | _names(BACKENDS)
+
+
+def options(conf):
+    """Options of the configured drivers and of all backends.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: list of (group, options) of those that declare any
+    """
+    plugins = [(name, _class(DRIVERS, name)) for name in conf.drivers]
+    plugins += [(name, _class(BACKENDS, name))
+                for name in sorted(_names(BACKENDS))]
+    return [(name, declared) for name, plugin in plugins
+            if (declared := getattr(plugin, 'CONFIG_OPTS', ()))]
+
+
+@functools.cache
+def _names(group):
+    return frozenset(point.name for point in _entry_points(group=group))
+
+
+@functools.cache
+def _class(group, name):
+    """The class of a plugin, None when there is none of that name."""
+    found = list(_entry_points(group=group, name=name))
+    return found[0].load() if found else None
+
+
+def _entry_points(**chosen):
+    # Not at the top: the pure packages import this module, and the library
+    # imports socket.
+    from importlib import metadata
+    return metadata.entry_points(**chosen)

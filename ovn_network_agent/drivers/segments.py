@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which provider segments traffic can go through.  Pure."""
+
+
+def objection(segment, bridge_dev):
+    """Why a provider segment cannot be used on this node.
+
+    :param segment: :class:`model.Segment`, or None
+    :param bridge_dev: name of the provider bridge
+    :returns: text, '' when it can be used
+    """
+    if segment is None:
+        return 'its network has no localnet port in SB'
+    if not segment.bridge:
+        return ('physical network %s is not in ovn-bridge-mappings of this '
+                'node' % segment.physical_network)
+    if segment.vlan:
+        return ('its network is VLAN %d on %s; only flat networks are '
+                'handled' % (segment.vlan, segment.bridge))
+    if segment.bridge != bridge_dev:
+        return ('physical network %s is mapped to %s, and [DEFAULT] '
+                'bridge_dev is %s' % (segment.physical_network,
+                                      segment.bridge, bridge_dev))
+    if not segment.mac:
+        return 'device %s does not exist' % segment.device
+    if not segment.patch_port:
+        return ('%s has no patch port for %s (is ovn-controller running?)'
+                % (segment.bridge, segment.localnet_port))
+    return ''

@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The provider VRF: how an address is announced from it, and its way out.
+
+Pure.
+"""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+
+
+def announcement(conf, node, prefix, dev, requires=()):
+    """What makes BGP announce a prefix, by the configured method.
+
+    :param conf: the oslo.config ConfigOpts
+    :param node: :class:`model.Node`
+    :param prefix: '198.51.100.10/32'
+    :param dev: device that the route leads to where there is no VRF
+    :param requires: refs of what has to be in place before
+    :returns: :class:`resources.AnnouncedRoute` or
+        :class:`resources.Announcement`; None as long as the VRF is missing
+    """
+    kernel = conf.fip_route.announce_method == 'kernel'
+    name = conf.frr.vrf_name
+    if not name:
+        return (resources.AnnouncedRoute(resources.MAIN_TABLE, prefix, dev,
+                                         requires=requires)
+                if kernel else resources.Announcement(
+                    '', prefix, dev, requires=requires))
+    nexthop = conf.veth_leak.veth_nexthop
+    if not kernel:
+        return resources.Announcement(name, prefix, nexthop,
+                                      requires=requires)
+    vrf = node.device(name)
+    if vrf is None or not vrf.vrf_table:
+        return None
+    return resources.AnnouncedRoute(
+        vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop,
+        requires=requires)
+
+
+def missing(conf, node, consequence):
+    """Say that the VRF has no default route; the agent does not make one.
+
+    :param consequence: what is dropped, as the middle of a sentence
+    :returns: iterable of :class:`resources.Problem`, at most one
+    """
+    vrf = node.device(conf.frr.vrf_name)
+    if vrf is not None and vrf.default_route is False:
+        yield resources.Problem(
+            'the way out of VRF %s: it has no default route, so %s; have a '
+            'default route come in by BGP, which needs a filter of the '
+            'neighbour that lets it in, or set one in FRR' % (
+                vrf.name, consequence))

@@ -1,0 +1,255 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The actual state: backends, and how far what is known of them is true.
+
+A backend that cannot be read keeps its last known state; it is tried again
+later and later, and costs the others nothing meanwhile.  What may hang is
+read beside the loop.  The loop waits for that as long as it is usual; then
+the last known state counts until the answer is there.
+"""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.engine import drift
+from ovn_network_agent.engine import executor
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(slots=True)
+class _Known:
+    """What is known of one backend.
+
+    :ivar backend: :class:`backends.base.Backend`
+    :ivar stale: whether it is to be read again
+    :ivar never_read: whether it could not be read so far
+    :ivar unreadable: why it cannot be read or reached, None when it can
+    :ivar reading: None, or while it is read beside the loop, whether a
+        change of our own was the reason
+    """
+
+    backend: base.Backend
+    stale: bool = True
+    never_read: bool = True
+    unreadable: str | None = None
+    reading: bool | None = None
+
+    @property
+    def kinds(self):
+        """Names of the kinds that it is responsible for."""
+        return [kind.kind for kind in self.backend.kinds]
+
+
+class Backends:
+    """All backends and what is known of their state.
+
+    :param backends: list of :class:`backends.base.Backend`
+    :param tracker: :class:`engine.tracking.Tracker` that takes the actual
+        state
+    :param retries: :class:`backoff.Retries`
+    :param beside: :class:`executor.Beside`
+    """
+
+    def __init__(self, backends, tracker, retries, beside):
+        self._known = {b.name: _Known(b) for b in backends}
+        self._owners = {k.kind: b.name for b in backends for k in b.kinds}
+        self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
+        self._tracker = tracker
+        self._retries = retries
+        self._beside = beside
+        self._drift = drift.Drift()
+
+    @property
+    def names(self):
+        """Names of all backends, a set."""
+        return set(self._known)
+
+    @property
+    def kinds(self):
+        """All kinds that there is a backend for, a set."""
+        return set(self._owners)
+
+    @property
+    def unreadable(self):
+        """dict of backend name to str: why it cannot be read or reached."""
+        return {name: known.unreadable for name, known in self._known.items()
+                if known.unreadable is not None}
+
+    def is_unreadable(self, name):
+        """Whether it cannot be read or reached; asked for each resource."""
+        return self._known[name].unreadable is not None
+
+    def backend(self, name):
+        """The :class:`backends.base.Backend` of a name."""
+        return self._known[name].backend
+
+    def at(self, stage):
+        """Backends with a kind of that stage, in order of registration."""
+        return [known.backend for known in self._known.values()
+                if any(k.stage is stage for k in known.backend.kinds)]
+
+    def delta(self, backend, stage):
+        """What has to change for a backend in a stage.
+
+        :returns: :class:`backends.base.Delta`
+        """
+        return self._tracker.delta(
+            [k.kind for k in backend.kinds if k.stage is stage])
+
+    def stage(self, kind):
+        """:class:`resources.Stage` of a kind."""
+        return self._stages[kind]
+
+    def owner(self, kind):
+        """Name of the backend of a kind, or None."""
+        return self._owners.get(kind)
+
+    def doubt(self, words):
+        """Have backends read again at the next refresh.
+
+        :param words: see :func:`backends.base.doubted`
+        :returns: set of their names
+        """
+        names = base.doubted(self._all(), words) if words else set()
+        for name in names:
+            self._known[name].stale = True
+        return names
+
+    def revived(self, words):
+        """Names of the backends whose system has come back, a set."""
+        return base.revived(self._all(), words) if words else set()
+
+    def invalidated_by(self, backend):
+        """Doubt what hangs on what this backend changed.
+
+        :returns: set of names of what has to be read again
+        """
+        return self.doubt(backend.invalidates)
+
+    def refresh(self, by_us=False):
+        """Read what is in doubt, but for what works beside the loop.
+
+        :param by_us: the doubt comes from a change of our own, so that
+            what is gone is no surprise
+        """
+        busy = self._beside.running()
+        names = [name for name, known in self._known.items()
+                 if known.stale and name not in busy and
+                 not self.hopeless(name)]
+        beside = [n for n in names if self._known[n].backend.system]
+        # What did not answer the last time is not waited for.
+        awaited = [n for n in beside if self._known[n].unreadable is None]
+        for name in beside:
+            self._known[name].stale = False
+            self._known[name].reading = by_us
+            self._beside.read(self._known[name].backend, self._refs(name),
+                              awaited=name in awaited)
+        for name in names:
+            if name not in beside:
+                self._read(name, by_us)
+        self._beside.wait(executor.PATIENCE, awaited, wake=False)
+        for backend, _delta, found, error in self._beside.done(beside):
+            self.has_read(backend.name, found, error)
+
+    def _read(self, name, by_us):
+        try:
+            found = self._known[name].backend.read(self._refs(name))
+            self._found(name, found, by_us)
+        except Exception as e:
+            self.failed(name, expected(name, e))
+            return
+        self._known[name].stale = False
+
+    def has_read(self, name, found, error):
+        """Note what was read beside the loop.
+
+        :param found: list of resources, or None
+        :param error: why it could not be read, or None
+        """
+        by_us, self._known[name].reading = self._known[name].reading, None
+        try:
+            if error is not None:
+                raise error
+            self._found(name, found, by_us)
+        except Exception as e:
+            self.failed_beside(name, expected(name, e))
+
+    def _found(self, name, found, by_us):
+        lost = self._tracker.resync(self._known[name].kinds, found)
+        if not by_us:
+            self._drift.note(name, lost)
+        self._known[name].never_read = False
+        self.reached(name)
+
+    def _refs(self, name):
+        return self._tracker.known_refs(self._known[name].kinds)
+
+    def _all(self):
+        return [known.backend for known in self._known.values()]
+
+    def first_look(self, name):
+        """Whether it is being read for the first time."""
+        known = self._known[name]
+        return (known.reading is not None and known.never_read and
+                known.unreadable is None)
+
+    def unread(self, name):
+        """Whether its state was never read: nothing can be told apart."""
+        return name in self._known and self._known[name].never_read
+
+    def hopeless(self, name):
+        """Unreachable a moment ago: no use in waiting for it again now."""
+        return (self._known[name].unreadable is not None and
+                self._retries.waiting(name))
+
+    def failed(self, name, error):
+        """Note that a backend could not be reached, and doubt it."""
+        known = self._known[name]
+        if known.unreadable != str(error):
+            LOG.warning('%s: %s', name, error)
+        known.unreadable = str(error)
+        known.stale = True
+
+    def failed_beside(self, name, error):
+        """Likewise, and try again later: this pass has not begun it."""
+        self.failed(name, error)
+        self._retries.note({name}, {name})
+
+    def reached(self, name):
+        """Note that a backend answered."""
+        known = self._known[name]
+        if known.unreadable:
+            LOG.info('%s: reachable again', name)
+        known.unreadable = None
+
+    def close(self):
+        """Give back what backends hold."""
+        for name, known in self._known.items():
+            try:
+                known.backend.close()
+            except Exception:
+                LOG.exception('Backend %s could not be closed', name)
+
+
+def expected(name, error):
+    """The error as a BackendError.
+
+    A bug in one backend costs what it owns, not the whole pass.
+    """
+    if isinstance(error, base.BackendError):
+        return error
+    LOG.error('Backend %s failed', name, exc_info=error)
+    return base.BackendError('%s: %s' % (type(error).__name__, error))

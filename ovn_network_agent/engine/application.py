@@ -1,0 +1,306 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The work of one pass: what may be done, in which order, what came of it.
+
+Creation runs up the stages, so that what BGP makes visible comes last, and
+deletion runs down.  A resource whose prerequisite is not in place is held
+back; so is the removal of what an announcement still rests on.
+"""
+
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import replacement
+
+LOG = logging.getLogger(__name__)
+
+_UNDER_WAY = frozenset({ledger.State.UNDER_WAY})
+
+
+class Application:
+    """Applies differences, and notes in the ledger what could not be done.
+
+    :param backends: :class:`engine.actual.Backends`
+    :param tracker: :class:`engine.tracking.Tracker`
+    :param entries: :class:`engine.ledger.Ledger`
+    :param beside: :class:`executor.Beside`
+    :param hurry: :class:`announce_first.Precedence`
+    :param wake: function(reason) that wakes the loop
+    """
+
+    def __init__(self, backends, tracker, entries, beside, hurry, wake):
+        self._backends = backends
+        self._tracker = tracker
+        self._ledger = entries
+        self._beside = beside
+        self._successors = replacement.Successors(backends, tracker,
+                                                   wake)
+        self._precedence = hurry
+        self._hurried = False
+        self._untold = []
+        self.begin()
+
+    def begin(self):
+        """Start the count of a new pass."""
+        self._ledger.begin()
+        self.applied = []
+        self.seconds = []
+
+    # -- the order --------------------------------------------------------
+
+    def create(self, urgent=False):
+        """Create and update, stage by stage.
+
+        :param urgent: announce as soon as possible, see
+            :mod:`engine.announce_first`
+        """
+        for name, delta in self._beside.changing().items():
+            if self._backends.backend(name).system:
+                self._hold_back(delta)
+        self._hurried = urgent or self._precedence.held
+        if not self._hurried:
+            self._go_on(lambda resource: True)
+            return
+        self._create(lambda resource: not resource.follows)
+        announced = sum(1 for _verb, resource in self.applied
+                        if resource.stage is resources.Stage.ANNOUNCE)
+        if announced:
+            LOG.info('Announced %d addresses first', announced)
+        if announced or self._ledger.any_under_way(
+                lambda ref: self._backends.stage(ref.kind) is
+                resources.Stage.ANNOUNCE):
+            self._precedence.hold()
+        if not self._precedence.held:
+            self._go_on(lambda resource: resource.follows)
+
+    def _go_on(self, chosen):
+        self._precedence.release()
+        self._hurried = False
+        self.tell()
+        self._create(chosen)
+
+    def _create(self, chosen):
+        for stage in sorted(resources.Stage):
+            for backend in self._backends.at(stage):
+                delta = self._backends.delta(backend, stage)
+                self._apply(backend, base.Delta(
+                    tuple(r for r in delta.create
+                          if chosen(r) and self._may_create(r)),
+                    tuple((old, new) for old, new in delta.update
+                          if chosen(new) and self._may_create(new))))
+
+    def delete(self, down_to, only=lambda resource: True):
+        """Delete, from the last stage down to ``down_to``.
+
+        :param only: function(resource), False for what stays all the same
+        """
+        for stage in sorted(resources.Stage, reverse=True):
+            if stage < down_to:
+                return
+            for backend in self._backends.at(stage):
+                delta = self._backends.delta(backend, stage)
+                self._successors.find(delta.delete)
+                self._apply(backend, base.Delta(delete=tuple(
+                    r for r in delta.delete
+                    if only(r) and self._may_delete(r))))
+
+    def _may_create(self, resource):
+        """False when a prerequisite is not in place."""
+        missing = [ref for ref in resource.requires
+                   if not self._tracker.in_sync(ref)]
+        if self._before(resource, _UNDER_WAY) or (
+                missing and self._under_way(missing)):
+            return False
+        holders = missing or self._before(resource, ledger.FAILING)
+        if holders:
+            self._ledger.waits(resource.ref, 'waits for %s %s' % (
+                holders[0].kind, outcome.brief(holders[0].key)), holders[0])
+        return not holders and not self._ledger.still_refused(resource.ref)
+
+    def _under_way(self, refs):
+        """Whether all of them are with backends that work beside the loop.
+
+        Then nothing has failed, and the end of that work wakes the loop.
+        """
+        running = self._beside.running()
+        return all(self._backends.owner(ref.kind) in running or
+                   self._ledger.is_under_way(ref) for ref in refs)
+
+    def _may_delete(self, resource):
+        """False while something that rests on it could not be removed."""
+        if (self._ledger.still_kept(resource.ref) or
+                self._ledger.beside(resource, _UNDER_WAY) or
+                self._first_look_under(resource)):
+            return False
+        held, holder = self._successors.keep(resource)
+        failed = self._ledger.beside(resource, ledger.FAILING)
+        if not held and (failed or self.blind_under(resource)):
+            held = ('stays while what announces %s could not be withdrawn'
+                    % resource.subject)
+            holder = failed[0] if failed else None
+        if held:
+            self._ledger.waits(resource.ref, held, holder)
+        return not held and not self._ledger.still_refused(resource.ref)
+
+    def blind_under(self, resource):
+        """Whether it may be under an announcement that nobody has seen.
+
+        A former run may have left that, or a change that took too long has
+        been made after all; taking away what it rests on would attract
+        traffic and drop it.
+        """
+        return (resource.subject is not None and
+                resource.stage is not resources.Stage.ANNOUNCE and
+                any(self._backends.unread(b.name) or
+                    self._backends.is_unreadable(b.name)
+                    for b in self._backends.at(resources.Stage.ANNOUNCE)))
+
+    def _first_look_under(self, resource):
+        """Whether that is about to be seen."""
+        return (resource.subject is not None and
+                resource.stage is not resources.Stage.ANNOUNCE and
+                any(self._backends.first_look(b.name)
+                    for b in self._backends.at(resources.Stage.ANNOUNCE)))
+
+    def _before(self, resource, states):
+        """Others about its address that come first, in some states."""
+        return [ref for ref in self._ledger.beside(resource, states)
+                if self._backends.stage(ref.kind) <= resource.stage]
+
+    # -- one difference ---------------------------------------------------
+
+    def _apply(self, backend, delta):
+        if not delta:
+            return
+        name = backend.name
+        busy = backend.system and backend.system in self._beside.systems()
+        if busy and name not in self._backends.unreadable:
+            self._hold_back(delta)
+            return
+        if (busy or self._backends.unread(name) or
+                self._backends.hopeless(name)):
+            # Without knowing what is there nothing can be told apart.
+            for ref in _refs(delta):
+                self._ledger.unreachable(ref, self._backends.unreadable.get(
+                    name, 'not read yet'))
+            return
+        if backend.concurrent:
+            self._beside.submit(backend, delta)
+            return
+        if backend.system:
+            self._apply_beside(backend, delta)
+            return
+        began = time.monotonic()
+        try:
+            failures = executor.apply(backend, delta)
+        except Exception as e:
+            self._failed_whole(name, delta, actual.expected(name, e))
+            return
+        finally:
+            self.seconds.append((name, time.monotonic() - began))
+        self._note(backend, delta, failures)
+
+    def _apply_beside(self, backend, delta):
+        """On the loop in effect, unless it takes unusually long."""
+        name = backend.name
+        began = time.monotonic()
+        self._beside.submit(backend, delta, awaited=True)
+        if self._beside.wait(executor.PATIENCE, [name], wake=False):
+            self.collect([name])
+        else:
+            LOG.warning('%s: no answer within %s s; what does not need it '
+                        'goes on', name, executor.PATIENCE)
+            self._hold_back(delta)
+        self.seconds.append((name, time.monotonic() - began))
+
+    def _hold_back(self, delta):
+        """What is about the same addresses waits; that is no failure."""
+        for _verb, resource in _steps(delta):
+            self._ledger.under_way(resource)
+
+    def collect(self, names=None):
+        """Take in what has ended beside the loop.
+
+        :param names: of backends, None for all
+        """
+        for backend, delta, failures, error in self._beside.done(names):
+            if delta is None:
+                self._backends.has_read(backend.name, failures, error)
+            elif error is not None:
+                self._failed_whole(backend.name, delta, actual.expected(
+                    backend.name, error))
+            else:
+                self._note(backend, delta, failures)
+
+    def _failed_whole(self, name, delta, error):
+        if self._backends.backend(name).system:
+            self._backends.failed_beside(name, error)
+        else:
+            self._backends.failed(name, error)
+        for ref in _refs(delta):
+            self._ledger.unreachable(ref, str(error))
+
+    def _note(self, backend, delta, failures):
+        """Note what was really reached."""
+        for ref, reason in failures.items():
+            if not isinstance(reason, base.Kept):
+                LOG.warning('%s %s: %s', ref.kind, outcome.brief(ref.key),
+                            reason)
+                self._ledger.refused(ref, reason)
+            elif self._ledger.kept(ref, reason):
+                LOG.warning('%s %s stays: %s', ref.kind,
+                            outcome.brief(ref.key), reason)
+        for verb, resource in _steps(delta):
+            if resource.ref in failures:
+                continue
+            self._untold.append((verb, resource))
+            self.applied.append((verb, resource))
+            self._ledger.reached(resource.ref)
+            if verb == 'deleted':
+                self._tracker.gone(resource.ref)
+            else:
+                self._tracker.found(resource)
+        if not self._hurried:
+            self.tell()
+        if any(not isinstance(reason, base.Kept)
+               for reason in failures.values()):
+            self._backends.doubt([backend.name])
+        invalid = self._backends.invalidated_by(backend)
+        if invalid:
+            # What hangs on a changed link may have gone with it.
+            self._ledger.forget(invalid)
+            self._backends.refresh(by_us=True)
+
+    def tell(self):
+        """Log what was done and not told yet: a line takes its time."""
+        untold, self._untold = self._untold, []
+        for verb, resource in untold:
+            LOG.info('%s %s %s', verb, resource.kind,
+                     outcome.describe(resource))
+
+
+def _refs(delta):
+    return [resource.ref for _verb, resource in _steps(delta)]
+
+
+def _steps(delta):
+    return ([('created', r) for r in delta.create] +
+            [('updated', new) for _old, new in delta.update] +
+            [('deleted', r) for r in delta.delete])

@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the drivers want: asked only where their input changed.
+
+Pure.  A driver is foreign code: what it raises costs its own contribution,
+which stays as it was, and nothing else.
+"""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent import port_forwards
+from ovn_network_agent import resources
+from ovn_network_agent.engine import desired
+
+LOG = logging.getLogger(__name__)
+
+# So many contributions are named in the debug log.
+_NAMED = 10
+
+# What drivers say beside what they want.
+_STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
+
+
+class Contributions:
+    """Asks the drivers and keeps the merged desired state current.
+
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param tracker: :class:`tracking.Tracker` that takes the desired state
+    :param kinds: set of kinds that there is a backend for
+    """
+
+    def __init__(self, drivers, tracker, kinds):
+        self._drivers = drivers
+        self._kinds = kinds
+        self._state = desired.DesiredState(tracker)
+        self._memo = {}
+        self._problems = {}
+        self._known_problems = frozenset()
+        self.broken = {}
+
+    @property
+    def conflicts(self):
+        """dict of Ref to str: what could not be merged, and why."""
+        return self._state.conflicts
+
+    @property
+    def left_out(self):
+        """tuple of :class:`resources.Problem`, sorted, each text once."""
+        by_text = {problem.text: problem for problems
+                   in self._problems.values() for problem in problems}
+        return tuple(by_text[text] for text in sorted(by_text))
+
+    def forget(self):
+        """Ask every driver again at the next update."""
+        self._memo.clear()
+
+    def update(self, snapshot):
+        """Ask for what changed since the last time.
+
+        :param snapshot: :class:`model.Snapshot`
+        """
+        node, forwards = snapshot.node, snapshot.forwards
+        if forwards is not None:
+            node = dataclasses.replace(
+                node, extent=port_forwards.extent(forwards))
+        present = set()
+        computed = []
+        for driver in self._drivers:
+            present.add((driver.name, 'node'))
+            self._ask((driver.name, 'node'), driver.for_node, node.phase,
+                      computed, node)
+            if forwards is not None:
+                present.add((driver.name, 'forwards'))
+                self._ask((driver.name, 'forwards'), driver.for_forwards,
+                          node.phase, computed, forwards, node)
+            for group in snapshot.groups:
+                contributor = (driver.name, '%s %s' % (group.table,
+                                                       group.key))
+                present.add(contributor)
+                self._ask(contributor, driver.for_group, node.phase,
+                          computed, group, node)
+            for router in snapshot.routers:
+                present.add((driver.name, router.uuid))
+                self._ask((driver.name, router.uuid), driver.for_router,
+                          node.phase, computed, router, node)
+        self._drop_all_but(present)
+        self._report_problems()
+        LOG.debug('Computed %d of %d contributions: %s',
+                  len(computed), len(present),
+                  ', '.join('/'.join(c) for c in computed[:_NAMED]))
+
+    def _drop_all_but(self, present):
+        for contributor in self._state.contributors() - present:
+            self._state.contribute(contributor, ())
+        for known in (self._memo, self.broken, self._problems):
+            for contributor in known.keys() - present:
+                del known[contributor]
+
+    def _ask(self, contributor, method, phase, computed, *asked):
+        """Have a driver contribute, unless its input is the same."""
+        if self._memo.get(contributor) == asked:
+            self.broken.pop(contributor, None)
+            return
+        computed.append(contributor)
+        try:
+            wanted = self._understood(method(*asked))
+        except Exception as e:
+            # A driver is foreign code.  Its last contribution stays: a bug
+            # in it must not withdraw what works.
+            self._failed(contributor, '%s: %s' % (type(e).__name__, e))
+            if phase is not model.Phase.STOPPED:
+                return
+            wanted = self._state.contributed(contributor)
+        else:
+            self._memo[contributor] = asked
+        self.broken.pop(contributor, None)
+        self._take(contributor, wanted, phase)
+
+    def _failed(self, contributor, why):
+        """Say it once in full: the driver is asked again at each pass."""
+        if self.broken.get(contributor) != why:
+            LOG.exception('Driver %s failed on %s', *contributor)
+        self.broken[contributor] = why
+
+    def _take(self, contributor, wanted, phase):
+        if phase is model.Phase.STOPPED:
+            # The end is the same pass with nothing desired; what belongs
+            # to others is still left alone.  A doubt keeps nothing: nobody
+            # is left who could ever resolve it.
+            wanted = [r for r in wanted if r.kind == resources.Keep.kind
+                      and r.theirs]
+        self._problems[contributor] = tuple(
+            r for r in wanted if r.kind == resources.Problem.kind)
+        self._state.contribute(contributor, [
+            r for r in wanted if r.kind != resources.Problem.kind])
+
+    def _understood(self, wanted):
+        """A list of what a driver yields, each item looked at once.
+
+        :raises ValueError: when somewhat is no resource, or there is no
+            backend for it: it would silently never be made
+        """
+        wanted = list(wanted)
+        for resource in wanted:
+            if not isinstance(resource, resources.Resource):
+                raise ValueError('%r is not a resource' % (resource,))
+            hash(resource.ref)
+            if (resource.kind not in self._kinds and
+                    resource.kind not in _STATEMENTS):
+                raise ValueError(
+                    'no backend makes resources of the kind %s; install the '
+                    'package that has this backend' % resource.kind)
+        return wanted
+
+    def _report_problems(self):
+        """Say once what is left out, and once that it no longer is."""
+        problems = frozenset(problem.text for problem in self.left_out)
+        for text in sorted(problems - self._known_problems):
+            LOG.warning('Left out: %s', text)
+        for text in sorted(self._known_problems - problems):
+            LOG.info('No longer left out: %s', text)
+        self._known_problems = problems

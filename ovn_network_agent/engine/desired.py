@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The desired state: the contributions of all drivers, merged by key.
+
+Pure.  Several contributors may want the same thing (two routers on one
+provider network want the same leak route); it goes when the last of them
+lets go.  If they want different things at the same key, that is a conflict:
+one of them gets it, the other one is reported, and nothing else is affected.
+Which one follows from their names alone.  It must not be who came first or
+last: after a restart, on another gateway or in a dry run the order of events
+is another one, and the system has to look the same.
+"""
+
+import collections
+import dataclasses
+import functools
+
+from ovn_network_agent import resources
+
+
+class DesiredState:
+    """Merges contributions into a :class:`tracking.Tracker`."""
+
+    def __init__(self, tracker):
+        self._tracker = tracker
+        self._contributions = {}
+        self._claims = collections.defaultdict(dict)
+        self._disputed = set()
+        self._keeps = collections.defaultdict(set)
+        self._conflicts = {}
+        self._contradictions = {}
+
+    @property
+    def conflicts(self):
+        """dict of Ref to str: what could not be merged, and why."""
+        found = dict(self._conflicts)
+        for _by, by_ref in sorted(self._contradictions.items(),
+                                  key=lambda item: str(item[0])):
+            found.update(by_ref)
+        return found
+
+    def contributors(self):
+        """Names of all that contribute something, as a set."""
+        return set(self._contributions)
+
+    def contributed(self, contributor):
+        """What a contributor wants at present, a list of resources."""
+        return list(self._contributions.get(contributor, {}).values())
+
+    def contribute(self, contributor, wanted):
+        """Replace everything that ``contributor`` wants.
+
+        :param contributor: hashable name, such as ('fip_route', uuid)
+        :param wanted: iterable of resources, empty to withdraw all
+        """
+        new = self._by_ref(contributor, wanted)
+        old = self._contributions.get(contributor, {})
+        if new:
+            self._contributions[contributor] = new
+        else:
+            self._contributions.pop(contributor, None)
+        for ref in old.keys() - new.keys():
+            self._release(contributor, ref)
+        for ref, resource in new.items():
+            if not _same(resource, old.get(ref)):
+                self._claim(contributor, resource)
+
+    def _by_ref(self, contributor, wanted):
+        by_ref, contradictions = {}, {}
+        for resource in wanted:
+            other = by_ref.setdefault(resource.ref, resource)
+            if other != resource:
+                contradictions[resource.ref] = '%s wants both %s and %s' % (
+                    contributor, other, resource)
+        self._contradictions.pop(contributor, None)
+        if contradictions:
+            self._contradictions[contributor] = contradictions
+        return by_ref
+
+    def _claim(self, contributor, resource):
+        if resource.kind == resources.Keep.kind:
+            self._keeps[resource.of].add(contributor)
+            self._tracker.keep(resource.of)
+            return
+        ref = resource.ref
+        claims = self._claims[ref]
+        agreed = (ref not in self._disputed and
+                  len(claims) > (contributor in claims))
+        claims[contributor] = resource
+        # One of a thousand routers that want the same costs as much as the
+        # first.
+        if not agreed or not _same(resource, self._tracker.desired(ref)):
+            self._settle(ref)
+
+    def _release(self, contributor, ref):
+        if ref.kind == resources.Keep.kind:
+            self._release_keep(contributor, ref.key[0])
+            return
+        claims = self._claims[ref]
+        claims.pop(contributor, None)
+        if not claims or ref in self._disputed:
+            self._settle(ref)
+
+    def _release_keep(self, contributor, of):
+        self._keeps[of].discard(contributor)
+        if not self._keeps[of]:
+            del self._keeps[of]
+            self._tracker.keep(of, kept=False)
+
+    def _settle(self, ref):
+        """Decide what is wanted at ``ref`` after its claims changed."""
+        claims = self._claims[ref]
+        self._conflicts.pop(ref, None)
+        self._disputed.discard(ref)
+        if not claims:
+            del self._claims[ref]
+            self._tracker.unwant(ref)
+            return
+        ranked = sorted(claims.items(), key=lambda item: str(item[0]))
+        first_by, first = ranked[0]
+        for contributor, resource in ranked[1:]:
+            if not _same(resource, first):
+                self._disputed.add(ref)
+            if resource != first:
+                self._conflicts.setdefault(
+                    ref, '%s wants %s but %s wants %s' % (
+                        first_by, first, contributor, resource))
+        if not _same(first, self._tracker.desired(ref)):
+            self._tracker.want(first)
+
+
+def _same(resource, other):
+    """Whether they are equal, also in what is no part of their value.
+
+    A backend is given that, too: the priorities that another one was decided
+    on, say.
+    """
+    return resource == other and all(
+        getattr(resource, name) == getattr(other, name)
+        for name in _beside(type(resource)))
+
+
+@functools.cache
+def _beside(kind):
+    """Names of fields of a class of resources that do not compare."""
+    return tuple(field.name for field in dataclasses.fields(kind)
+                 if not field.compare)

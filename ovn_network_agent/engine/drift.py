@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What others took away: how loudly to say that it is made again."""
+
+import collections
+
+from oslo_log import log as logging
+
+from ovn_network_agent.engine import outcome
+
+LOG = logging.getLogger(__name__)
+
+# From this reading in a row on somebody else is at work, and the operator
+# has to find out who (acceptance row FIP-13).
+TOO_OFTEN = 3
+# So many are named in one line.
+_NAMED = 5
+
+
+class Drift:
+    """Counts readings in a row in which something of ours was gone."""
+
+    def __init__(self):
+        self._streaks = collections.Counter()
+
+    def note(self, name, lost):
+        """Take note of a reading and say what it found.
+
+        :param name: name of the backend
+        :param lost: list of refs that were as desired and no longer are
+        """
+        if not lost:
+            self._streaks.pop(name, None)
+            return
+        self._streaks[name] += 1
+        streak = self._streaks[name]
+        named = ', '.join('%s %s' % (ref.kind, outcome.brief(ref.key))
+                          for ref in lost[:_NAMED])
+        if len(lost) > _NAMED:
+            named += ', ...'
+        if streak < TOO_OFTEN:
+            LOG.warning('%s: %d objects of ours were removed or changed by '
+                        'others, and are restored (%s)', name, len(lost),
+                        named)
+        else:
+            LOG.error('%s: %d objects of ours were removed or changed by '
+                      'others, and are restored (%s), the %dth time in a '
+                      'row: something else on this node manages them, too',
+                      name, len(lost), named, streak)
+
+    def streak(self, name):
+        """Readings in a row that found something gone, an int."""
+        return self._streaks[name]

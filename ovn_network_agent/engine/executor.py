@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work of backends beside the loop.
+
+What answers slowly, or hangs, must not delay what the node does for itself.
+The result is collected by the next pass, which is woken for it.
+"""
+
+import concurrent.futures
+import threading
+
+from ovn_network_agent import resources
+
+# Seconds that the loop waits for work that is usually done by then.  vtysh
+# takes 0.03 s on a common machine and 0.35 s on a very slow one.
+PATIENCE = 1.0
+
+
+class _Job:
+    """One :meth:`base.Backend.apply` or :meth:`base.Backend.read`.
+
+    :ivar delta: of apply(), None for read()
+    :ivar awaited: whether the loop waits for it at this moment
+    """
+
+    def __init__(self, backend, delta, awaited):
+        self.backend = backend
+        self.delta = delta
+        self.future = concurrent.futures.Future()
+        self.awaited = awaited
+
+
+class Beside:
+    """Runs a backend on a thread of its own, one job at a time.
+
+    The threads are daemons, unlike those of the library's executors: the
+    end of the agent must not wait for a database that does not answer.
+
+    :param wake: function(reason), called when something has ended that
+        nobody waits for
+    """
+
+    def __init__(self, wake):
+        self._wake = wake
+        self._running = {}
+        self._lock = threading.Lock()
+
+    def running(self):
+        """Names of backends with work that was not collected yet."""
+        return tuple(self._running)
+
+    def systems(self):
+        """What :attr:`base.Backend.system` of these is, a set."""
+        return {job.backend.system for job in self._running.values()}
+
+    def changing(self):
+        """The :class:`backends.base.Delta` under way, by name of backend."""
+        return {name: job.delta for name, job in self._running.items()
+                if job.delta is not None}
+
+    def submit(self, backend, delta, awaited=False):
+        """Start ``backend.apply(delta)``, unless it still works.
+
+        :param awaited: whether :meth:`wait` comes next, without ``wake``
+        """
+        self._begin(backend, delta, awaited, lambda: apply(backend, delta))
+
+    def read(self, backend, known, awaited=False):
+        """Start ``backend.read(known)``, likewise."""
+        self._begin(backend, None, awaited, lambda: backend.read(known))
+
+    def _begin(self, backend, delta, awaited, work):
+        if backend.name in self._running:
+            return
+        job = _Job(backend, delta, awaited)
+        threading.Thread(target=self._work, args=(job, work),
+                         name='beside-%s' % backend.name,
+                         daemon=True).start()
+        self._running[backend.name] = job
+
+    def _work(self, job, work):
+        result = error = None
+        try:
+            result = work()
+        except Exception as e:
+            error = e
+        with self._lock:
+            if error is None:
+                job.future.set_result(result)
+            else:
+                job.future.set_exception(error)
+            awaited = job.awaited
+        if not awaited:
+            self._wake('%s done' % job.backend.name)
+
+    def done(self, names=None):
+        """Collect what has ended.
+
+        :param names: of backends, None for all
+        :returns: list of (backend, delta or None for a read, result or
+            None, exception or None)
+        """
+        ended = []
+        for name, job in list(self._running.items()):
+            if not job.future.done() or (
+                    names is not None and name not in names):
+                continue
+            del self._running[name]
+            error = job.future.exception()
+            ended.append((job.backend, job.delta,
+                          None if error else job.future.result(), error))
+        return ended
+
+    def wait(self, timeout, names=None, wake=True):
+        """Wait for work to end.
+
+        :param timeout: seconds, None for no limit
+        :param names: of backends, None for all
+        :param wake: False when what ends meanwhile has to wake nobody
+        :returns: True when none of it is running any more
+        """
+        jobs = [job for name, job in self._running.items()
+                if names is None or name in names]
+        with self._lock:
+            for job in jobs:
+                job.awaited = not wake
+        concurrent.futures.wait([job.future for job in jobs], timeout)
+        with self._lock:
+            for job in jobs:
+                job.awaited = False
+            return all(job.future.done() for job in jobs)
+
+
+def apply(backend, delta):
+    """Have a backend make changes, and look at its answer.
+
+    A backend may be foreign code.  A forgotten answer must not end the pass,
+    and a reason under a wrong key must not count as success.
+
+    :param backend: :class:`backends.base.Backend`
+    :param delta: :class:`backends.base.Delta`
+    :returns: see :meth:`backends.base.Backend.apply`
+    :raises TypeError: when the answer is something else
+    """
+    failures = backend.apply(delta)
+    if not isinstance(failures, dict) or not all(
+            isinstance(ref, resources.Ref) for ref in failures):
+        raise TypeError('apply() answered %r, which is no dict of Ref to '
+                        'reason' % (failures,))
+    return failures
+
+
+def begin(function):
+    """Run a function on a thread of its own.
+
+    :param function: without arguments
+    :returns: concurrent.futures.Future of what it returns or raises
+    """
+    future = concurrent.futures.Future()
+
+    def work():
+        try:
+            future.set_result(function())
+        except Exception as e:
+            future.set_exception(e)
+    threading.Thread(target=work, name='question', daemon=True).start()
+    return future

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a pass came to, and how a resource is shown in one line."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one pass came to.
+
+    :ivar changes: number of objects created, updated or deleted
+    :ivar failures: dict of Ref to str: what is not as it should be
+    :ivar unreadable: dict of backend name to str: backends that could not
+        be read or reached
+    :ivar broken: dict of contributor to str: drivers that raised
+    :ivar pending: names of backends that still work beside the loop, and
+        'announcing' while what follows the announcements waits
+    :ivar left_out: tuple of :class:`resources.Problem`: what drivers left
+        out, and why
+    :ivar applied: tuple of (verb, resource): what was really 'created',
+        'updated' or 'deleted'
+    :ivar seconds: tuple of (part of the pass, seconds), in order
+    """
+
+    changes: int = 0
+    failures: dict = dataclasses.field(default_factory=dict)
+    unreadable: dict = dataclasses.field(default_factory=dict)
+    broken: dict = dataclasses.field(default_factory=dict)
+    pending: tuple = ()
+    left_out: tuple = ()
+    applied: tuple = ()
+    seconds: tuple = ()
+
+    @property
+    def problems(self):
+        """Texts of what drivers left out, a tuple."""
+        return tuple(problem.text for problem in self.left_out)
+
+    @property
+    def degraded(self):
+        """Reasons why the system is not as desired, a list of str."""
+        reasons = ['%s: %s' % item for item in self.unreadable.items()]
+        reasons += ['driver %s on %s: %s' % (*contributor, why)
+                    for contributor, why in self.broken.items()]
+        reasons += ['%s %s: %s' % (ref.kind, brief(ref.key), why)
+                    for ref, why in self.failures.items()]
+        return reasons + list(self.problems)
+
+    @property
+    def settled(self):
+        """True when everything is as desired and nothing is under way."""
+        return not (self.failures or self.unreadable or self.broken or
+                    self.pending)
+
+
+def describe(resource):
+    """A resource's values as one line for the log and the plan."""
+    return ' '.join(
+        '%s=%s' % (field.name, brief(getattr(resource, field.name)))
+        for field in dataclasses.fields(resource)
+        if field.compare and getattr(resource, field.name) is not None
+    ).replace('cookie=%d ' % getattr(resource, 'cookie', 0),
+              'cookie=%#x ' % getattr(resource, 'cookie', 0))
+
+
+def brief(value):
+    """A value of a key in few characters."""
+    if isinstance(value, tuple):
+        return ','.join(brief(v) for v in value if v is not None)
+    return str(value)

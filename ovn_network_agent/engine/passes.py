@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What kind of pass is asked for."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass.
+
+    :ivar snapshot: :class:`model.Snapshot`
+    :ivar stale: words of :mod:`ovn_network_agent.notices`, or names of
+        backends: what is to be read again
+    :ivar full: compute and read everything anew
+    :ivar prune: delete what is no longer desired; False as long as the
+        snapshot is not the whole truth: then only VIPs without a backend
+        are withdrawn
+    :ivar down_to: :class:`resources.Stage` where deletion ends; what belongs
+        to earlier stages stays for another pass
+    :ivar urgent: a gateway has moved: announce as soon as possible
+    :ivar retry: try what failed, whatever its back-off says
+    :ivar at_once: nothing waits for its turn
+    """
+
+    snapshot: model.Snapshot
+    stale: tuple = ()
+    full: bool = False
+    prune: bool = True
+    down_to: resources.Stage = resources.Stage.LINK
+    urgent: bool = False
+    retry: bool = False
+    at_once: bool = False

@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The plan of a dry run as text: one line a change, in order of the work."""
+
+import collections
+
+from ovn_network_agent.engine import outcome as outcomes
+
+SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
+
+
+def render(steps, outcome):
+    """Lines of the plan.
+
+    :param steps: list of (verb, resource), see Reconciler.plan
+    :param outcome: :class:`outcome.Outcome`
+    :returns: list of str
+    """
+    lines = ['%s %s %s' % (SIGNS[verb], resource.kind,
+                           outcomes.describe(resource))
+             for verb, resource in steps]
+    lines += ['! %s' % reason for reason in outcome.degraded]
+    counts = collections.Counter(verb for verb, _resource in steps)
+    unknown = (', %d that could not be looked at' % counts['unknown']
+               if counts['unknown'] else '')
+    lines.append('Plan: %d to create, %d to update, %d to delete%s; nothing '
+                 'was changed.' % (counts['create'], counts['update'],
+                                   counts['delete'], unknown))
+    return lines

@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The one pass that everything is: snapshot, desired, difference, apply.
+
+Add, remove, failover, restart, drift repair, shutdown and dry run all go
+through :meth:`Reconciler.run`.  Nothing here knows what a floating IP is.
+"""
+
+import time
+
+from ovn_network_agent import backoff
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import announce_first
+from ovn_network_agent.engine import application
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import tracking
+
+
+class Reconciler:
+    """Brings the node to what the drivers want.
+
+    All methods run on the loop thread.
+
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param backends: list of :class:`backends.base.Backend`
+    :param wake: function(reason) that wakes the loop, for work that ended
+        beside it
+    :param clock: function that returns monotonic seconds
+    :ivar tracker: :class:`engine.tracking.Tracker`
+    """
+
+    def __init__(self, drivers, backends, wake, clock=time.monotonic):
+        self.tracker = tracking.Tracker()
+        self._retries = backoff.Retries(clock)
+        self._beside = executor.Beside(wake)
+        self._backends = actual.Backends(backends, self.tracker,
+                                         self._retries, self._beside)
+        self._ledger = ledger.Ledger(self.tracker, self._retries,
+                                     self._backends.owner)
+        self._wanted = contributions.Contributions(
+            drivers, self.tracker, self._backends.kinds)
+        self._precedence = announce_first.Precedence(clock)
+        self._work = application.Application(
+            self._backends, self.tracker, self._ledger, self._beside,
+            self._precedence, wake)
+
+    def run(self, asked):
+        """One pass.
+
+        :param asked: :class:`passes.Pass`
+        :returns: :class:`outcome.Outcome`
+        """
+        began = time.monotonic()
+        self._work.begin()
+        # Before anything is read: a backend that still counts as working
+        # beside the loop is not read, and nobody would wake us for it.
+        self._work.collect()
+        self._prepare(asked)
+        prepared = time.monotonic() - began
+        self._work.create(asked.urgent)
+        if asked.prune:
+            self._work.delete(asked.down_to)
+        else:
+            self._withdraw(asked.snapshot.forwards)
+        self._retries.note(
+            self._ledger.troubled() | set(self._backends.unreadable),
+            self._backends.names)
+        return outcome.Outcome(
+            len(self._work.applied),
+            {**self._ledger.failures, **self._wanted.conflicts},
+            self._backends.unreadable, dict(self._wanted.broken),
+            self._pending(), self._wanted.left_out,
+            tuple(self._work.applied),
+            (('drivers and reading', prepared), *self._work.seconds))
+
+    def rows(self, chosen=lambda ref: True):
+        """The table: where each resource stands after the last pass.
+
+        :param chosen: function(:class:`resources.Ref`), False for what is
+            not asked for
+        :returns: list of :class:`ledger.Row`, sorted by kind and key
+        """
+        conflicts = self._wanted.conflicts
+        working = self._beside.running()
+        refs = {r.ref for r in (*self.tracker.wanted(),
+                                *self.tracker.actual())}
+        return [self._ledger.row(
+                    ref, conflicts.get(ref, ''),
+                    self._backends.owner(ref.kind) in working)
+                for ref in sorted(refs | conflicts.keys(), key=str)
+                if chosen(ref)]
+
+    def _withdraw(self, forwards):
+        """Withdraw the VIPs that have no backend left.
+
+        That they are dead is known without OVN, and as long as this node
+        attracts their clients nobody else gets them.
+        """
+        down = {vip.address for vip in forwards.vips
+                if vip.dead} if forwards else ()
+        if down:
+            self._work.delete(resources.Stage.ANNOUNCE, lambda resource: (
+                resource.kind == resources.VipAddress.kind and
+                resource.address.partition('/')[0] in down))
+
+    @property
+    def announcing(self):
+        """Whether zebra and bgpd were given addresses a moment ago."""
+        return self._precedence.held
+
+    def _pending(self):
+        """Names of what is under way."""
+        return self._beside.running() + (
+            ('announcing',) if self.announcing else ())
+
+    def plan(self, snapshot):
+        """What a pass would do, without doing it.
+
+        Of a backend that cannot be read nobody knows what is there; what is
+        wanted in it has the verb 'unknown', and so has a deletion that
+        would wait for it.
+
+        :returns: (list of (verb, resource), :class:`outcome.Outcome`), in
+            the order of the work; verbs are 'create', 'update', 'delete'
+            and 'unknown'
+        """
+        self._prepare(passes.Pass(snapshot, full=True))
+        # Nothing waits for this pass.
+        self._beside.wait(None)
+        self._work.collect()
+        steps = []
+        for name, delta in self._deltas(sorted(resources.Stage)):
+            for verb, changed in (
+                    ('create', delta.create),
+                    ('update', [new for _old, new in delta.update])):
+                steps += [('unknown' if self._blind(name, r) else verb, r)
+                          for r in changed]
+        for _name, delta in self._deltas(
+                sorted(resources.Stage, reverse=True)):
+            steps += [('unknown' if self._work.blind_under(r) else 'delete',
+                       r) for r in delta.delete]
+        return steps, outcome.Outcome(
+            0, self._wanted.conflicts, self._backends.unreadable,
+            dict(self._wanted.broken), (), self._wanted.left_out)
+
+    def _blind(self, name, resource):
+        """Whether its backend, or one that it waits for, was never read."""
+        return any(self._backends.unread(owner) for owner in {
+            name, *(self._backends.owner(ref.kind)
+                    for ref in resource.requires)})
+
+    def _deltas(self, stages):
+        for stage in stages:
+            for backend in self._backends.at(stage):
+                yield backend.name, self._backends.delta(backend, stage)
+
+    def heed(self, stale=(), revived=()):
+        """Take note of what a wake-up says, for the next pass.
+
+        What failed while a system was away says nothing any more when it
+        has come back.
+
+        :param stale: words of :mod:`ovn_network_agent.notices`, or names of
+            backends: what is to be read again
+        :param revived: likewise, what is read again, back-off or not
+        """
+        returned = self._backends.revived(revived)
+        self._retries.forget(returned)
+        self._ledger.forget(self._backends.doubt({*stale, *returned}))
+
+    def next_retry(self):
+        """Seconds until another pass has something to do, or None.
+
+        That is until what failed is due again, or what had to wait.
+        """
+        return min((due for due in (self._retries.due_in(),
+                                    self._precedence.due_in())
+                    if due is not None), default=None)
+
+    def wait_beside(self, timeout):
+        """Wait for work beside the loop.
+
+        :param timeout: seconds
+        :returns: True when nothing is running any more
+        """
+        return self._beside.wait(timeout)
+
+    def close(self):
+        """Give back what backends hold."""
+        self._work.tell()
+        self._backends.close()
+
+    def _prepare(self, asked):
+        if asked.full:
+            self._wanted.forget()
+        if asked.retry:
+            self.heed(revived=[name for name in self._backends.names
+                               if self._retries.waiting(name)])
+        self.heed({*asked.stale, *self._due(),
+                   *(self._backends.names if asked.full else ())})
+        if asked.snapshot.node.phase is model.Phase.STOPPED:
+            # There is no later.
+            self._ledger.forget()
+        if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
+            self._precedence.release()
+        self._wanted.update(asked.snapshot)
+        self._backends.refresh()
+
+    def _due(self):
+        """Names of the backends in which something is due again, a set.
+
+        What is due counts as tried.
+        """
+        return {self._backends.owner(due.kind)
+                if isinstance(due, resources.Ref) else due
+                for due in self._retries.take_due()}

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One announcement in place of another: the old one goes last.
+
+When the announce method changes, every address is announced by a resource
+of another kind.  Both are there for a moment; the old one goes only when
+FRR knows the new one, so that BGP has nothing to withdraw in between.
+"""
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import outcome
+
+LOG = logging.getLogger(__name__)
+
+
+class Successors:
+    """Finds what takes the place of announcements that are to go.
+
+    :param backends: :class:`engine.actual.Backends`
+    :param tracker: :class:`engine.tracking.Tracker`
+    :param wake: function(reason), called when an answer has come that was
+        not waited for any longer
+    """
+
+    def __init__(self, backends, tracker, wake):
+        self._backends = backends
+        self._tracker = tracker
+        self._wake = wake
+        self._waited_for = {}
+        # Questions without an answer yet, by name of backend.
+        self._asked = {}
+
+    def find(self, deletes):
+        """Look which of these have a successor that is not in effect.
+
+        It costs nothing as long as one method is in use.
+
+        :param deletes: resources of one backend and stage
+        """
+        self._waited_for = {}
+        going = {r.subject: r.kind for r in deletes
+                 if r.stage is resources.Stage.ANNOUNCE}
+        if not going:
+            return
+        for backend in self._backends.at(resources.Stage.ANNOUNCE):
+            kinds = [k.kind for k in backend.kinds
+                     if k.stage is resources.Stage.ANNOUNCE and
+                     k.kind not in going.values()]
+            coming = [r for r in self._tracker.wanted(kinds)
+                      if r.subject in going]
+            if coming:
+                effective = self._in_effect(backend, coming)
+                self._waited_for.update(
+                    (r.subject, r.ref) for r in coming
+                    if r.ref not in effective)
+
+    def _in_effect(self, backend, coming):
+        there = [r for r in coming if self._tracker.in_sync(r.ref)]
+        if not there:
+            return set()
+        # It asks FRR, which may hang.  One that is merely slow is not asked
+        # again at each pass: its answer would never be waited for.
+        earlier = self._asked.pop(backend.name, None)
+        answer = earlier or executor.begin(lambda: backend.in_effect(there))
+        try:
+            return answer.result(executor.PATIENCE)
+        except TimeoutError:
+            if answer.done():
+                # The backend's own.
+                LOG.warning('%s', actual.expected(
+                    backend.name, answer.exception()))
+                return set()
+            LOG.warning('%s: no answer yet to what is announced',
+                        backend.name)
+            self._asked[backend.name] = answer
+            if earlier is None:
+                answer.add_done_callback(
+                    lambda _answer: self._wake('%s answered' % backend.name))
+            return set()
+        except Exception as e:
+            LOG.warning('%s', actual.expected(backend.name, e))
+            return set()
+
+    def keep(self, resource):
+        """Why an announcement has to stay for now, and for which one.
+
+        :returns: (text, :class:`resources.Ref`); ('', None) when it may go
+        """
+        ref = self._waited_for.get(resource.subject)
+        if ref is None or resource.stage is not resources.Stage.ANNOUNCE:
+            return '', None
+        return 'stays until FRR knows %s %s, which takes its place' % (
+            ref.kind, outcome.brief(ref.key)), ref

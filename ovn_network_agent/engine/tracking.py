@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Desired and actual state side by side, and the difference between them.
+
+Pure.  The tracker remembers which keys may differ, so that the cost of a
+difference is proportional to what changed since the last one, not to what
+exists (property 6 of the design).
+"""
+
+import collections
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+
+
+class Tracker:
+    """Desired and actual resources by kind and key.
+
+    All methods take or return :class:`resources.Resource` and
+    :class:`resources.Ref` values and do no I/O.
+    """
+
+    def __init__(self):
+        self._desired = collections.defaultdict(dict)
+        self._actual = collections.defaultdict(dict)
+        self._kept = collections.defaultdict(set)
+        self._pending = collections.defaultdict(set)
+
+    # -- what should be ---------------------------------------------------
+
+    def want(self, resource):
+        """Desire a resource, in place of whatever was desired there."""
+        self._desired[resource.kind][resource.key] = resource
+        self._touch(resource.kind, resource.key)
+
+    def unwant(self, ref):
+        """No longer desire what is at ``ref``."""
+        self._desired[ref.kind].pop(ref.key, None)
+        self._touch(ref.kind, ref.key)
+
+    def keep(self, ref, kept=True):
+        """Leave what is at ``ref`` as found, or stop leaving it."""
+        if kept:
+            self._kept[ref.kind].add(ref.key)
+        else:
+            self._kept[ref.kind].discard(ref.key)
+        self._touch(ref.kind, ref.key)
+
+    # -- what is ----------------------------------------------------------
+
+    def found(self, resource):
+        """Take note that a resource exists with this value."""
+        self._actual[resource.kind][resource.key] = resource
+        self._touch(resource.kind, resource.key)
+
+    def gone(self, ref):
+        """Take note that nothing exists at ``ref``."""
+        self._actual[ref.kind].pop(ref.key, None)
+        self._touch(ref.kind, ref.key)
+
+    def resync(self, kinds, found):
+        """Replace the actual state of some kinds by what was just read.
+
+        :param kinds: kind names
+        :param found: iterable of resources of these kinds
+        :returns: list of refs that were as desired and no longer are
+        :raises ValueError: when a resource is of another kind
+        """
+        fresh = {kind: {} for kind in kinds}
+        for resource in found:
+            if resource.kind not in fresh:
+                raise ValueError('unexpected kind %s' % resource.kind)
+            fresh[resource.kind][resource.key] = resource
+        lost = []
+        for kind, actual in fresh.items():
+            lost += [resources.Ref(kind, key) for key, before
+                     in self._actual[kind].items()
+                     if before == self._desired[kind].get(key) and
+                     before != actual.get(key)]
+            for key in actual.keys() | self._actual[kind].keys():
+                self._pending[kind].add(key)
+            self._actual[kind] = actual
+            self._pending[kind].update(self._desired[kind])
+        return lost
+
+    # -- the difference ---------------------------------------------------
+
+    def delta(self, kinds):
+        """The difference for some kinds.
+
+        :param kinds: kind names
+        :returns: :class:`backends.base.Delta`
+        """
+        create, update, delete = [], [], []
+        for kind in kinds:
+            for key in sorted(self._pending[kind], key=str):
+                want = self._desired[kind].get(key)
+                have = self._actual[kind].get(key)
+                if self._settled(kind, key, want, have):
+                    self._pending[kind].discard(key)
+                elif have is None:
+                    create.append(want)
+                elif want is None:
+                    delete.append(have)
+                else:
+                    update.append((have, want))
+        return base.Delta(tuple(create), tuple(update), tuple(delete))
+
+    def in_sync(self, ref):
+        """Whether ``ref`` is desired and exists with the desired value."""
+        want = self._desired[ref.kind].get(ref.key)
+        return (want is not None and
+                want == self._actual[ref.kind].get(ref.key))
+
+    def settled(self, ref):
+        """Whether nothing has to be done about ``ref``."""
+        return self._settled(ref.kind, ref.key, self.desired(ref),
+                             self.existing(ref))
+
+    def desired(self, ref):
+        """The desired resource at ``ref``, or None."""
+        return self._desired[ref.kind].get(ref.key)
+
+    def existing(self, ref):
+        """The actual resource at ``ref``, or None."""
+        return self._actual[ref.kind].get(ref.key)
+
+    def actual(self, kinds=None):
+        """All actual resources, of some kinds or of all, as a list."""
+        kinds = self._actual if kinds is None else kinds
+        return [r for kind in kinds for r in self._actual[kind].values()]
+
+    def wanted(self, kinds=None):
+        """All desired resources, of some kinds or of all, as a list."""
+        kinds = self._desired if kinds is None else kinds
+        return [r for kind in kinds for r in self._desired[kind].values()]
+
+    def known_refs(self, kinds):
+        """Refs that are desired or believed to exist, as a frozenset."""
+        return frozenset(
+            resources.Ref(kind, key) for kind in kinds
+            for key in self._desired[kind].keys() | self._actual[kind].keys())
+
+    def _settled(self, kind, key, want, have):
+        if want == have:
+            return True
+        if want is None and key in self._kept[kind]:
+            return True
+        return want is None and have.retained
+
+    def _touch(self, kind, key):
+        self._pending[kind].add(key)

@@ -1,0 +1,285 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The drain: passes in phase DRAINING until everything has been taken over.
+
+The drivers lower the priorities, OVN moves the ports, and what has left is
+handed over like at any other move.  Here is only when that is enough.
+"""
+
+import enum
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent.conf import plugins
+
+LOG = logging.getLogger(__name__)
+
+# So many things that are waited for are named in one log line.
+_NAMED = 5
+
+
+class Result(enum.Enum):
+    """What came of it; exactly one of them, the first that applies.
+
+    ERROR: something failed that the drain needs.  TIMEOUT: time was up, or a
+    second stop request cut it short.  NOBODY: there are other candidates, and
+    none that could take over.  NOOP: there was nothing to do.
+    """
+
+    ERROR = 'error'
+    TIMEOUT = 'timeout'
+    NOBODY = 'nobody'
+    NOOP = 'noop'
+    COMPLETED = 'completed'
+
+
+# After these something is withdrawn that nobody else is known to announce.
+_FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
+
+
+class Drain:
+    """Decides when a drain is over.
+
+    :param conf: the oslo.config ConfigOpts
+    :param hurry: threading.Event, set by a second stop request
+    :param clock: function that returns monotonic seconds
+    :ivar result: :class:`Result`, None as long as it is not over
+    :ivar waiting: tuple of str: what is waited for
+    :ivar unclaimed: whether this chassis is still in the order for something
+        that somebody else is to get, now or as soon as that one can announce
+        it
+    """
+
+    def __init__(self, conf, hurry, clock=time.monotonic):
+        self._conf = conf
+        self._hurry = hurry
+        self._clock = clock
+        self._began = 0.0
+        self._gone = set()
+        self._back = set()
+        self._here = set()
+        self._hoped = frozenset()
+        self._stays = ()
+        self.result = None
+        self.waiting = ()
+        self.unclaimed = False
+
+    def begin(self, snapshot):
+        """Start the clock.
+
+        :param snapshot: :class:`model.Snapshot`, the last one before the
+            stop, or None when OVN was never seen
+        """
+        self._began = self._clock()
+        if not (plugins.asked(self._conf, plugins.RANKING) and
+                self._conf.gateway_drain.drain_on_shutdown):
+            self.result = Result.NOOP
+            return
+        if snapshot is None:
+            self._end(Result.NOOP)
+            return
+        self.waiting = tuple(_waiting(snapshot))
+        self._note(snapshot)
+        if not self.waiting:
+            self._end(Result.NOBODY if self._stays else Result.NOOP)
+            return
+        LOG.info('Drain: waiting up to %.3g s for %s; a second stop request '
+                 'ends the wait', self.left(), _some(self.waiting))
+        self._here = _here(snapshot)
+        self._hoped = frozenset(_hoped(snapshot))
+
+    @property
+    def failed(self):
+        """Whether not everything was handed over that could have been."""
+        return self.result in _FAILED
+
+    def left(self):
+        """Seconds that it may still take."""
+        return max(0.0, self._began - self._clock() +
+                   self._conf.gateway_drain.drain_timeout)
+
+    def consider(self, snapshot, error=''):
+        """Look at the view after a pass.
+
+        :param snapshot: :class:`model.Snapshot`
+        :param error: why the pass failed as a whole, '' when it did not
+        """
+        self._watch(_here(snapshot))
+        self.waiting = (*_waiting(snapshot), *self._unsettled(snapshot))
+        self._hope(frozenset(_hoped(snapshot)))
+        self._note(snapshot)
+        if not self.waiting and not error:
+            self._end(Result.NOBODY if self._stays else Result.COMPLETED)
+        elif self._hurry.is_set() or not self.left():
+            self._end(Result.ERROR if error else Result.TIMEOUT, error)
+
+    def _note(self, snapshot):
+        """Take note of what nobody takes over."""
+        stays = [group for group in _left(snapshot)
+                 if not group.takers(snapshot.node.chassis)]
+        self._stays = tuple('%s (%s)' % (group.name, ', '.join(
+            '%s %s' % (c.chassis, _why(c)) for c in group.candidates
+            if c.chassis != snapshot.node.chassis)) for group in stays)
+        # An order that was not changed in time would bring the ports back,
+        # to a chassis that does not announce any more.
+        self.unclaimed = any(
+            group.heirs(snapshot.node.chassis) for group in (
+                *stays, *_unchanged(snapshot)))
+
+    def _watch(self, here):
+        """Say which ports have left, and which have come back."""
+        for port in sorted(self._here - here):
+            LOG.info('Drain: %s has left', port)
+            self._gone.add(port)
+            self._back.discard(port)
+        for port in sorted(here & self._gone):
+            LOG.warning('Drain: %s is bound to this chassis again; it is '
+                        'forwarded until it leaves or time is up', port)
+            self._gone.discard(port)
+            # Whoever had it may be dead, or only restart its ovn-controller.
+            self._back.add(port)
+        self._here |= here
+        self._here -= self._gone
+
+    def _unsettled(self, snapshot):
+        """What has left, and did not stay where it went, in words.
+
+        Whoever had it has died, and OVN brings it back in a moment.
+        """
+        for port in sorted(self._back):
+            yield '%s to leave again' % port
+        nowhere = {port.redirect for group in snapshot.groups
+                   for port in group.ports if not port.chassis}
+        for port in sorted(nowhere & self._gone):
+            yield '%s to be bound to a chassis' % port
+
+    def _hope(self, hoped):
+        """Say what nobody can take over at present, and when that ends."""
+        for text in sorted(hoped - self._hoped):
+            LOG.info('Drain: waiting for %s', text)
+        for text in sorted(self._hoped - hoped):
+            LOG.info('Drain: no longer waiting for %s', text)
+        self._hoped = hoped
+
+    def _end(self, result, error=''):
+        self.result = result
+        took = self._clock() - self._began
+        if result is Result.NOOP:
+            LOG.info('Drain: noop, there is nothing to hand over, or no '
+                     'other candidate')
+        elif result is Result.NOBODY:
+            LOG.warning('Drain: nobody has taken over after %.1f s, and what '
+                        'is here becomes unreachable: %s', took,
+                        _some(self._stays))
+        elif result is Result.COMPLETED:
+            LOG.info('Drain: completed after %.1f s', took)
+        else:
+            LOG.warning('Drain: %s after %.1f s%s; still waited for: %s',
+                        result.value, took, error and ': ' + error,
+                        _some(self.waiting) or 'nothing')
+
+
+def _waiting(snapshot):
+    """What is not handed over yet, in words."""
+    chassis = snapshot.node.chassis
+    yield from _hoped(snapshot)
+    for group in snapshot.groups:
+        if not group.takers(chassis):
+            continue
+        if group.candidate(chassis).priority > 0:
+            yield 'the priority of %s to be lowered' % group.name
+        for port in group.ports:
+            if port.chassis == chassis:
+                yield '%s to leave' % port.redirect
+    if snapshot.node.overlap or snapshot.node.overlapping:
+        yield 'ovn-controller to go on'
+    yield from _handed_over(snapshot.routers)
+
+
+def _handed_over(routers):
+    """Whose next owner does not announce yet, in words."""
+    for router in routers:
+        for port in router.ports:
+            if port.handover is model.Handover.ANNOUNCE:
+                yield ('the agent of %s to announce router %s' % (
+                    port.chassis or 'the next chassis', router.name))
+            elif port.handover is model.Handover.FORWARD:
+                yield 'what is under way to router %s' % router.name
+
+
+def _left(snapshot):
+    """Groups that somebody else could have, and this chassis has.
+
+    Or is about to have: where nobody else has a priority any more, OVN is
+    bringing the ports here.  That is so when two gateways stop at once.
+    """
+    chassis = snapshot.node.chassis
+    return [group for group in snapshot.groups
+            if len(group.candidates) > 1 and (any(
+                port.chassis == chassis for port in group.ports) or
+                group.ports and group.candidate(chassis).priority and
+                not group.takers(chassis))]
+
+
+def _unchanged(snapshot):
+    """Groups in whose order this chassis still is."""
+    for group in snapshot.groups:
+        own = group.candidate(snapshot.node.chassis)
+        if own is not None and own.priority and group.ports:
+            yield group
+
+
+def _hoped(snapshot):
+    """What stays as long as nobody else can announce it, in words.
+
+    Unless this chassis cannot either: then nothing is lost by letting go.
+    """
+    chassis = snapshot.node.chassis
+    for group in _left(snapshot):
+        hopes = group.hopes(chassis)
+        if hopes and not group.takers(chassis) and not group.unfit:
+            yield '%s, for %s' % (' or '.join(map(_hope, hopes)), group.name)
+
+
+def _hope(candidate):
+    """What has to happen before a candidate takes over, in words."""
+    return ('%s to answer again' if candidate.silent else
+            '%s to be able to announce' if candidate.drained == model.UNFIT
+            else 'the agent of %s to be back') % candidate.chassis
+
+
+def _why(candidate):
+    """Why a candidate does not take over, in words."""
+    if not candidate.known:
+        return 'has no chassis in OVN SB'
+    if candidate.silent:
+        return 'does not answer'
+    return {model.UNFIT: 'could not announce anything',
+            model.SHUTDOWN: 'has no agent',
+            model.MAINTENANCE: 'is drained by its operator'}.get(
+                candidate.drained, 'has priority %d' % candidate.priority)
+
+
+def _here(snapshot):
+    """Names of the ports that are on this chassis, a set."""
+    return {port.redirect for group in snapshot.groups
+            for port in group.ports if port.chassis == snapshot.node.chassis}
+
+
+def _some(texts):
+    named = ', '.join(texts[:_NAMED])
+    more = len(texts) - _NAMED
+    return '%s and %d more' % (named, more) if more > 0 else named

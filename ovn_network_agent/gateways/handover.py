@@ -1,0 +1,351 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Gateway ports that leave: this chassis serves them until the next one does.
+
+OVN says where a port is, not whether the new owner announces it already.  So
+what was here a moment ago is remembered: it stays announced, and what arrives
+for it is relayed, until the new owner's proof is there or time is up.  Then it
+is withdrawn, and what is under way is forwarded for a last moment.
+
+Also remembered is since when another candidate outranks this one: somebody
+may want the port to move, and OVN needs a while for that.
+
+No I/O; the only memory between two views beside what they are built from.
+"""
+
+import dataclasses
+import operator
+import time
+
+from ovn_network_agent import model
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import overlap
+
+# Seconds between the withdrawal and the removal of what forwards.  A
+# withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
+# ovn-controller about as long (two gateways, in the lab).
+SETTLE = 0.5
+# Seconds until a port counts as taken over that no managed default route leads
+# through, which could carry a proof, or whose route had one before.  A
+# takeover is announced after 0.5 to 1 s in the lab.
+_WITHOUT_PROOF = 3.0
+# Seconds that OVN may take to move a port once somebody has given another
+# candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
+MOVE = 10.0
+# Seconds that an owner goes on relaying to one that was before it in the order
+# until now: compute nodes learn of the order later, and until then what they
+# answer leaves by the other one, whose connection tracking has to know of it.
+LINGER = 1.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Leaving:
+    """A port that was here.
+
+    :ivar router: UUID of its router, text
+    :ivar lrp: its name
+    :ivar since: when it left, monotonic seconds
+    :ivar former: proofs that were there before, and so are not about this
+    :ivar proved: when the proof was seen first, or None
+    :ivar let_go: when it was given up, or None
+    """
+
+    router: str
+    lrp: str
+    since: float
+    former: frozenset = frozenset()
+    proved: float | None = None
+    let_go: float | None = None
+
+
+class Handovers:
+    """Adds to each view what is being handed over.
+
+    :param conf: the oslo.config ConfigOpts
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, conf, clock=time.monotonic):
+        self._conf = conf
+        self._clock = clock
+        self._local = {}
+        self._leaving = {}
+        self._outranked = {}
+        self._elsewhere = set()
+        self._came = set()
+        self._lingering = {}
+        self._holding = departure.Holding(conf)
+        self._overlap = overlap.Overlap(conf)
+        self._due = None
+
+    @property
+    def routers(self):
+        """Routers the next view must have, if they exist: UUIDs, text."""
+        return frozenset(router for router, _proofs
+                         in self._local.values()) | {
+            leaving.router for leaving in self._leaving.values()}
+
+    def due_in(self):
+        """Seconds until a view would differ by time alone, or None."""
+        return (None if self._due is None else
+                max(0.0, self._due - self._clock()))
+
+    def update(self, snapshot):
+        """The same view, with what is being handed over.
+
+        :param snapshot: :class:`model.Snapshot` as OVN has it
+        :returns: :class:`model.Snapshot`
+        """
+        self._due = None
+        if not self._wanted(snapshot.node.phase):
+            self._local.clear()
+            self._leaving.clear()
+            self._outranked.clear()
+            self._elsewhere.clear()
+            self._came.clear()
+            self._lingering.clear()
+            self._overlap.clear()
+            return snapshot
+        now = self._clock()
+        groups, until = self._holding.mark(self._moving(snapshot, now),
+                                           snapshot.node, now)
+        groups, addresses, ends = self._overlap.plan(groups, snapshot.node,
+                                                     now)
+        for when in (until, ends):
+            if when is not None:
+                self._wake_at(when)
+        node = (dataclasses.replace(snapshot.node, overlap=addresses)
+                if addresses else snapshot.node)
+        by_port = {port.redirect: group for group in groups
+                   for port in group.ports}
+        present = {}
+        routers = tuple(
+            self._router(router, snapshot.node, by_port, present, now)
+            for router in snapshot.routers)
+        self._leaving = {lrp: leaving for lrp, leaving
+                         in self._leaving.items() if lrp in present}
+        self._local = {lrp: seen for lrp, seen in present.items()
+                       if lrp not in self._leaving and seen}
+        return dataclasses.replace(snapshot, node=node, routers=routers,
+                                   groups=groups)
+
+    def _wanted(self, phase):
+        return (plugins.asked(self._conf, plugins.RANKING) and
+                phase in (model.Phase.RUNNING, model.Phase.DRAINING))
+
+    def _wake_at(self, when):
+        self._due = when if self._due is None else min(self._due, when)
+
+    # -- groups that somebody wants to move ---------------------------------
+
+    def _moving(self, snapshot, now):
+        chassis = snapshot.node.chassis
+        elsewhere, self._elsewhere = self._elsewhere, set()
+        before, self._outranked = self._outranked, {}
+        came, self._came = self._came, set()
+        for group in snapshot.groups:
+            key = _key(group)
+            above = _above(group, chassis)
+            if above is None:
+                self._elsewhere.add(key)
+            elif above:
+                known, since = before.get(key, (above, now))
+                grown = not above <= known
+                self._outranked[key] = (above, now if grown else since)
+                if key in elsewhere or (key in came and not grown):
+                    self._came.add(key)
+        self._linger(snapshot, {key: above for key, (above, _since)
+                                in before.items() if key in came}, now)
+        return tuple(self._marked(group, snapshot.node, now)
+                     for group in snapshot.groups)
+
+    def _linger(self, snapshot, before, now):
+        """Remember who was before us until now, and still answers.
+
+        :param before: dict of group to who was, see :func:`_above`
+        """
+        lingering, self._lingering = self._lingering, {}
+        for group in snapshot.groups:
+            key = _key(group)
+            if key in self._outranked or key in self._elsewhere:
+                continue
+            first, until = lingering.get(key, ('', now))
+            if key in before:
+                _priority, first = max(before[key])
+                until = now + LINGER
+            if now < until and _relay_to(group.candidate(first),
+                                         snapshot.node):
+                self._lingering[key] = (first, until)
+
+    def _marked(self, group, node, now):
+        key = _key(group)
+        if key in self._lingering:
+            ends = self._lingering[key][1]
+        else:
+            _above, since = self._outranked.get(key, ((), now - MOVE))
+            ends = since + MOVE
+            # OVN has just brought it here although others are before us.
+            # The first of them has died, unless it still answers: then it
+            # has it, too, and is about to leave.
+            if key in self._came and not _relay_to(
+                    _first(group, node.chassis), node):
+                return group
+        if now >= ends:
+            return group
+        self._wake_at(ends)
+        return dataclasses.replace(group, moving=True)
+
+    # -- ports --------------------------------------------------------------
+
+    def _router(self, router, node, by_port, present, now):
+        ports = tuple(self._port(port, router, node, by_port, present, now)
+                      for port in router.ports)
+        if all(new is old for new, old in zip(ports, router.ports)):
+            return router
+        return dataclasses.replace(router, ports=ports)
+
+    def _port(self, port, router, node, by_port, present, now):
+        group = by_port.get(model.REDIRECT + port.lrp)
+        if port.local:
+            self._leaving.pop(port.lrp, None)
+            present[port.lrp] = (router.uuid,
+                                 _proofs(router, port.lrp, node))
+            if group is None or not _about_to_leave(group, router, node,
+                                                    self._conf):
+                return port
+            first, _until = self._lingering.get(_key(group), ('', 0))
+            relay = _relay(port, group, node, first)
+            return dataclasses.replace(port, relay=relay) if relay else port
+        if port.lrp in self._local and port.lrp not in self._leaving:
+            self._leaving[port.lrp] = _Leaving(
+                router.uuid, port.lrp, now, self._local[port.lrp][1])
+        leaving = self._leaving.get(port.lrp)
+        if leaving is None:
+            return port
+        present[port.lrp] = None
+        relay = _relay(port, group, node) if group is not None else 0
+        state = self._state(leaving, router, node, relay, now)
+        if state is model.Handover.NONE:
+            del self._leaving[port.lrp]
+            return port
+        return dataclasses.replace(port, handover=state, relay=relay)
+
+    def _state(self, leaving, router, node, relay, now):
+        """How far it is: :class:`model.Handover`."""
+        if leaving.let_go is None and self._over(leaving, router, node,
+                                                 relay, now):
+            leaving.let_go = now
+        if leaving.let_go is None:
+            return model.Handover.ANNOUNCE
+        if now < leaving.let_go + SETTLE:
+            self._wake_at(leaving.let_go + SETTLE)
+            return model.Handover.FORWARD
+        return model.Handover.NONE
+
+    def _over(self, leaving, router, node, relay, now):
+        """Whether it need not, or must not, be announced here any longer."""
+        if not relay:
+            # What arrives cannot be delivered from here.
+            return True
+        proofs = _proofs(router, leaving.lrp, node)
+        if leaving.proved is None and proofs - leaving.former:
+            leaving.proved = now
+        ends = []
+        if leaving.proved is not None:
+            ends.append(leaving.proved +
+                        self._conf.gateway_drain.drain_settle_delay)
+        elif proofs or not _routes(router, leaving.lrp):
+            ends.append(leaving.since + _WITHOUT_PROOF)
+        if node.phase is model.Phase.RUNNING:
+            ends.append(leaving.since +
+                        self._conf.gateway_drain.handover_timeout)
+        if ends and now < min(ends):
+            self._wake_at(min(ends))
+        return bool(ends) and now >= min(ends)
+
+
+def _routes(router, lrp):
+    """Managed routes of a router whose proof would be about that port.
+
+    A router has one default route, and its ports may go to several chassis.
+    """
+    return [route for route in router.default_routes
+            if route.managed and route.output_port in ('', lrp)]
+
+
+def _proofs(router, lrp, node):
+    """Host names of other chassis that are proved to announce a port.
+
+    Whoever takes a route over removes the proof of its former owner.
+    """
+    return frozenset(
+        route.chassis for route in _routes(router, lrp)
+        if route.advertised == route.chassis not in ('', node.hostname))
+
+
+def _above(group, chassis):
+    """Who is before a chassis that has ports of a group.
+
+    :returns: frozenset of :attr:`model.Candidate.rank` of those that are in
+        SB, or None when it has no port
+    """
+    if all(port.chassis != chassis for port in group.ports):
+        return None
+    own = group.candidate(chassis)
+    return frozenset(c.rank for c in group.candidates
+                     if c.known and c.priority > own.priority)
+
+
+def _first(group, chassis):
+    """The first of the other candidates that are there, or None."""
+    return max(group.peers(chassis), default=None,
+               key=operator.attrgetter('rank'))
+
+
+def _relay_to(candidate, node):
+    """OpenFlow port of a relay that answers, 0 without."""
+    return next((relay.port for relay in node.relays
+                 if relay.alive and candidate is not None and
+                 relay.address == candidate.address), 0)
+
+
+def _key(group):
+    return group.table, group.key
+
+
+def _about_to_leave(group, router, node, conf):
+    """Whether a port that is here is to go, or somebody wants it to."""
+    return (group.moving or router.uuid in node.drains or
+            bool(departure.why(group, node, conf)))
+
+
+def _relay(port, group, node, only=''):
+    """OpenFlow port of the relay to the present or next owner, or 0.
+
+    :param only: name of the chassis that it has to be, or ''
+    """
+    relays = {relay.address: relay.port for relay in node.relays
+              if relay.alive and (port.segment is None or
+                                  relay.bridge == port.segment.bridge)}
+    for candidate in sorted(group.candidates, reverse=True,
+                            key=operator.attrgetter('rank')):
+        if candidate.chassis == node.chassis or not candidate.known:
+            continue
+        if port.chassis not in ('', node.chassis, candidate.chassis) or (
+                only not in ('', candidate.chassis)):
+            continue
+        if candidate.address in relays:
+            return relays[candidate.address]
+    return 0

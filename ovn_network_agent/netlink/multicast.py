@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Groups of notifications, and membership in them."""
+
+from pyroute2 import netlink
+from pyroute2.netlink import nfnetlink
+from pyroute2.netlink import rtnl
+
+RTM_NEWNETCONF = rtnl.RTM_NEWNETCONF
+RTM_DELNETCONF = rtnl.RTM_DELNETCONF
+
+#: of NETLINK_ROUTE.  The last one: forwarding, proxy_arp, rp_filter of a
+#: device.
+KERNEL = (
+    rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_NEIGH, rtnl.RTNLGRP_IPV4_IFADDR,
+    rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV4_RULE,
+    rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV6_ROUTE,
+    rtnl.RTNLGRP_IPV6_RULE, rtnl.RTNLGRP_IPV4_NETCONF)
+#: of NETLINK_NETFILTER
+NFTABLES = (nfnetlink.NFNLGRP_NFTABLES,)
+
+
+def join(sock, groups):
+    """Have a socket get the notifications of some groups.
+
+    :param sock: netlink socket.socket
+    :param groups: iterable of numbers
+    :raises OSError: when the kernel refuses
+    """
+    for group in groups:
+        sock.setsockopt(netlink.SOL_NETLINK, netlink.NETLINK_ADD_MEMBERSHIP,
+                        group)

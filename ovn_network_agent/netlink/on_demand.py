@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""pyroute2 without all that its package loads along.
+
+An import of any module of pyroute2 loads the package, which loads all
+others: 0.1 s and 10 MiB for each process, of which we need a tenth.  So the
+package is put in place empty, and filled when somebody asks for something
+that is no module, such as a driver of somebody else for IPRoute.
+"""
+
+import importlib.util
+import sys
+import types
+
+_NAME = 'pyroute2'
+
+
+class _Package(types.ModuleType):
+    """The package as long as only its modules are asked for."""
+
+    def __getattr__(self, name):
+        if name.startswith('__') and name != '__version__':
+            # The import system and others ask for what may be missing.
+            raise AttributeError(name)
+        module = f'{_NAME}.{name}'
+        if importlib.util.find_spec(module) is not None:
+            return importlib.import_module(module)
+        self.__class__ = types.ModuleType
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def prepare():
+    """Put the empty package in place, unless pyroute2 is loaded already.
+
+    :raises ModuleNotFoundError: when pyroute2 is not installed
+    """
+    if _NAME in sys.modules:
+        return
+    spec = importlib.util.find_spec(_NAME)
+    if spec is None:
+        raise ModuleNotFoundError(f'No module named {_NAME!r}', name=_NAME)
+    package = importlib.util.module_from_spec(spec)
+    package.__class__ = _Package
+    sys.modules[_NAME] = package

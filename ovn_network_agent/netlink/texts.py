@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses, prefixes and MAC addresses between text and bytes.
+
+Strict: what is read has to be in canonical notation, and what is written is.
+The privileged side checks its arguments with these functions.
+"""
+
+import ipaddress
+import socket
+
+from ovn_network_agent import iptext
+
+# linux/if.h: names have 15 bytes and a NUL.
+IFNAMSIZ = 16
+
+_FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}
+
+
+def mac_text(payload):
+    """'aa:bb:cc:dd:ee:ff', or '' when it is no Ethernet address."""
+    return payload.hex(':') if payload and len(payload) == 6 else ''
+
+
+def mac_bytes(mac):
+    """The six bytes of 'aa:bb:cc:dd:ee:ff'.
+
+    :raises ValueError: when it is none
+    """
+    packed = bytes.fromhex(mac.replace(':', ''))
+    if len(packed) != 6 or mac != packed.hex(':'):
+        raise ValueError(f'{mac!r} is no MAC address')
+    return packed
+
+
+def address_text(payload):
+    """An address attribute as text.
+
+    :raises ValueError: when it has neither 4 nor 16 bytes
+    """
+    if len(payload) == 16:
+        # Not inet_ntop(), which has another text for addresses that map
+        # IPv4: drivers write theirs with this module.
+        return str(ipaddress.IPv6Address(payload))
+    try:
+        return socket.inet_ntop(_FAMILIES[len(payload)], payload)
+    except KeyError:
+        raise ValueError(f'address of {len(payload)} bytes') from None
+
+
+def canonical(address):
+    """An address that pyroute2 has decoded, as :func:`address_text`.
+
+    pyroute2 asks inet_ntop(), and leaves bytes that are no address alone.
+
+    :raises ValueError: when it is not text
+    """
+    if not isinstance(address, str):
+        raise ValueError(f'address of {len(address)} bytes')
+    if ':' in address and '.' in address:
+        return str(iptext.address(address))
+    return address
+
+
+def text(value):
+    """A string that pyroute2 has decoded; '' for None.
+
+    Names need not be UTF-8; pyroute2 leaves those bytes alone.
+    """
+    if isinstance(value, bytes):
+        value = value.decode('utf-8', 'replace')
+    return (value or '').rstrip('\0')
+
+
+def parse_address(address):
+    """(family, bytes) of an address.
+
+    :raises ValueError: when it is no address in canonical text
+    """
+    family = socket.AF_INET6 if ':' in address else socket.AF_INET
+    try:
+        packed = socket.inet_pton(family, address)
+    except OSError:
+        raise ValueError(f'{address!r} is no IP address') from None
+    return family, packed
+
+
+def parse_interface(text):
+    """(family, bytes, prefix length) of 'address/length'.
+
+    :raises ValueError: when it is none
+    """
+    address, slash, length = text.partition('/')
+    family, packed = parse_address(address)
+    # Not '/00' either, which would pass for another length than it is.
+    if not (slash and length.isascii() and length.isdigit()
+            and length == str(int(length)) and int(length) <= len(packed) * 8):
+        raise ValueError(f'{text!r} is no address with a prefix length')
+    return family, packed, int(length)
+
+
+def parse_prefix(prefix):
+    """Like :func:`parse_interface`, for a prefix: no host bits are set."""
+    family, packed, length = parse_interface(prefix)
+    host = len(packed) * 8 - length
+    if host and int.from_bytes(packed) & ((1 << host) - 1):
+        raise ValueError(f'{prefix!r} is no prefix: it has host bits set, '
+                         f'{iptext.network(prefix, strict=False)} '
+                         f'would be one')
+    return family, packed, length

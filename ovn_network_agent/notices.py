@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What may have changed outside: the words by which watches doubt backends.
+
+A watch says what it has seen, and names no backend.  A backend declares in
+``doubted_by`` and ``revived_by`` which of these words concern it; so does one
+of a third party.  A backend always listens to its own name.
+"""
+
+# Rows of OVN Northbound that agents write.
+PRIORITIES = 'nb:priorities'
+STATIC_ROUTES = 'nb:static routes'
+MAC_BINDINGS = 'nb:mac bindings'
+# A chassis is gone for good, or back.
+CHASSIS_GONE = 'sb:chassis gone'
+# Interfaces of the local switch, and what only a relay port depends on.
+INTERFACES = 'ovs:interfaces'
+RELAY_PORTS = 'ovs:relay ports'
+# What was written into a daemon that has forgotten it.
+FRR_RESTARTED = 'frr:restarted'
+SWITCH_RESTARTED = 'ovs:restarted'
+# zebra does not have, or does not use, what was given to it.
+ZEBRA_STATIC = 'zebra:static'
+ZEBRA_KERNEL = 'zebra:kernel'
+# bgpd has sent what was announced, or has withdrawn it.
+BGP_CHANGED = 'bgp:changed'
+NFTABLES = 'kernel:nftables'
+
+
+def kernel(kind):
+    """The word for a change of the kernel.
+
+    :param kind: one of :data:`watches.kernel.KINDS`
+    """
+    return 'kernel:%s' % kind
+
+
+def connected(database):
+    """The word for a database that can be written again.
+
+    :param database: 'nb', 'sb' or 'ovs'
+    """
+    return '%s:connected' % database

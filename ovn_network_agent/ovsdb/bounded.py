@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What python-ovs and ovsdbapp do without a time limit, with one.
+
+A server that accepts connections and then says nothing (stopped, out of
+memory, cut off) may cost an attempt, but never a thread or a lock.
+"""
+
+import errno
+import time
+
+from ovs import jsonrpc
+from ovs import poller
+from ovs import stream
+from ovs.db import idl as ovs_idl
+from ovsdbapp.backend.ovs_idl import idlutils
+from ovsdbapp.backend.ovs_idl import transaction
+
+from ovn_network_agent.ovsdb import streams
+
+
+class NoSchema(Exception):
+    """None of the remotes gave a schema; the text says why for each."""
+
+
+class NoAnswer(Exception):
+    """The server did not answer in time; what was sent may still happen."""
+
+
+def fetch_schema(remotes, database, timeout):
+    """Ask servers for a schema until one answers.
+
+    :param remotes: comma-separated list of remotes
+    :param database: such as 'OVN_Northbound'
+    :param timeout: seconds, for each remote
+    :returns: the schema as JSON types
+    :raises NoSchema:
+    """
+    reasons = []
+    for remote in idlutils.parse_connection(remotes):
+        try:
+            return _ask(remote, database, time.monotonic() + timeout)
+        except NoSchema as e:
+            reasons.append('%s: %s' % (remote, e))
+    raise NoSchema('; '.join(reasons))
+
+
+def _ask(remote, database, deadline):
+    error, opened = stream.Stream.open_block(
+        stream.Stream.open(remote), _milliseconds(deadline))
+    if error:
+        raise NoSchema(streams.reason(remote, error))
+    rpc = jsonrpc.Connection(opened)
+    try:
+        request = jsonrpc.Message.create_request('get_schema', [database])
+        error = rpc.send(request)
+        reply = None
+        while not error and (reply is None or reply.id != request.id):
+            error, reply = _receive(rpc, deadline)
+    finally:
+        rpc.close()
+    if error:
+        raise NoSchema('connection closed' if error == jsonrpc.EOF
+                       else streams.reason(remote, error))
+    if reply.error:
+        raise NoSchema('it has no database %s' % database)
+    return reply.result
+
+
+def _receive(rpc, deadline):
+    """(errno, None) or (0, message)."""
+    while True:
+        rpc.run()
+        error, message = rpc.recv()
+        if error != errno.EAGAIN:
+            return error, message
+        if time.monotonic() >= deadline:
+            return errno.ETIMEDOUT, None
+        waiting = poller.Poller()
+        rpc.wait(waiting)
+        rpc.recv_wait(waiting)
+        waiting.timer_wait(_milliseconds(deadline))
+        waiting.block()
+
+
+def _milliseconds(deadline):
+    return max(1, int((deadline - time.monotonic()) * 1000))
+
+
+class Api:
+    """What ovsdbapp's commands and transactions need of an API object.
+
+    :param idl: the replica
+    """
+
+    def __init__(self, idl):
+        self.idl = idl
+
+
+class Transaction(transaction.Transaction):
+    """An ovsdbapp transaction that lets others read while it waits.
+
+    The library's own holds the lock of the replica until the server has
+    answered, however long that takes; the loop could not look at the
+    database meanwhile.  This one runs on the same thread (that of the
+    connection), gives the lock back whenever it waits, and gives up at its
+    time limit.  What was sent then may still take effect.
+    """
+
+    def do_commit(self):
+        """Run the commands until the server accepts them (IDL thread).
+
+        :returns: list of the commands' results
+        :raises RuntimeError: when the server refuses
+        :raises NoAnswer: when it does not answer within the time limit
+        """
+        deadline = time.monotonic() + self.timeout
+        while True:
+            seqno = self.api.idl.change_seqno
+            txn = ovs_idl.Transaction(self.api.idl)
+            try:
+                for command in self.commands:
+                    command.run_idl(txn)
+                status = self._commit(txn, deadline)
+            except Exception:
+                txn.abort()
+                raise
+            if status == txn.TRY_AGAIN:
+                self._wait_for_change(seqno, deadline)
+                continue
+            if status in (txn.SUCCESS, txn.UNCHANGED):
+                return [command.result for command in self.commands]
+            raise RuntimeError('OVSDB Error: %s' % txn.get_error())
+
+    def _commit(self, txn, deadline):
+        while True:
+            status = txn.commit()
+            if status != txn.INCOMPLETE:
+                return status
+            self._wait(deadline, txn)
+
+    def _wait_for_change(self, seqno, deadline):
+        """Until the replica has caught up with what made us lose."""
+        while self.api.idl.change_seqno == seqno:
+            self._wait(deadline)
+
+    def _wait(self, deadline, txn=None):
+        if time.monotonic() >= deadline:
+            raise NoAnswer('no answer within %s s' % self.timeout)
+        if not self.ovsdb_connection.is_running:
+            raise NoAnswer('the connection is being closed')
+        waiting = poller.Poller()
+        self.api.idl.wait(waiting)
+        if txn is not None:
+            txn.wait(waiting)
+        waiting.timer_wait(_milliseconds(deadline))
+        lock = self.ovsdb_connection.lock
+        # Held exactly once, by the connection's run().
+        lock.release()
+        try:
+            waiting.block()
+        finally:
+            lock.acquire()
+        self.api.idl.run()

@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses of host names, looked up beside who asks.
+
+A connection is made while the replica is locked, and passes need that lock.
+DNS may be silent for half a minute, so nobody waits for it there.
+"""
+
+import concurrent.futures
+import socket
+import threading
+
+# Seconds that a connection waits for an answer.  Passes wait 1 s for the lock
+# (Database.rows), and DNS on a good network answers within 0.1 s.
+PATIENCE = 0.2
+
+_lock = threading.Lock()
+_lookups = {}
+_last = {}
+
+
+class Unresolved(Exception):
+    """There is no address for a host name; the text says why."""
+
+
+def addresses(host, port):
+    """Addresses of a host name.
+
+    One question for a name at a time.  Its answer may come too late for who
+    asked; then it is for the next one.
+
+    :param host: the name
+    :param port: int
+    :returns: list of IP addresses, text; those of the last answer while DNS
+        does not answer
+    :raises Unresolved: when there are none
+    """
+    with _lock:
+        future = _lookups.get(host)
+        if future is None:
+            future = _lookups[host] = _begin(host, port)
+    try:
+        found = future.result(PATIENCE)
+    except TimeoutError:
+        return _before(host, 'DNS has not answered yet')
+    except OSError as error:
+        _forget(host, future)
+        if error.errno == socket.EAI_AGAIN:
+            return _before(host, error.strerror)
+        raise Unresolved('host name %s: %s' % (
+            host, error.strerror)) from None
+    except ValueError as error:
+        # It cannot be put into a question: a label that is empty, or has
+        # more than 63 characters.
+        _forget(host, future)
+        raise Unresolved('host name %s is none: %s' % (
+            host, error)) from None
+    _forget(host, future)
+    with _lock:
+        _last[host] = found
+    return found
+
+
+def _begin(host, port):
+    future = concurrent.futures.Future()
+
+    def look():
+        try:
+            found = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
+            future.set_result([entry[4][0] for entry in found])
+        except Exception as error:
+            future.set_exception(error)
+    threading.Thread(target=look, name='resolve-%s' % host,
+                     daemon=True).start()
+    return future
+
+
+def _before(host, why):
+    with _lock:
+        found = _last.get(host)
+    if not found:
+        raise Unresolved('host name %s: %s' % (host, why))
+    return found
+
+
+def _forget(host, future):
+    """Have the next one ask again."""
+    with _lock:
+        if _lookups.get(host) is future:
+            del _lookups[host]

@@ -1,0 +1,205 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The replica of one OVSDB database, and whether it can be trusted.
+
+python-ovs logs and goes on when it cannot apply a part of an update; what
+it holds then is neither old nor new.  Nothing may be decided from it.
+
+What is used of it that is private is in :mod:`private_names`.
+"""
+
+import threading
+import uuid
+
+from oslo_log import log as logging
+from ovs import jsonrpc
+from ovs.db import idl as ovs_idl
+from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
+
+LOG = logging.getLogger(__name__)
+
+_FROM_THE_START = str(uuid.UUID(int=0))
+
+
+class _Complaints:
+    """Takes what python-ovs's IDL logs.
+
+    A warning while an update is applied means that a part of it was left
+    out.
+    """
+
+    _running = threading.local()
+
+    def __init__(self, original):
+        self._original = original
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+    def collect(self, complaints):
+        """Add what this thread's IDL complains about to a list, or stop.
+
+        :param complaints: list, or None to stop
+        """
+        self._running.complaints = complaints
+
+    def warn(self, message, **kwargs):
+        LOG.warning('%s', message)
+        if getattr(self._running, 'complaints', None) is not None:
+            self._running.complaints.append(message)
+
+    err = warn
+
+
+ovs_idl.vlog = _complaints = _Complaints(ovs_idl.vlog)
+
+
+class _Question:
+    """In the place of a transaction that waits for its reply.
+
+    :param answered: function(list of lists of rows, or None when the
+        server does not answer)
+    """
+
+    def __init__(self, answered):
+        self._answered = answered
+
+    def _process_reply(self, message):
+        answers = None
+        if message.type == jsonrpc.Message.T_REPLY and all(
+                'rows' in (result or ()) for result in message.result):
+            answers = [result['rows'] for result in message.result]
+        else:
+            LOG.warning('A question was not answered: %s', message)
+        self._answered(answers)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == '_status':
+            # Given up, because the connection was lost.
+            self._answered(None)
+
+
+class Idl(ovsdbapp_connection.OvsdbIdl):
+    """Replica that remembers changed rows and feeds the event handler.
+
+    :param handler: ovsdbapp RowEventHandler
+    :param dirty: :class:`connection.DirtyRows`
+    :param changed: function() called when :attr:`in_sync` has changed, and
+        again and again as long as it is false
+    :param wake: function() called when an event could not
+    :param probe_interval: milliseconds, 0 for none
+    """
+
+    def __init__(self, remote, helper, handler, dirty, changed, wake,
+                 probe_interval, **kwargs):
+        super().__init__(remote, helper, probe_interval=probe_interval,
+                         **kwargs)
+        # The library never probes a Unix socket; but a server on this node
+        # can hang as well.
+        self._session.reconnect.set_probe_interval(probe_interval)
+        self.handler = handler
+        self.dirty = dirty
+        self.doubt = ''
+        self._changed = changed
+        self._wake = wake
+        self._told = False
+
+    @property
+    def in_sync(self):
+        """Whether this is what the server has, as far as is known.
+
+        A connection alone is not enough: as long as the server has not
+        answered on it, the content is that of the former one.
+        """
+        return (not self.doubt and
+                self.state == self.IDL_S_MONITORING and
+                self._session.is_connected() and
+                self._session.get_seqno() == self._last_seqno)
+
+    def run(self):
+        complaints = []
+        _complaints.collect(complaints)
+        before = self.state
+        try:
+            return super().run()
+        except Exception as e:
+            LOG.exception('An update could not be applied')
+            self.distrust('%s: %s' % (type(e).__name__, e))
+            complaints.clear()
+            return True
+        finally:
+            _complaints.collect(None)
+            self._judge(before, complaints)
+
+    def _judge(self, before, complaints):
+        loaded = (before != self.state == self.IDL_S_MONITORING)
+        if complaints and self.state == self.IDL_S_MONITORING:
+            self.distrust(complaints[0])
+        elif loaded:
+            # Rows may have vanished or come without a notice.
+            self.dirty.mark_all()
+            self.doubt = ''
+        elif self.doubt:
+            # A change behind the reason for it has set this again, and the
+            # server would send only what is newer.
+            self.last_id = _FROM_THE_START
+        if not (self.in_sync and self._told):
+            # As long as it is lost, the reason may become known.
+            self._told = self.in_sync
+            self._changed()
+
+    def distrust(self, reason):
+        """Do not use what is here; load everything anew.
+
+        Not force_reconnect() of the IDL, which would do that without a
+        pause, again and again when it does not help.
+
+        :param reason: text
+        """
+        LOG.error('The replica of %s is not what the server has (%s); it is '
+                  'loaded again and not used until then', self._db.name,
+                  reason)
+        self.doubt = reason
+        self.last_id = _FROM_THE_START
+        self._session.force_reconnect()
+
+    def notify(self, event, row, updates=None):
+        self.dirty.mark(row._table.name, row.uuid)
+        try:
+            self.handler.notify(event, row, updates)
+        except Exception:
+            # An event's bug must not keep others from theirs.
+            LOG.exception('An event of %s failed', row._table.name)
+            self._wake()
+
+    def ask(self, operations, answered):
+        """Send a read-only transaction; hold the connection's lock.
+
+        Does not wait.  The answer comes after all updates before it.
+
+        :param operations: list of RFC 7047 5.2.2 select operations
+        :param answered: function(list of lists of rows, or None), called
+            on the IDL thread with the lock held
+        """
+        message = jsonrpc.Message.create_request(
+            'transact', [self._db.name, *operations])
+        self._outstanding_txns[message.id] = _Question(answered)
+        if self._session.send(message):
+            self._outstanding_txns.pop(message.id)._status = None
+
+    def cooperative_yield(self):
+        """Do not sleep per row: the loop thread waits for the dump anyhow.
+
+        The library's version costs about a second for 14,000 rows.
+        """

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names of libraries that are not for others, and that we use all the same.
+
+python-ovs, ovsdbapp, oslo.privsep and oslo.config may drop any of them in any
+release.  A unit test says which one is missing, and who needs it; a second one
+finds uses that are not in this list.  A new use needs a reason why nothing
+public does.
+"""
+
+import typing
+
+
+class PrivateName(typing.NamedTuple):
+    """A name that begins with an underscore, or may as well.
+
+    :ivar owner: 'module:Class' whose source has the name, or 'module'
+    :ivar name: the name
+    :ivar users: modules of ours, below the package
+    :ivar why: what for, and what the public interface lacks
+    """
+
+    owner: str
+    name: str
+    users: tuple
+    why: str
+
+
+NAMES = (
+    PrivateName(
+        'ovs.db.idl:Row', '_data', ('ovn.questions', 'ovsdb.columns'),
+        'whether a column is replicated, and references to rows that are '
+        'not; attributes of a row have neither'),
+    PrivateName(
+        'ovs.db.idl:Row', '_table', ('ovn.events', 'ovsdb.replica'),
+        'the table of a row that an event is about'),
+    PrivateName(
+        'ovs.db.idl:Transaction', '_txn_rows', ('ovsdb.command',),
+        'a row that is verified and not changed belongs to a transaction, '
+        'too; verify() alone does nothing for it'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_session', ('ovsdb.connection', 'ovsdb.replica'),
+        'probes of Unix sockets, whether and since when it is connected, a '
+        'reconnection with a pause'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_last_seqno', ('ovsdb.replica',),
+        'whether the content is of this connection or of the former one'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_db', ('ovsdb.replica',),
+        'the name of the database, for the log and for questions'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_outstanding_txns', ('ovsdb.replica',),
+        'a question to the server whose answer comes in the order of the '
+        'updates; a transaction cannot select'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_process_reply', ('ovsdb.replica',),
+        'what a transaction in that list is called back with'),
+    PrivateName(
+        'ovs.db.idl:Idl', '_status', ('ovsdb.replica',),
+        'what is set of a transaction in that list when it is given up'),
+    PrivateName(
+        'ovs.db.idl', 'vlog', ('ovsdb.replica',),
+        'an update that could not be applied is told to the log alone'),
+    PrivateName(
+        'ovs.stream:Stream', '_open', ('ovsdb.streams',),
+        'streams with files and reasons for each remote: what open() calls '
+        'of a registered class'),
+    PrivateName(
+        'ovs.stream:UnixStream', '_open', ('ovsdb.streams',),
+        'a Unix socket that only the root side may open'),
+    PrivateName(
+        'oslo_privsep.daemon', '_ClientChannel', ('privileged.context',),
+        'a channel to a daemon that we have forked or started ourselves'),
+    PrivateName(
+        'oslo_privsep.comm:ClientChannel', '_reader_main',
+        ('privileged.context',),
+        'a reset connection ends the channel instead of its thread alone'),
+    PrivateName(
+        'oslo_privsep.daemon', '_fd_logger', ('privileged.helper',),
+        'what the helper command says goes to the log'),
+    PrivateName(
+        'oslo_config.cfg:ConfigOpts', '_make_config_options', ('conf.opts',),
+        'the help says where files are looked for, and not "None"'),
+    PrivateName(
+        'oslo_config.cfg:BoolOpt', '_add_inverse_to_argparse',
+        ('conf.base',), 'an option of one command has no form that undoes '
+        'it'),
+)

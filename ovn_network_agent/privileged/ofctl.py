@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The second transport: ovs-ofctl behind a command, for containers.
+
+For nodes where the management socket of a bridge cannot be reached, with
+something like ``docker exec -i openvswitch_vswitchd`` in front.  A change
+costs two or three processes, otherwise the same is done.
+"""
+
+import errno
+
+from ovn_network_agent import ownership
+from ovn_network_agent.openflow import ofctl_text as text
+from ovn_network_agent.openflow import spec as specs
+from ovn_network_agent.privileged import command
+
+# Seconds.  ovs-ofctl ends itself first: behind a wrapper nothing else would
+# end it when the wrapper is killed.
+_INNER_LIMIT = 20
+_LIMIT = 25.0
+# Fields of a FlowSpec up to its actions.
+_IDENTITY = 5
+
+
+class Command:
+    """ovs-ofctl for one bridge.
+
+    :param wrapper: list of str, from the configuration
+    :param bridge: name of the bridge, checked
+    """
+
+    def __init__(self, wrapper, bridge):
+        self._head = [*wrapper, 'ovs-ofctl', '-O', 'OpenFlow13',
+                      f'--timeout={_INNER_LIMIT}']
+        self._bridge = bridge
+
+    def dump(self, *match):
+        """dump-flows, parsed.
+
+        :param match: fields of what to dump, nothing for all
+        :returns: see :func:`ofctl_text.parse`
+        :raises OSError: when it fails or is not understood
+        """
+        result = command.run(
+            [*self._head, '--no-names', 'dump-flows', self._bridge, *match],
+            _LIMIT)
+        if result.status != 0:
+            raise OSError(errno.EIO, f'ovs-ofctl dump-flows {self._bridge}: '
+                                     f'{result.messages}')
+        try:
+            return text.parse(result.stdout)
+        except text.Unreadable as error:
+            raise OSError(errno.EPROTO, str(error)) from error
+
+    def submit(self, lines):
+        """Make changes, all or none of them.
+
+        :param lines: list of str, see :func:`ofctl_text.line`
+        :returns: why they failed, or None
+        :raises OSError: when it cannot be run or takes too long
+        """
+        result = command.run(
+            [*self._head, '--bundle', 'add-flows', self._bridge, '-'],
+            _LIMIT, '\n'.join(lines) + '\n')
+        return result.messages if result.status != 0 else None
+
+
+def dump(ofctl):
+    """All flows that carry a cookie of ours, see :func:`bridge.dump`."""
+    return [spec for cookie in ownership.FLOW_COOKIES
+            for _cookie, spec in ofctl.dump(f'cookie={cookie:#x}/-1')]
+
+
+def change(ofctl, steps):
+    """Add and delete flows, see :func:`bridge.change`."""
+    failed = _foreign(ofctl, steps)
+    lines = []
+    for step in steps:
+        if step.ref in failed:
+            continue
+        try:
+            lines.append((step.ref, text.line(step)))
+        except ValueError as error:
+            failed[step.ref] = str(error)
+    if lines:
+        failed.update(_submit(ofctl, lines))
+        _check_arrival(ofctl, steps, failed)
+    return failed
+
+
+def _submit(ofctl, lines):
+    """Submit in halves until the bad lines stand alone."""
+    error = ofctl.submit([line for _ref, line in lines])
+    if error is None:
+        return {}
+    if len(lines) == 1:
+        return {lines[0][0]: error}
+    # When nothing at all works this raises, instead of halving down.
+    ofctl.dump('cookie=0/-1,table=0')
+    middle = len(lines) // 2
+    return {**_submit(ofctl, lines[:middle]),
+            **_submit(ofctl, lines[middle:])}
+
+
+def _foreign(ofctl, steps):
+    adds = {step.ref: (step.spec.priority, text.match(step.spec))
+            for step in steps if step.verb == specs.ADD}
+    if not adds:
+        return {}
+    theirs = {}
+    for cookie, spec in ofctl.dump('table=0'):
+        if cookie not in ownership.FLOW_COOKIES:
+            theirs[spec.priority, _normal(spec.match)] = cookie
+    return {ref: specs.foreign_text(identity[0], theirs[priority_and_match])
+            for ref, identity in adds.items()
+            if (priority_and_match := (
+                identity[0], _normal('text:' + identity[1]))) in theirs}
+
+
+def _normal(match):
+    """The same words in any order and with or without /32 or /128."""
+    words = match.partition(':')[2].split(',')
+    return frozenset(word.removesuffix('/32').removesuffix('/128')
+                     for word in words)
+
+
+def _check_arrival(ofctl, steps, failed):
+    """A wrapper that does not pass standard input on changes nothing.
+
+    ovs-ofctl then reads an empty file and is content, so look at one of
+    the flows afterwards.
+    """
+    probe = next((step for step in reversed(steps)
+                  if step.ref not in failed), None)
+    if probe is None:
+        return
+    spec = probe.spec
+    stray = probe.verb == specs.DELETE_STRAY
+    fields = text.stray_match(spec.match) if stray else text.match(spec)
+    table = spec.table if stray else 0
+    size = len(spec) if stray else _IDENTITY
+    there = any(other[:size] == spec[:size] for _cookie, other in ofctl.dump(
+        f'table={table},cookie={spec.cookie:#x}/-1,{fields}'))
+    if there != (probe.verb == specs.ADD):
+        raise OSError(
+            errno.EIO, 'a change of flows had no effect: does [ovs] '
+                       'ovs_wrapper pass standard input on? With docker '
+                       'exec or podman exec use -i')

@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which prefixes the routes and the policy rules of the agent may have.
+
+Two halves of the address space are the default route by another name.  So
+the root side knows of each kind of route and rule whether it is for one
+address or for a provider network.  Provider networks that the configuration
+does not name come from OVN; they have at least :data:`SHORTEST` bits.
+"""
+
+import dataclasses
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.netlink import route_codec
+
+# The largest network that anybody was ever given, and 10.0.0.0/8.
+SHORTEST = 8
+_BLACKHOLE = 0
+_FORWARD = 'port_forward'
+_LEAK = 'veth_leak'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reach:
+    """What the configuration says about addresses.
+
+    :ivar networks: frozenset of IPv4Network, the provider networks; empty
+        where they are discovered
+    :ivar leaks: whether routes for provider networks are made
+    :ivar forwards: whether addresses of VIPs are announced
+    """
+
+    networks: frozenset
+    leaks: bool
+    forwards: bool
+
+    def address(self, prefix):
+        """Whether a prefix is one IPv4 address of a host."""
+        found = iptext.network(prefix)
+        return found.version == 4 and found.prefixlen == 32 and _unicast(found)
+
+    def host(self, prefix):
+        """Whether a prefix may be an address of a router."""
+        return self.address(prefix) and (not self.networks or any(
+            iptext.network(prefix).subnet_of(n) for n in self.networks))
+
+    def network(self, prefix):
+        """Whether a prefix may be a provider network."""
+        found = iptext.network(prefix)
+        return found in self.networks if self.networks else (
+            found.version == 4 and self.narrow(prefix) and _unicast(found))
+
+    def beyond(self, prefix):
+        """Whether a route from the VRF may lead to a prefix."""
+        return (self.host(prefix) or self.leaks and self.network(prefix) or
+                self.forwards and self.address(prefix))
+
+    def narrow(self, prefix):
+        """Whether a prefix is far from everything."""
+        return iptext.network(prefix).prefixlen >= SHORTEST
+
+    def tenant(self, prefix):
+        """Whether a prefix may be a network of a tenant.
+
+        It is up to him, and concerns only what comes from the bridge.
+        """
+        return iptext.network(prefix).version == 4
+
+
+class Shape(typing.NamedTuple):
+    """A kind of policy rule.
+
+    :ivar driver: name of the driver that makes it
+    :ivar table: 0 for a blackhole
+    :ivar iif: incoming device or None
+    :ivar mark: of the packets, and the mask; or None
+    :ivar src: name of the method of :class:`Reach` for the source, '' where
+        there is none
+    :ivar dst: likewise
+    :ivar suppress: suppress_prefixlength or None
+    """
+
+    driver: str
+    priority: int
+    table: int
+    iif: str | None = None
+    mark: int | None = None
+    src: str = ''
+    dst: str = ''
+    suppress: int | None = None
+
+    @property
+    def fwmark(self):
+        """(mark, mask) or None."""
+        return None if self.mark is None else (self.mark, self.mark)
+
+    def fits(self, rule, reach):
+        """Whether a rule is of this kind.
+
+        :param rule: :class:`netlink.rules.Rule`
+        :param reach: :class:`Reach`
+        """
+        return (frame(self) == frame(rule) and
+                self.suppress == rule.suppress and
+                (not rule.ipv6 or self.mark is not None) and
+                _within(reach, self.src, rule.src) and
+                _within(reach, self.dst, rule.dst))
+
+
+def frame(rule):
+    """What of a :class:`Shape` or rule the configuration says."""
+    return rule.priority, rule.table, rule.iif, rule.fwmark
+
+
+def shapes(conf):
+    """The kinds of policy rules of all drivers.
+
+    :param conf: a ConfigOpts with all our options
+    :returns: iterator of :class:`Shape`
+    """
+    own = conf.fip_route.route_table_id
+    if own:
+        yield Shape('fip_route', conf.fip_route.route_rule_priority, own,
+                    dst='host')
+    yield from _of_the_pair(conf)
+    table = conf.port_forward.port_forward_table_id
+    yield Shape(_FORWARD, ownership.PRIORITY_FORWARD, route_codec.MAIN_TABLE,
+                mark=ownership.MARK_FORWARD)
+    yield Shape(_FORWARD, ownership.PRIORITY_REPLY, table,
+                mark=ownership.MARK_REPLY)
+
+
+def _of_the_pair(conf):
+    first = conf.veth_leak.veth_leak_rule_priority
+    arriving = ownership.VETH_DEFAULT
+    for dst in ('network', 'address'):
+        yield Shape(_LEAK if dst == 'network' else _FORWARD, first - 2,
+                    _BLACKHOLE, arriving, dst=dst)
+    yield Shape(_LEAK, first - 3, route_codec.MAIN_TABLE, arriving,
+                dst='network', suppress=0)
+    yield Shape(_LEAK, first - 1, route_codec.MAIN_TABLE, arriving)
+    yield Shape(_LEAK, first, conf.veth_leak.veth_leak_table_id,
+                src='network')
+    yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
+
+
+def of(conf, loaded):
+    """What a configuration says.
+
+    :param conf: a ConfigOpts with all our options
+    :param loaded: names of the drivers that make something
+    :returns: :class:`Reach`
+    """
+    return Reach(frozenset(map(iptext.network, conf.network_cidr)),
+                 _LEAK in loaded, _FORWARD in loaded)
+
+
+def _within(reach, kind, prefix):
+    if not kind or prefix is None:
+        return not kind and prefix is None
+    return getattr(reach, kind)(prefix)
+
+
+def _unicast(network):
+    return not (network.is_loopback or network.is_multicast)

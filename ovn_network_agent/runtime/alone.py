@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port-forward-only mode: what takes the place of OVN and its view.
+
+There is nothing to wait for and nothing that can be away, so the view is
+complete from the first pass on.
+"""
+
+import socket
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import view
+
+
+class View:
+    """The node alone; the interface of :class:`ovn.view.View`.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+
+    confirmed = True
+    chassis = ''
+    dead = frozenset()
+    silent = frozenset()
+
+    def __init__(self, conf):
+        self._conf = conf
+        self.hostname = socket.gethostname()
+        self.last = None
+
+    def due_in(self):
+        """Time alone changes nothing."""
+        return None
+
+    def snapshot(self, phase, full=False):
+        """The present view; it is always built anew.
+
+        :param phase: :class:`model.Phase`
+        :returns: :class:`model.Snapshot` without routers and groups
+        :raises OSError: when the kernel cannot be asked
+        """
+        self.last = model.Snapshot(model.Node(
+            self.chassis, self.hostname, phase,
+            view.relevant_devices(self._conf, ())))
+        return self.last
+
+    # There is no former view that would tell more than the present one.
+    restate = snapshot
+
+
+class Alone:
+    """A view without OVN, and no database.
+
+    The interface is that of :class:`runtime.ovn_side.OvnSide`.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+
+    def __init__(self, conf):
+        self.databases = {}
+        self.view = View(conf)
+
+    def connect(self):
+        """There is nothing to connect to."""
+
+    def close(self, limit):
+        """There is nothing to give back."""

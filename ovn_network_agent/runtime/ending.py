@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The end: the ordinary pass with nothing desired, until all is gone."""
+
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.engine import passes
+from ovn_network_agent.gateways import handover
+from ovn_network_agent.ovn import view
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two passes when something could not be removed.
+AGAIN = 0.2
+
+
+class Ending:
+    """Withdraws, waits a moment, and removes what is ours.
+
+    :param conf: the oslo.config ConfigOpts
+    :param state: :class:`ovn.view.View`
+    :param reconciler: :class:`reconciler.Reconciler`
+    :param trigger: :class:`trigger.Trigger`
+    :param hurry: threading.Event, set by a second stop request
+    :param bare_node: function(phase) that returns a :class:`model.Node`
+        for the time before anything is known of OVN
+    :param forwards: :class:`forward.source.Source`
+    """
+
+    def __init__(self, conf, state, reconciler, trigger, hurry, bare_node,
+                 forwards):
+        self._conf = conf
+        self._view = state
+        self._reconciler = reconciler
+        self._trigger = trigger
+        self._hurry = hurry
+        self._bare_node = bare_node
+        self._forwards = forwards
+        self._failed = ''
+        # What failed for long would be due after the deadline.
+        self._retry = True
+
+    def run(self):
+        """Remove everything, unless it is to stay.
+
+        :returns: True when nothing is left that should have gone
+        """
+        if not self._conf.cleanup_on_shutdown:
+            LOG.info('Stopping; everything stays as it is '
+                     '(cleanup_on_shutdown is off)')
+            return True
+        deadline = time.monotonic() + self._conf.shutdown_timeout
+        self._withdraw(deadline)
+        reasons = ['not begun']
+        while reasons and not self._hurry.is_set():
+            reasons = self._clean_up_once(deadline)
+            if time.monotonic() >= deadline:
+                break
+            if reasons:
+                wake = self._trigger.wait(AGAIN)
+                self._reconciler.heed(revived=wake.revived if wake else ())
+        if reasons:
+            LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
+        else:
+            LOG.info('Clean-up complete')
+        return not reasons
+
+    def _withdraw(self, deadline):
+        """First what the fabric and OVN see; then give them time to act.
+
+        Packets go on coming for a moment, from both sides.  They are still
+        forwarded then, and none takes the main table's default route
+        because a rule has gone before the traffic it was for.
+        """
+        outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
+        # What is there may be known by this pass alone.
+        if any(verb == 'deleted' for outcome in outcomes
+               for verb, _resource in outcome.applied):
+            self._hurry.wait(max(0.0, min(
+                handover.SETTLE, deadline - time.monotonic())))
+
+    def _passes(self, deadline, down_to):
+        """One pass, and a second one for what works beside the loop.
+
+        :returns: list of :class:`outcome.Outcome`; ``_failed`` says why
+            one is missing
+        """
+        found = []
+        try:
+            found.append(self._reconciler.run(passes.Pass(
+                self._last_view(), down_to=down_to, retry=self._retry)))
+            self._retry = False
+            if found[0].pending:
+                self._wait_beside(deadline)
+                found.append(self._reconciler.run(passes.Pass(
+                    self._last_view(), down_to=down_to)))
+        except Exception as e:
+            LOG.exception('A pass of the clean-up failed')
+            self._failed = '%s: %s' % (type(e).__name__, e)
+        else:
+            self._failed = ''
+        return found
+
+    def _clean_up_once(self, deadline):
+        found = self._passes(deadline, resources.Stage.LINK)
+        if self._failed:
+            return [self._failed]
+        outcome = found[-1]
+        return outcome.degraded + ['%s still works' % name
+                                   for name in outcome.pending]
+
+    def _wait_beside(self, deadline):
+        """Wait for work beside the loop; a second stop request ends it."""
+        while (not self._hurry.is_set() and time.monotonic() < deadline and
+               not self._reconciler.wait_beside(0.1)):
+            pass
+
+    def _last_view(self):
+        return self._forwards.on(self._last_of_ovn())
+
+    def _last_of_ovn(self):
+        """OVN as it is now if possible, else as it was seen last.
+
+        As it is now, because a router may have moved meanwhile, and its
+        new owner needs what we wrote for it.
+        """
+        try:
+            return self._view.snapshot(model.Phase.STOPPED)
+        except view.NotReady:
+            pass
+        try:
+            return self._view.restate(model.Phase.STOPPED)
+        except view.NotReady:
+            return model.Snapshot(self._bare_node(model.Phase.STOPPED))

@@ -1,0 +1,181 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Loading drivers and backends through stevedore.
+
+Stevedore's defaults only warn.  A driver that is missing, broken or there
+twice would leave a gateway half configured, so each of them is an error.
+"""
+
+import contextlib
+from importlib import metadata
+
+from stevedore import extension
+from stevedore import named
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import validate
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.runtime import mode
+from ovn_network_agent.runtime import plugin_rules
+
+DRIVERS = 'ovn_network_agent.drivers'
+BACKENDS = 'ovn_network_agent.backends'
+
+
+class LoadError(Exception):
+    """A plugin cannot be used; the text names it, and the remedy."""
+
+
+def load_drivers(conf):
+    """The drivers named by ``[DEFAULT] drivers``, in that order.
+
+    Those that the mode of the agent has no use for are left out.
+
+    :returns: list of :class:`drivers.base.Driver`
+    :raises LoadError:
+    """
+    names = list(conf.drivers)
+    doubled = sorted({n for n in names if names.count(n) > 1})
+    if doubled:
+        raise LoadError('drivers = %s: %s is named twice; name it once'
+                        % (','.join(names), ','.join(doubled)))
+    return [_create_driver(conf, ext) for ext in _load(DRIVERS, names)
+            if _used(conf, ext.plugin)]
+
+
+def _used(conf, plugin):
+    """Whether the mode has a use for it; an error is said at its making."""
+    return (not hasattr(plugin, 'runs_without_ovn') or
+            mode.uses(conf, plugin))
+
+
+def _create_driver(conf, ext):
+    _register('driver', conf, ext)
+    driver = _create('driver', ext, drivers.Driver, ext.name, conf)
+    with _told('driver', ext, 'declares what cannot be used'):
+        plugin_rules.check_driver(driver)
+    return driver
+
+
+def _create_backend(conf, ext):
+    _register('backend', conf, ext)
+    backend = _create('backend', ext, backends.Backend, conf)
+    backend.name = backend.name or ext.name
+    with _told('backend', ext, 'declares what cannot be used'):
+        plugin_rules.check_backend(ext.name, backend)
+    return backend
+
+
+def _register(what, conf, ext):
+    """Register its options in the group of its name, and look at them."""
+    options = getattr(ext.plugin, 'CONFIG_OPTS', ())
+    if not options:
+        return
+    with _told(what, ext, 'has options that cannot be registered'):
+        conf.register_opts(options, group=ext.name)
+    values = conf[ext.name]
+    wrong = [*validate.bad_values_of(ext.name, values)]
+    wrong = wrong or [*validate.unset_in(ext.name, options, values)]
+    if wrong:
+        raise LoadError('; '.join(wrong))
+
+
+@contextlib.contextmanager
+def _told(what, ext, failure):
+    """Any exception as a LoadError that names the plugin."""
+    try:
+        yield
+    except Exception as e:
+        raise LoadError('%s %s (%s) %s: %s: %s' % (
+            what, ext.name, ext.entry_point_target, failure,
+            type(e).__name__, e)) from e
+
+
+def _create(what, ext, base, *args):
+    with _told(what, ext, 'failed to start'):
+        made = ext.plugin(*args)
+    if not isinstance(made, base):
+        raise LoadError('%s %s (%s) is not a %s' % (
+            what, ext.name, ext.entry_point_target,
+            '%s.%s' % (base.__module__, base.__name__)))
+    return made
+
+
+def load_backends(conf):
+    """The backends that are installed, in order of their names.
+
+    In port-forward-only mode only those that have a use without OVN.
+
+    :returns: list of :class:`backends.base.Backend`
+    :raises LoadError:
+    """
+    made = [_create_backend(conf, ext)
+            for ext in _load(BACKENDS, sorted(_manager_names(BACKENDS)))
+            if _used(conf, ext.plugin)]
+    for kind, names in plugin_rules.owners_of(made).items():
+        if len(names) > 1:
+            raise LoadError('the kind %s belongs to the backends %s; '
+                            'uninstall one of them' % (
+                                kind, ', '.join(names)))
+    return made
+
+
+def check_names(names):
+    """Whether there are such drivers, without loading any.
+
+    :raises LoadError:
+    """
+    known = sorted(_manager_names(DRIVERS))
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise _missing(DRIVERS, names, unknown, known)
+
+
+def _missing(namespace, names, unknown, known):
+    return LoadError(
+        'drivers = %s: no such plugin %s in %s; there are %s' % (
+            ','.join(names), ','.join(sorted(unknown)), namespace,
+            ', '.join(known)))
+
+
+def _load(namespace, names):
+    def failed(_manager, entry_point, error):
+        raise LoadError('%s %s (%s) cannot be loaded: %s: %s' % (
+            namespace, entry_point.name, entry_point.value,
+            type(error).__name__, error)) from error
+
+    def missing(unknown):
+        raise _missing(namespace, names, unknown,
+                       sorted(_manager_names(namespace)))
+
+    _refuse_doubles(namespace, names)
+    return list(named.NamedExtensionManager(
+        namespace, names, name_order=True,
+        on_load_failure_callback=failed,
+        on_missing_entrypoints_callback=missing))
+
+
+def _refuse_doubles(namespace, names):
+    """Look before anything is loaded, so that the text names all of them."""
+    found = metadata.entry_points(group=namespace)
+    for name in sorted(set(names)):
+        points = [point for point in found if point.name == name]
+        if len(points) > 1:
+            raise LoadError('%s %s is provided twice: %s; uninstall one of '
+                            'them' % (namespace, name, ', '.join(
+                                '%s of %s' % (p.value, p.dist.name)
+                                for p in points)))
+
+
+def _manager_names(namespace):
+    return extension.ExtensionManager(namespace).entry_points_names()

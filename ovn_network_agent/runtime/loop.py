@@ -1,0 +1,309 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The loop: waits, makes a pass, and goes on whatever happens in it."""
+
+import socket
+import threading
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import backoff
+from ovn_network_agent import model
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf import reload
+from ovn_network_agent.conf import validate
+from ovn_network_agent.engine import passes
+from ovn_network_agent.forward import source
+from ovn_network_agent.gateways import takeover
+from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime import trouble
+
+LOG = logging.getLogger(__name__)
+
+# Longest sleep of the loop, seconds; only an upper bound, every event wakes.
+LONGEST_WAIT = 3600.0
+# Seconds that the periodic comparison keeps away from a takeover.  It reads
+# everything, FRR with processes, and would take the processor from zebra and
+# bgpd.  These announce 100 addresses within 0.26 to 0.7 s in the lab.
+AFTER_TAKEOVER = 2.0
+# Seconds that the periodic comparison is late at the most, however many
+# takeovers follow each other.
+LATEST = 10.0
+
+
+class Loop:
+    """Passes, one after the other, on the thread that calls :meth:`run`.
+
+    :param conf: the oslo.config ConfigOpts
+    :param state: :class:`ovn.view.View`
+    :param reconciler: :class:`reconciler.Reconciler`
+    :param trigger: :class:`trigger.Trigger`
+    :param status: :class:`status.Status`
+    :param stopping: threading.Event
+    :param observers: list of :class:`watches.base.Observer`
+    :param forwards: :class:`forward.source.Source`, None for one of its own
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, conf, state, reconciler, trigger, status, stopping,
+                 observers=(), forwards=None, clock=time.monotonic):
+        self._clock = clock
+        self._conf = conf
+        self._view = state
+        self._reconciler = reconciler
+        self._trigger = trigger
+        self._status = status
+        self._stopping = stopping
+        self._observers = observers
+        self._forwards = forwards or source.Source(conf)
+        self._takeovers = takeover.Takeovers()
+        self._phase = model.Phase.RESTORING
+        self._serving = model.Phase.RUNNING
+        self._next_full = 0.0
+        self._periodic = False
+        self._quiet_from = 0.0
+        self._reload_wanted = threading.Event()
+        self._known_troubles = frozenset()
+        self._pass_retries = backoff.Retries()
+        self._pass_error = ''
+        self._viewed = True
+
+    def run(self):
+        """Make passes until the stop is requested."""
+        self._run_without_ovn()
+        while not self._stopping.is_set():
+            wake = self._trigger.wait(self._timeout())
+            if not self._stopping.is_set():
+                self._take_in_configuration()
+                self._guarded_pass(wake or triggers.Wake(('interval',)))
+        # What was asked for before the stop counts for the stop.
+        self._take_in_configuration()
+
+    def drain(self, drain):
+        """Make passes until the gateways have been taken over.
+
+        :param drain: :class:`drain.Drain`
+        """
+        self._serving = model.Phase.DRAINING
+        drain.begin(self._present())
+        wake = triggers.Wake(('drain',))
+        while drain.result is None:
+            self._guarded_pass(wake)
+            drain.consider(self._view.last,
+                           self._pass_error or self._unconfirmed())
+            self._status.waits(drain.waiting)
+            if drain.result is None:
+                wake = self._trigger.wait(min(
+                    self._timeout(), drain.left())) or triggers.Wake(
+                        ('interval',))
+        self._status.waits(())
+        if drain.unclaimed and self._conf.cleanup_on_shutdown:
+            # What is withdrawn next must not stay bound to this chassis, and
+            # there is no later pass for what would wait now.
+            self._view.abandon()
+            self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
+
+    def _present(self):
+        """The view as it is now: the last pass may have been long ago."""
+        try:
+            return self._view.snapshot(self._serving)
+        except view.NotReady:
+            return self._view.last
+        except Exception:
+            # The passes of the drain say it again, and what is cleaned up
+            # after them must be.
+            LOG.exception('The present view could not be had')
+            return self._view.last
+
+    def _unconfirmed(self):
+        """Why the view must not end a drain, '' when it may.
+
+        A replica that lacks a gateway port looks as if it had left.
+        """
+        return '' if self._view.confirmed else (
+            'the servers of OVN have not confirmed what is gone')
+
+    def reload(self):
+        """Have the configuration read before the next pass (any thread).
+
+        Between passes, so that none sees half of the old and half of the
+        new values.
+        """
+        self._reload_wanted.set()
+        self._trigger.fire('configuration', urgent=True)
+
+    def bare_node(self, phase):
+        """What is known of the node without OVN.
+
+        :returns: :class:`model.Node`
+        """
+        return model.Node('', socket.gethostname(), phase,
+                          view.relevant_devices(self._conf, ()))
+
+    def _timeout(self):
+        times = [self._full_due() - self._clock(), LONGEST_WAIT]
+        due = self._view.due_in()
+        # As with a retry below: only a view can take note of it.
+        if due is not None and self._viewed:
+            times.append(due)
+        retry = self._reconciler.next_retry()
+        # What is due stays due as long as no pass gets that far.
+        if retry is not None and self._pass_retries.due_in() is None:
+            times.append(retry)
+        return max(0.0, min(times))
+
+    def _full_due(self):
+        """When everything is to be compared next, monotonic seconds."""
+        if not self._periodic:
+            return self._next_full
+        return min(max(self._next_full, self._quiet_from),
+                   self._next_full + LATEST)
+
+    def _is_full(self, urgent, now):
+        """Whether a pass at this time compares everything.
+
+        The periodic comparison gives way to a gateway that moves.  What has
+        another cause does not: the first one, and that of a reload.
+        """
+        gives_way = (urgent and self._periodic and
+                     now < self._next_full + LATEST)
+        return now >= self._full_due() and not gives_way
+
+    def _compare_at(self, when, periodic=False):
+        self._next_full = when
+        self._periodic = periodic
+
+    def _take_in_configuration(self):
+        """Reload if that was wanted; what was good or bad is logged."""
+        if not self._reload_wanted.is_set():
+            return
+        self._reload_wanted.clear()
+        # Until it is ready for the first time it is still starting.
+        if self._status.is_ready:
+            notify.notify(RELOADING=1, MONOTONIC_USEC=int(
+                time.monotonic() * 1000000))
+        try:
+            reload.reload(self._conf)
+        except validate.ConfigError as e:
+            LOG.error('The configuration stays as it was: %s', e)
+        self._forwards.reread()
+        # Drivers are asked again: their options may have changed.
+        self._compare_at(0.0)
+        if self._status.is_ready:
+            notify.notify(READY=1)
+
+    def _run_without_ovn(self, wake=None, waiting_for=()):
+        """A pass while there is no view of OVN (yet, or for a moment).
+
+        It sets up what needs no OVN, repairs what is gone, and tries again
+        what failed.  Nothing is removed: what a former run left may be in
+        use.
+        """
+        try:
+            snapshot = self._forwards.on(self._view.last or model.Snapshot(
+                self.bare_node(self._phase)))
+            outcome = self._reconciler.run(passes.Pass(
+                snapshot, wake.stale if wake else (), prune=False))
+            self._forwards.after_pass(outcome, self._reconciler.tracker)
+        except Exception as e:
+            self._pass_failed(e)
+            return
+        self._status.report((*waiting_for, *outcome.degraded,
+                             *self._forwards.reasons))
+
+    def _guarded_pass(self, wake, at_once=False):
+        """One pass; whatever goes wrong in it must not end the loop.
+
+        :param at_once: see :class:`passes.Pass`
+        """
+        try:
+            self._pass(wake, at_once)
+        except view.NotReady as e:
+            self._run_without_ovn(wake, ('waiting for OVN: %s' % e,))
+            self._compare_at(self._clock() + backoff.FIRST)
+        except Exception as e:
+            self._pass_failed(e)
+
+    def _pass_failed(self, error):
+        """Say it once in full, then wait longer and longer."""
+        reason = 'a pass failed: %s: %s' % (type(error).__name__, error)
+        if (reason,) == self._status.reasons:
+            LOG.error('Again, %s', reason)
+        else:
+            LOG.exception('A pass failed; the last good state stays')
+        self._status.report((reason,))
+        self._pass_error = reason
+        self._pass_retries.take_due()
+        self._pass_retries.note({'pass'}, {'pass'})
+        self._compare_at(self._clock() + self._pass_retries.due_in())
+
+    def _pass(self, wake, at_once):
+        started = self._clock()
+        full = self._is_full(wake.urgent, started)
+        # Before anything can fail: what was said must not be forgotten.
+        self._reconciler.heed(wake.stale, wake.revived)
+        self._viewed = False
+        snapshot = self._forwards.on(
+            self._view.snapshot(self._serving, full))
+        self._viewed = True
+        self._phase = self._serving
+        viewed = self._clock() - started
+        outcome = self._reconciler.run(passes.Pass(
+            snapshot, full=full, prune=self._view.confirmed,
+            urgent=wake.urgent, at_once=at_once))
+        self._pass_retries.note(set(), {'pass'})
+        self._pass_error = ''
+        self._forwards.after_pass(outcome, self._reconciler.tracker)
+        self._takeovers.after_pass(snapshot, wake, outcome)
+        if full:
+            # On a starved node a comparison takes longer than the interval;
+            # what happens meanwhile gets as much time as the comparison.
+            ended = self._clock()
+            self._compare_at(max(started + self._conf.reconcile_interval,
+                                 ended + (ended - started)), periodic=True)
+        if self._reconciler.announcing and started >= self._quiet_from:
+            self._quiet_from = started + AFTER_TAKEOVER
+        LOG.debug('Pass for %s: %d changes in %.1f ms%s: %s',
+                  ', '.join(wake.reasons), outcome.changes,
+                  (self._clock() - started) * 1000,
+                  ' (full)' if full else '', ', '.join(
+                      '%s %.1f' % (part, seconds * 1000) for part, seconds
+                      in (('view', viewed), *outcome.seconds)))
+        self._status.report((*outcome.degraded, *self._troubles(snapshot),
+                             *self._observed(snapshot, outcome, full),
+                             *self._forwards.reasons))
+        if not outcome.pending:
+            self._status.ready(
+                sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _observed(self, snapshot, outcome, full):
+        """What those who look at the effect have to say, a list of str."""
+        reasons = []
+        for observer in self._observers:
+            observer.seen(snapshot)
+            observer.after_pass(outcome, self._reconciler.tracker, full)
+            reasons += observer.reasons
+        return reasons
+
+    def _troubles(self, snapshot):
+        """What the snapshot contains and nobody can handle; logged once."""
+        troubles = trouble.of(snapshot, self._conf.bridge_dev,
+                              plugins.asked(self._conf, plugins.RANKING))
+        for reason in troubles:
+            if reason not in self._known_troubles:
+                LOG.warning('%s', reason)
+        self._known_troubles = frozenset(troubles)
+        return troubles

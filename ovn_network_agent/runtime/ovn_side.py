@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The side of OVN: its databases, what is watched in them, and the view.
+
+An agent that only forwards ports has
+:class:`ovn_network_agent.runtime.alone.Alone` in its place.
+"""
+
+import threading
+
+from oslo_log import log as logging
+
+from ovn_network_agent import backoff
+from ovn_network_agent import notices
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.watches import surroundings
+
+LOG = logging.getLogger(__name__)
+
+
+class OvnSide:
+    """Owns the connections to the three databases, and the view.
+
+    :param conf: the oslo.config ConfigOpts
+    :param drivers: list of :class:`drivers.base.Driver`
+    :param trigger: :class:`trigger.Trigger`
+    :param stopping: threading.Event
+    :param unfit: see :class:`ovn.view.View`
+    :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
+    :ivar view: :class:`ovn.view.View`
+    """
+
+    def __init__(self, conf, drivers, trigger, stopping, unfit):
+        self._conf = conf
+        self._drivers = drivers
+        self._trigger = trigger
+        self._stopping = stopping
+        self._handlers = {}
+        self._threads = []
+        self.databases = self._make()
+        self._subscribe()
+        self.view = view.View(
+            conf, self.databases, trigger.fire, unfit=unfit,
+            look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look)
+
+    def connect(self):
+        """Begin to connect, each on a thread of its own; returns at once."""
+        for database in self.databases.values():
+            thread = threading.Thread(
+                target=self._connect, args=(database,), daemon=True,
+                name='connect-%s' % database.name)
+            self._threads.append(thread)
+            thread.start()
+
+    def close(self, limit):
+        """Give back connections and threads.
+
+        :param limit: seconds that each connection has for it
+        """
+        for database in self.databases.values():
+            database.stop(limit)
+        for handler in self._handlers.values():
+            handler.stop()
+
+    def _make(self):
+        remotes = {'nb': self._conf.ovn.ovn_nb_remote,
+                   'sb': self._conf.ovn.ovn_sb_remote,
+                   'ovs': self._conf.ovs.ovsdb_connection}
+        databases = {}
+        for name, remote in remotes.items():
+            self._handlers[name] = events.Handler()
+            databases[name] = connection.Database(
+                name, _text(remote), self._handlers[name],
+                self._conf.ovn.ovsdb_connection_timeout,
+                self._conf.ovn.ovsdb_probe_interval, self._changed,
+                schema.objection)
+        return databases
+
+    def _changed(self, database):
+        """A connection was lost or is there again (on its thread)."""
+        self._wake_for(database, 'connection')
+
+    def _wake_for(self, database, what):
+        """Wake the loop, and have those write who may be able to again."""
+        self._trigger.fire(
+            '%s %s' % (database.name, what), urgent=True,
+            revived=[notices.connected(database.name)]
+            if database.connected else ())
+
+    def _subscribe(self):
+        for owner, wanted in self._watches():
+            self.databases[wanted.database].require(wanted.table,
+                                                    wanted.columns)
+            self._handlers[wanted.database].watch_event(
+                events.WakeEvent(owner, wanted, self._trigger))
+        for name, table, clauses in events.CONDITIONS:
+            self.databases[name].only(table, clauses)
+
+    def _watches(self):
+        for wanted in events.of_view(self._conf):
+            yield 'view', wanted
+        for driver in self._drivers:
+            for wanted in driver.events():
+                yield driver.name, wanted
+
+    def _connect(self, database):
+        """Try for ever; a gateway must come up whenever OVN does."""
+        retries = backoff.Retries()
+        said = None
+        while not self._stopping.is_set():
+            try:
+                database.start()
+                self._wake_for(database, 'loaded')
+                return
+            except Exception as e:
+                if str(e) != said:
+                    LOG.warning('%s: %s; trying for ever', database.name, e,
+                                exc_info=not isinstance(
+                                    e, connection.Unavailable))
+                said = str(e)
+                retries.note({database.name}, {database.name})
+                self._stopping.wait(min(retries.due_in(),
+                                        self._conf.ovn.retry_max_interval))
+                retries.take_due()
+
+
+def _text(remotes):
+    """A remote option as the text that python-ovs wants."""
+    return remotes if isinstance(remotes, str) else ','.join(remotes)

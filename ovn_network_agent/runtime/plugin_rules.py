@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a plugin has to declare so that it works: looked at before its use.
+
+Without these rules a word in the wrong place is no error and has no effect:
+a stage that is a number has no place in the order of work, and a text where a
+tuple belongs is taken apart into its letters.
+"""
+
+from ovn_network_agent import resources
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import base as drivers
+
+# Kinds of statements, and that of a class which declares none.
+_NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
+             resources.Problem.kind)
+
+
+def check_driver(driver):
+    """Look at what a driver declares.
+
+    :param driver: :class:`drivers.base.Driver`
+    :raises TypeError: when a value is of the wrong type
+    :raises ValueError: when a value is none of those that exist
+    """
+    _check_tuple('ASKS', driver.ASKS)
+    _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
+    for watch in driver.events():
+        _check_watch(watch)
+
+
+def _check_watch(watch):
+    if not isinstance(watch, drivers.Watch):
+        raise TypeError('events() has %r, which is not a drivers.base.Watch'
+                        % (watch,))
+    _check_known('database of a Watch', [watch.database], drivers.DATABASES)
+    for field in ('columns', 'conditions', 'events', 'stale'):
+        _check_tuple('%s of a Watch' % field, getattr(watch, field))
+    _check_known('events of a Watch', watch.events, drivers.ALL_EVENTS)
+
+
+def check_backend(name, backend):
+    """Look at what a backend declares.
+
+    :param name: name of the entry point
+    :param backend: :class:`backends.base.Backend`
+    :raises TypeError: when a value is of the wrong type
+    :raises ValueError: when a value cannot be used
+    """
+    if backend.name != name:
+        raise ValueError('name is %r, but the entry point is called %r; '
+                         'call both the same' % (backend.name, name))
+    for field in ('kinds', 'invalidates', 'doubted_by', 'revived_by'):
+        _check_tuple(field, getattr(backend, field))
+    if not backend.kinds:
+        raise ValueError('kinds is empty; name the classes of its resources')
+    for kind in backend.kinds:
+        _check_kind(kind)
+
+
+def _check_kind(kind):
+    if not (isinstance(kind, type) and
+            issubclass(kind, resources.Resource)):
+        raise TypeError('kinds has %r, which is no class of resources'
+                        % (kind,))
+    if kind.kind in _NO_KINDS:
+        raise ValueError('the class %s has no kind of its own; it says %r'
+                         % (kind.__name__, kind.kind))
+    if not isinstance(kind.stage, resources.Stage):
+        raise TypeError('the stage of the class %s is %r, which is no '
+                        'resources.Stage' % (kind.__name__, kind.stage))
+
+
+def owners_of(backends):
+    """Names of the backends of each kind.
+
+    :param backends: iterable of :class:`backends.base.Backend`
+    :returns: dict of kind to list of names
+    """
+    owners = {}
+    for backend in backends:
+        for kind in backend.kinds:
+            owners.setdefault(kind.kind, []).append(backend.name)
+    return owners
+
+
+def _check_tuple(what, value):
+    if isinstance(value, str) or not hasattr(value, '__iter__'):
+        raise TypeError('%s is %r, which is no tuple' % (what, value))
+
+
+def _check_known(what, found, known):
+    unknown = [value for value in found if value not in known]
+    if unknown:
+        raise ValueError('%s: %r is none of %s' % (what, unknown[0],
+                                                   ', '.join(known)))

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the agent says about its state: in the log, and to its supervisor."""
+
+from oslo_log import log as logging
+
+from ovn_network_agent.runtime import notify
+
+LOG = logging.getLogger(__name__)
+
+# So many reasons are named in one log line, and to the supervisor.
+_NAMED = 10
+_NOTIFIED = 3
+
+
+class Status:
+    """Says what is not as it should be, when that changes.
+
+    Runs on the loop thread, but for what :mod:`notify` does.
+
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
+    :ivar reasons: tuple of str, or None as long as nothing is known
+    :ivar waiting: tuple of str: what a stop waits for
+    """
+
+    def __init__(self, databases):
+        self._databases = databases
+        self._ready = False
+        self.reasons = None
+        self.waiting = ()
+
+    def report(self, reasons):
+        """Take note of the result of a pass, and say what changed.
+
+        :param reasons: iterable of str
+        """
+        reasons = (*reasons, *self._disconnected())
+        if reasons == self.reasons:
+            return
+        if reasons:
+            LOG.warning('Degraded (%d): %s', len(reasons),
+                        '; '.join(reasons[:_NAMED]))
+        elif self.reasons:
+            LOG.info('No longer degraded')
+        notify.notify(STATUS='degraded: %s' % '; '.join(reasons[:_NOTIFIED])
+                      if reasons else 'in sync')
+        self.reasons = reasons
+
+    def waits(self, waiting):
+        """Tell the supervisor what a stop waits for.
+
+        :param waiting: tuple of str
+        """
+        if waiting != self.waiting and waiting:
+            notify.notify(STATUS='draining: waiting for %s' % '; '.join(
+                waiting[:_NOTIFIED]))
+        self.waiting = waiting
+
+    @property
+    def is_ready(self):
+        """Whether a first pass is complete."""
+        return self._ready
+
+    def ready(self, routers):
+        """Tell the supervisor once that a first pass is complete.
+
+        :param routers: number of routers with a gateway here
+        """
+        if self._ready:
+            return
+        self._ready = True
+        LOG.info('First complete pass done: %d routers', routers)
+        notify.notify(READY=1)
+
+    def _disconnected(self):
+        return tuple(database.trouble for database
+                     in self._databases.values()
+                     if database.started and database.trouble)

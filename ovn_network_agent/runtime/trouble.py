@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What of a snapshot cannot be handled, in words for the operator.
+
+Pure.  Drivers leave such things alone and say nothing, because they do no
+I/O; this is where they surface in the log and in the status.
+"""
+
+from ovn_network_agent.drivers import segments
+
+# So many groups are named in one message.
+_NAMED = 5
+
+
+def of(snapshot, bridge_dev, ranked):
+    """Everything that is left out and why.
+
+    :param snapshot: :class:`model.Snapshot`
+    :param bridge_dev: name of the provider bridge
+    :param ranked: whether a driver writes the priorities of gateways
+    :returns: tuple of str, sorted
+    """
+    found = set(snapshot.problems)
+    if not ranked:
+        found.update(_left_drained(snapshot))
+    for router in snapshot.routers:
+        found.update('router %s: %s' % (router.name, problem)
+                     for problem in router.problems)
+        for port in router.local_ports:
+            reason = segments.objection(port.segment, bridge_dev)
+            if reason:
+                found.add('router %s, port %s: %s; its addresses stay as '
+                          'they are' % (router.name, port.lrp, reason))
+    return tuple(sorted(found))
+
+
+def _left_drained(snapshot):
+    """What an agent with gateway_drain did or was told, and nobody undoes.
+
+    :returns: iterable of str
+    """
+    if snapshot.node.drains:
+        yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
+               'and without the driver gateway_drain nothing comes of it')
+    lowered = sorted(
+        group.name for group in snapshot.groups
+        if group.candidate(snapshot.node.chassis).drained)
+    if lowered:
+        yield ('this chassis has priority 0 in %d gateway groups (%s), as '
+               'its agent drained them, and without the driver '
+               'gateway_drain it stays so; add that to [DEFAULT] drivers, '
+               'or set the priorities (ovn-nbctl)' % (
+                   len(lowered), ', '.join(lowered[:_NAMED])))

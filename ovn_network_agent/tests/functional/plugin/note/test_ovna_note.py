@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the driver wants; a driver is pure, so values are enough."""
+
+import unittest
+
+from oslo_config import cfg
+import ovna_note
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+
+NODE = model.Node(chassis='gw1-id', hostname='gw1',
+                  phase=model.Phase.RUNNING)
+SEGMENT = model.Segment(datapath='uuid-of-network',
+                        localnet_port='provnet-1',
+                        physical_network='physnet1')
+NAT = model.Nat(type='dnat_and_snat', external_ip='198.51.100.10',
+                logical_ip='10.0.0.5')
+
+
+def router(**port):
+    """A router with one gateway port, and one floating IP."""
+    values = {'lrp': 'lrp-1', 'mac': 'fa:16:3e:00:00:01',
+              'networks': ('198.51.100.1/24',), 'chassis': 'gw1-id',
+              'local': True, 'segment': SEGMENT, **port}
+    return model.Router(uuid='uuid-of-router', name='r1', nats=(NAT,),
+                        ports=(model.GatewayPort(**values),))
+
+
+class NoteDriverTest(unittest.TestCase):
+
+    def setUp(self):
+        conf = cfg.ConfigOpts()
+        conf.register_opts(ovna_note.NoteDriver.CONFIG_OPTS, group='note')
+        conf([])
+        self.driver = ovna_note.NoteDriver('note', conf)
+
+    def wanted(self, **port):
+        return list(self.driver.for_router(router(**port), NODE))
+
+    def test_a_router_here(self):
+        note, = self.wanted()
+        self.assertEqual(ovna_note.Note(
+            'uuid-of-router',
+            'served by gw1: 198.51.100.1/24 with 1 floating IPs'), note)
+
+    def test_a_router_elsewhere(self):
+        self.assertEqual([], self.wanted(local=False))
+
+    def test_a_router_that_is_handed_over(self):
+        keep, = self.wanted(local=False, handover=model.Handover.ANNOUNCE)
+        self.assertEqual(resources.Ref('note', ('uuid-of-router',)), keep.of)
+
+    def test_a_network_that_cannot_be_resolved(self):
+        problem, _note = self.wanted(segment=None)
+        self.assertIn('lrp-1', problem.text)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,219 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A driver and a backend from two packages that know the documents only."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.plugin import base
+from ovn_network_agent.tests.functional.plugin import running
+
+DRIVER = os.path.join(base.HERE, 'note')
+BACKEND = os.path.join(base.HERE, 'note_files')
+MARK = '# ovn-network-agent-note\n'
+RULES = '''\
+port_forwards:
+- vip: 203.0.113.53
+  rules:
+  - proto: tcp
+    port: 53
+    dest_addrs: [192.0.2.9]
+'''
+
+
+class OwnTestsTest(base.ProgramTestCase):
+    """The tests that the packages have themselves."""
+
+    def passes(self, *path):
+        ended = subprocess.run(
+            [sys.executable, '-BW', 'ignore', os.path.join(*path)],
+            env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=base.LIMIT)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertRegex(ended.stderr, r'Ran [1-9]')
+
+    def test_driver(self):
+        self.passes(DRIVER, 'test_ovna_note.py')
+
+    def test_backend(self):
+        self.install(DRIVER)
+        self.passes(BACKEND, 'test_ovna_note_files.py')
+
+
+@ovsdb.needs_ovsdb
+@needs.needs(os.geteuid() == 0, 'makes a network namespace')
+class NoteTest(running.RunningTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.install(DRIVER)
+        self.folder = os.path.join(self.directory, 'notes')
+        os.mkdir(self.folder)
+        self.socket = os.path.join(self.directory, 'control.ctl')
+
+    def configure(self, greeting='served by', more=''):
+        """Write the configuration anew; gives its path."""
+        return self.config(
+            '[frr]\nvrf_name =\n'
+            '[note]\nfolder = %s\ngreeting = %s\n' % (
+                self.folder, greeting) + more,
+            self.remotes, drivers='note', reconcile_interval=3600,
+            shutdown_timeout=3, control_socket=self.socket)
+
+    def router(self, name, network):
+        """A router whose gateway is here; gives the UUID."""
+        uuid = self.cloud.add_router(name, (network,), cloud.CHASSIS)
+        self.addCleanup(self.cloud.remove_router, name)
+        return uuid
+
+    def notes(self):
+        """Dict of name to text of the notes that are there."""
+        return dict(self.note(name) for name in os.listdir(self.folder)
+                    if not name.endswith('.new'))
+
+    def note(self, name):
+        with open(os.path.join(self.folder, name)) as opened:
+            return name, opened.read().removeprefix(MARK).rstrip('\n')
+
+    def about_notes(self):
+        """What the status says about notes, a text."""
+        return '\n'.join(
+            reason for reason in self.status(self.socket).get('degraded', ())
+            if reason.startswith(('note', 'driver note')))
+
+    def test_from_start_to_stop(self):
+        self.install(BACKEND)
+        uuid = self.router('r1', '198.51.100.1/24')
+        text = '%s gw1.example.org: 198.51.100.1/24 with %d floating IPs'
+        self.start(self.configure())
+        self.eventually(lambda: self.notes() == {
+            'node': 'served by gw1.example.org',
+            uuid: text % ('served by', 0)})
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(
+            lambda: self.notes()[uuid] == text % ('served by', 1))
+        # The table that the driver watches puts the notes in doubt.
+        os.unlink(os.path.join(self.folder, uuid))
+        self.cloud.nb.transact(ovsdb.insert('Address_Set', name='any'))
+        self.eventually(lambda: uuid in self.notes())
+        self.configure('no number', 'width = wide\n')
+        self.agent.send_signal(signal.SIGHUP)
+        self.eventually(lambda: 'The configuration stays as it was: [note] '
+                        'width: ' in self.log())
+        self.configure('on')
+        self.agent.send_signal(signal.SIGHUP)
+        self.eventually(lambda: self.notes() == {
+            'node': 'on gw1.example.org', uuid: text % ('on', 1)})
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.eventually(lambda: list(self.notes()) == ['node'])
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        self.eventually(lambda: uuid in self.notes())
+        self.stop()
+        self.assertEqual([], os.listdir(self.folder))
+        self.assertNotIn('text=no number', self.log())
+
+    def test_one_note_that_fails(self):
+        self.install(BACKEND)
+        bad = self.router('r1', '198.51.100.1/24')
+        good = self.router('r2', '198.51.100.2/24')
+        path = os.path.join(self.folder, bad)
+        with open(path, 'w') as opened:
+            opened.write('by hand\n')
+        self.start(self.configure())
+        self.eventually(lambda: good in self.notes())
+        self.eventually(lambda: self.about_notes() == (
+            'note %s: %s exists, and is not a note; remove it' % (bad,
+                                                                 path)))
+        self.assertEqual('by hand', self.notes()[bad])
+        # Nobody tells: the next attempt finds out.
+        os.unlink(path)
+        self.eventually(lambda: bad in self.notes())
+        self.eventually(lambda: not self.about_notes())
+
+    def test_a_folder_that_goes_and_comes_back(self):
+        self.install(BACKEND)
+        self.start(self.configure())
+        self.eventually(lambda: 'node' in self.notes())
+        os.rename(self.folder, self.folder + '.away')
+        self.cloud.nb.transact(ovsdb.insert('Address_Set', name='gone'))
+        self.eventually(lambda: 'note: the notes cannot be read' in ' '.join(
+            self.status(self.socket)['degraded']))
+        os.mkdir(self.folder)
+        self.eventually(lambda: 'node' in self.notes())
+        self.eventually(lambda: not self.about_notes())
+
+    def dry_run(self, *more):
+        return subprocess.run(
+            self.inside('--dry-run', '--config-file', *more), env=self.env,
+            cwd=self.directory, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=base.LIMIT)
+
+    def test_a_dry_run(self):
+        self.install(BACKEND)
+        uuid = self.router('r1', '198.51.100.1/24')
+        ended = self.dry_run(self.configure())
+        plan = [line for line in ended.stdout.splitlines()
+                if 'note' in line]
+        self.assertEqual(
+            ['+ note name=%s text=served by gw1.example.org: '
+             '198.51.100.1/24 with 0 floating IPs' % uuid,
+             '+ note name=node text=served by gw1.example.org'],
+            plan, ended.stderr)
+        self.assertEqual([], os.listdir(self.folder))
+
+    def test_without_its_backend(self):
+        uuid = self.router('r1', '198.51.100.1/24')
+        reasons = [
+            'driver note on %s: ValueError: no backend makes resources of '
+            'the kind note; install the package that has this backend' % on
+            for on in ('node', uuid)]
+        ended = self.dry_run(self.configure())
+        self.assertEqual(3, ended.returncode, ended.stderr)
+        for reason in reasons:
+            self.assertIn('! ' + reason, ended.stdout.splitlines())
+        self.start(self.configure())
+        self.eventually(
+            lambda: self.about_notes().splitlines() == reasons)
+
+    def test_a_node_that_lacks_something(self):
+        self.install(BACKEND)
+        os.rmdir(self.folder)
+        ended = self.dry_run(self.configure())
+        self.assertEqual(1, ended.returncode, ended.stderr)
+        self.assertIn(
+            'ovn-network-agent: environment: [note] folder = %s: '
+            % self.folder, ended.stderr)
+
+    def test_without_ovn(self):
+        rules = os.path.join(self.directory, 'rules.yaml')
+        with open(rules, 'w') as opened:
+            opened.write(RULES)
+        config = self.config(
+            '[frr]\nvrf_name =\n'
+            '[port_forward]\nrules_file = %s\nport_forward_dev = lo\n'
+            '[note]\nfolder = %s\n' % (rules, self.folder),
+            {**self.remotes, 'nb': '', 'sb': ''},
+            drivers='port_forward,note')
+        ended = self.dry_run(config)
+        # Everything was looked at, and a driver failed all the same.
+        self.assertEqual(3, ended.returncode, ended.stderr)
+        self.assertIn('! driver note on node: ', ended.stdout)
+        self.install(BACKEND)
+        ended = self.dry_run(config)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertIn('+ note name=node text=served by ', ended.stdout)

@@ -1,0 +1,236 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What status says, and when a wish counts as carried out."""
+
+import collections
+import dataclasses
+import json
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent.control import overlaps
+from ovn_network_agent.control import report
+from ovn_network_agent.control import text
+from ovn_network_agent.control import waiting
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.runtime import mode
+from ovn_network_agent.tests.unit import world
+
+R1 = '11111111-aaaa-4bbb-8ccc-0123456789ab'
+R2 = '22222222-aaaa-4bbb-8ccc-0123456789ab'
+HERE, THERE = world.CHASSIS, world.OTHER
+MAINTENANCE = 'maintenance'
+
+Database = collections.namedtuple('Database', 'connected trouble')
+WELL = Database(True, '')
+
+
+def group(name, *routers, own=2, peer=1, owner=HERE, drained='', known=True):
+    """A gateway group of two chassis with one port."""
+    return model.GatewayGroup(
+        'Gateway_Chassis', name, name,
+        (model.Candidate(HERE, own, drained=drained, earlier=7),
+         model.Candidate(THERE, peer, known)),
+        (model.GroupPort(model.REDIRECT + name, owner, name),), routers)
+
+
+def leaving(name, state):
+    """A router whose port has left, as far as this."""
+    port = model.GatewayPort(name, 'fa:16:3e:00:00:01', ('198.51.100.1/24',),
+                             THERE, False, None, handover=state)
+    return model.Router(R1, 'neutron-r1', (port,))
+
+
+class ReportTestCase(base.BaseTestCase):
+
+    names = directory.Directory(
+        {R1: directory.Router(R1, 'neutron-r1', 'web'),
+         R2: directory.Router(R2, 'neutron-r2')}, {HERE: 'gw1', THERE: 'gw2'})
+
+    def report(self, *groups, drains=(), routers=(), reasons=(),
+               databases=None, phase=model.Phase.RUNNING, **node):
+        node = world.node(drains=frozenset(drains), phase=phase, **node)
+        found = report.of(
+            model.Snapshot(node, tuple(routers), groups), reasons,
+            databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
+            mode.FULL)
+        # All of it has to survive that.
+        self.assertEqual(found, json.loads(json.dumps(found)))
+        self.assertTrue(text.of_status(found))
+        return found
+
+    def pending(self, *args, **kwargs):
+        return self.report(*args, **kwargs)['groups'][0]['pending']
+
+
+class ReportTest(ReportTestCase):
+
+    def test_a_drain_step_by_step(self):
+        self.assertEqual([], self.pending(group('p1', R1)))
+        for wish in (model.ALL, R1):
+            self.assertEqual(
+                ['priority 2 is to be lowered', 'p1 is here'],
+                self.pending(group('p1', R1), drains=[wish]))
+        drained = group('p1', R1, own=0, drained=MAINTENANCE)
+        self.assertEqual(['p1 is here'],
+                         self.pending(drained, drains=[R1]))
+        gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
+        for state in (model.Handover.ANNOUNCE, model.Handover.FORWARD):
+            self.assertEqual(['p1 is being handed over'], self.pending(
+                gone, drains=[R1], routers=[leaving('p1', state)]))
+        self.assertEqual([], self.pending(gone, drains=[R1], routers=[
+            leaving('p1', model.Handover.NONE)]))
+        self.assertEqual(['priority is to be restored'], self.pending(gone))
+        self.assertEqual([], self.pending(group('p1', R1, owner=THERE)))
+
+    def test_a_drain_ends_with_its_overlap(self):
+        gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
+        for node in ({'overlap': ('192.0.2.2',)}, {'overlapping': True}):
+            self.assertEqual(
+                ['ovn-controller is to go on'],
+                self.pending(gone, drains=[model.ALL], **node))
+
+    def test_a_group_that_stays_is_not_waited_for(self):
+        for peer in ({'peer': 0}, {'known': False}):
+            found, = self.report(group('p1', R1, **peer),
+                                 drains=[model.ALL])['groups']
+            self.assertIn('gw2', found['stays'])
+            self.assertEqual([], found['pending'])
+        alone = dataclasses.replace(group('p1', R1), candidates=(
+            model.Candidate(HERE, 2),))
+        found, = self.report(alone, drains=[model.ALL])['groups']
+        self.assertIn('only candidate', found['stays'])
+        self.assertEqual([], found['pending'])
+
+    def test_one_that_could_not_announce(self):
+        here = group('p1', R1, peer=0)
+        here = dataclasses.replace(here, candidates=tuple(
+            dataclasses.replace(c, drained='unfit')
+            if c.chassis == THERE else c for c in here.candidates))
+        found, = self.report(here)['groups']
+        self.assertIn('gw2 has priority 0, as its BGP could not announce',
+                      found['stays'])
+        self.assertIn('candidate gw2: priority 0, drained: unfit',
+                      text.of_status(self.report(here)))
+        # Nobody can undo that by a command, so none waits for it.
+        self.assertEqual([], self.pending(group(
+            'p1', R1, own=0, drained='unfit', owner=THERE)))
+
+    def test_another_router_is_not_meant(self):
+        found, = self.report(group('p2', R2), drains=[R1])['groups']
+        self.assertEqual(('', []), (found['wish'], found['pending']))
+
+    def test_text_for_people(self):
+        route = model.NbDefaultRoute('198.51.100.254', 'p1', True, 'gw2',
+                                     'gw2')
+        self.names = directory.Directory({
+            R1: directory.Router(R1, 'neutron-r1', 'web', (route,))},
+            {HERE: 'gw1', THERE: 'gw2'})
+        said = text.of_status(self.report(
+            group('p1', R1, own=0, owner=THERE, drained=MAINTENANCE),
+            drains=[R1], reasons=('one', 'two'),
+            databases={'nb': Database(False, 'NB is away'), 'sb': WELL}))
+        self.assertIn('database nb: NB is away\n', said)
+        self.assertIn('database sb: connected\n', said)
+        self.assertIn('degraded:\n  one\n  two\n', said)
+        self.assertIn('router web (%s): default route by gw2, proved to be '
+                      'announced by gw2\n' % R1, said)
+        self.assertIn('port p1: on gw2\n', said)
+        self.assertIn('candidate gw1: priority 0, drained: maintenance\n',
+                      said)
+        self.assertIn('drained, as wished (router)\n', said)
+
+    def test_whether_drains_overlap(self):
+        found = report.of(None, (), {}, self.names, mode.FULL,
+                          overlap='not tried with OVN 31.09')
+        self.assertEqual('not tried with OVN 31.09', found['overlap'])
+        self.assertIn('\noverlap: not tried with OVN 31.09\n',
+                      text.of_status(found))
+
+    def test_where_drains_do_not_overlap(self):
+        for values, expected in (
+                ({}, ''),
+                ({'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': [],
+                  'drivers': ['gateway_drain']}, ''),
+                ({'drivers': ['gateway_drain'],
+                  'gateway_drain__overlap': False}, 'off')):
+            self.assertEqual(expected, overlaps.standing(
+                world.conf(**values)), values)
+
+    def test_nothing_is_known_yet(self):
+        found = report.of(None, None, {'nb': Database(False, 'away')},
+                          directory.Directory(), mode.FULL)
+        self.assertEqual(('restoring', '', [], []), (
+            found['phase'], found['chassis'], found['groups'],
+            found['degraded']))
+        self.assertIn('restoring', text.of_status(found))
+
+
+    def test_without_ovn(self):
+        """Row D2: there is nothing to say of databases and drains."""
+        node = model.Node('', 'gw1', model.Phase.RUNNING, ())
+        found = report.of(model.Snapshot(node), (), {},
+                          directory.Directory(), 'port-forward-only')
+        self.assertEqual('port-forward-only', found['mode'])
+        said = text.of_status(found)
+        self.assertIn('on gw1 (port-forward-only): running\n', said)
+        self.assertIn('degraded: no\n', said)
+        for word in ('chassis', 'database', 'drains'):
+            self.assertNotIn(word, said)
+
+
+class WaitingTest(ReportTestCase):
+
+    def missing(self, command, wanted, *groups, **kwargs):
+        return waiting.missing(
+            {'command': command, 'wanted': wanted},
+            self.report(*groups, **kwargs))
+
+    def test_the_agent_has_to_have_seen_it(self):
+        self.assertTrue(self.missing('drain', [model.ALL]))
+        self.assertTrue(self.missing('drain', [R1], drains=[R2]))
+        self.assertTrue(self.missing('undrain', [model.ALL], drains=[R2]))
+        self.assertTrue(self.missing('undrain', [R1], drains=[R1, R2]))
+        self.assertEqual([], self.missing('drain', [model.ALL],
+                                          drains=[model.ALL]))
+        self.assertEqual([], self.missing('drain', [R1], drains=[R1, R2]))
+        # Part of it already.
+        self.assertEqual([], self.missing('drain', [R1],
+                                          drains=[model.ALL]))
+        self.assertEqual([], self.missing('undrain', [R1], drains=[R2]))
+        self.assertTrue(self.missing(
+            'drain', [model.ALL], drains=[model.ALL],
+            phase=model.Phase.RESTORING))
+
+    def test_only_what_was_asked_for_is_waited_for(self):
+        groups = (group('p1', R1, own=0, owner=THERE, drained=MAINTENANCE),
+                  group('p2', R2))
+        self.assertEqual([], self.missing('drain', [R1], *groups,
+                                          drains=[R1, R2]))
+        self.assertIn('p2', ' '.join(self.missing(
+            'drain', [R2], *groups, drains=[R1, R2])))
+        self.assertIn('p2', ' '.join(self.missing(
+            'drain', [model.ALL], *groups, drains=[model.ALL])))
+
+    def test_undrain_does_not_wait_for_the_drain_of_another(self):
+        shared = group('p1', R1, R2)
+        self.assertEqual([], self.missing('undrain', [R1], shared,
+                                          drains=[R2]))
+        self.assertTrue(self.missing(
+            'undrain', [R1], group('p1', R1, own=0, drained=MAINTENANCE)))
+
+    def test_nothing_counts_while_a_database_is_away(self):
+        self.assertEqual(['database nb: away'], self.missing(
+            'drain', [model.ALL], drains=[model.ALL],
+            databases={'nb': Database(False, 'away'), 'sb': WELL}))

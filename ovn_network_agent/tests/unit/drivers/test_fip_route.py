@@ -1,0 +1,534 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver fip_route: from the view to resources, as tables."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.tests.unit import world
+
+MAC = world.BRIDGE_MAC
+FIP = '198.51.100.10'
+OTHER_SEGMENT = world.segment(datapath='dp-2', localnet_port='provnet-2',
+                              physical_network='physnet2',
+                              bridge='br-other', device='br-other',
+                              mac='0a:00:00:00:00:09')
+
+
+def balanced(address, floating=True, unanswered=''):
+    """A virtual IP of a load balancer."""
+    return model.BalancedAddress(address, floating, unanswered)
+
+
+class FipRouteTestCase(base.BaseTestCase):
+
+    def driver(self, **options):
+        return fip_route.FipRouteDriver('fip_route', world.conf(**options))
+
+    def of(self, router, node=None, **options):
+        """What the driver wants for a router, a list."""
+        return list(self.driver(**options).for_router(
+            router, node or world.node()))
+
+    def kind(self, kind, *args, **options):
+        """The same, of one resource class."""
+        return [r for r in self.of(*args, **options)
+                if r.kind == kind.kind]
+
+    def announced(self, *args, **options):
+        """Addresses that end up in BGP, by either method."""
+        return sorted(
+            r.subject.partition('/')[0] for r in self.of(*args, **options)
+            if isinstance(r, (resources.Announcement,
+                              resources.AnnouncedRoute)))
+
+    def kept(self, *args, **options):
+        return {r.of for r in self.of(*args, **options)
+                if r.kind == 'keep'}
+
+
+class PlanesTest(FipRouteTestCase):
+
+    def routes(self, router, **options):
+        """(route, rule, announcement) of FIP, values as tuples."""
+        found = []
+        for kind in (resources.KernelRoute, resources.Rule,
+                     resources.Announcement, resources.AnnouncedRoute):
+            for r in self.kind(kind, router, **options):
+                if r.subject == FIP + '/32':
+                    found.append((r.kind, *(v for v in (
+                        getattr(r, name) for name in
+                        ('vrf', 'priority', 'table', 'dev', 'nexthop',
+                         'via') if hasattr(r, name)) if v is not None)))
+        return found
+
+    def test_methods_tables_and_vrfs(self):
+        router = world.router(fips=[FIP])
+        static = {}
+        kernel = {'fip_route__announce_method': 'kernel'}
+        own_table = {'fip_route__route_table_id': 201,
+                     'fip_route__route_rule_priority': 1001}
+        no_vrf = {'frr__vrf_name': ''}
+        through_veth = ('announcement', 'vrf-provider', '169.254.0.1')
+        in_vrf = ('announced_route', 10, 'veth-provider', '169.254.0.1')
+        rule = ('rule', 1001, 201)
+        for options, wanted in (
+                (static, [('kernel_route', 254, 'br-ex'), through_veth]),
+                (kernel, [('kernel_route', 254, 'br-ex'), in_vrf]),
+                (static | own_table, [('kernel_route', 201, 'br-ex'), rule,
+                                      through_veth]),
+                (kernel | own_table, [('kernel_route', 201, 'br-ex'), rule,
+                                      in_vrf]),
+                # The route that BGP sees is the one to the bridge: one
+                # beside it would hide FRR's.
+                (static | no_vrf, [('announcement', '', 'br-ex')]),
+                (kernel | no_vrf, [('announced_route', 254, 'br-ex')]),
+                (static | no_vrf | own_table,
+                 [('kernel_route', 201, 'br-ex'), rule,
+                  ('announcement', '', 'br-ex')]),
+                (kernel | no_vrf | own_table,
+                 [('kernel_route', 201, 'br-ex'), rule,
+                  ('announced_route', 254, 'br-ex')])):
+            self.assertEqual(wanted, self.routes(router, **options), options)
+
+    def test_without_the_vrf_there_is_no_route_in_it(self):
+        node = world.node(devices=(model.Device('br-ex', MAC, True),))
+        options = {'fip_route__announce_method': 'kernel'}
+        router = world.router(fips=[FIP])
+        self.assertEqual([], self.announced(router, node, **options))
+        self.assertTrue(self.kind(resources.KernelRoute, router, node,
+                                  **options))
+
+    def test_flows(self):
+        flows = {(f.priority, f.family, f.dst): f for f in self.kind(
+            resources.Flow, world.router(fips=[FIP]))}
+        self.assertEqual(
+            {(900, 4, None), (900, 6, None), (910, 4, FIP + '/32'),
+             (910, 4, '198.51.100.1/32')}, set(flows))
+        for family in (4, 6):
+            tweak = flows[900, family, None]
+            self.assertEqual(
+                ('br-ex', 0x999, 3, None, MAC, 'normal'),
+                (tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
+                 tweak.set_dst, tweak.output))
+        hairpin = flows[910, 4, FIP + '/32']
+        self.assertEqual(
+            ('br-ex', 0x998, 3, MAC, 'fa:16:3e:00:00:01', 'in_port'),
+            (hairpin.bridge, hairpin.cookie, hairpin.in_port,
+             hairpin.set_src, hairpin.set_dst, hairpin.output))
+
+    def test_an_announcement_rests_on_route_and_mac_tweak(self):
+        wanted = self.of(world.router(fips=[FIP]))
+        announcement = next(r for r in wanted if r.kind == 'announcement'
+                            and r.prefix == FIP + '/32')
+        self.assertEqual(
+            {('flow', ('br-ex', 900, 3, 4, None)),
+             ('flow', ('br-ex', 900, 3, 6, None)),
+             ('kernel_route', (254, FIP + '/32'))},
+            {(ref.kind, ref.key) for ref in announcement.requires})
+        self.assertLessEqual({ref for r in wanted for ref in r.requires},
+                             {r.ref for r in wanted})
+
+    def test_prefix_list(self):
+        router = world.router(ports=(world.port(networks=(
+            '198.51.100.1/24', '2001:db8::1/64', '203.0.113.1/28')),))
+        self.assertEqual(
+            [('ANNOUNCED-NETWORKS', '198.51.100.0/24', 32, 32),
+             ('ANNOUNCED-NETWORKS', '203.0.113.0/28', 32, 32)],
+            [r.key for r in self.kind(resources.PrefixListEntry, router)])
+        self.assertEqual([], self.kind(resources.PrefixListEntry, router,
+                                       frr__frr_prefix_list=''))
+
+    def test_what_a_standby_prepares(self):
+        """Trap T53: decided, and not what was left over."""
+        port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
+                               ('198.51.100.1/24', 'fd00::1/64'),
+                               world.segment())
+
+        def of(port, **options):
+            group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
+            return [r.kind for r in self.driver(**options).for_group(
+                group, world.node())]
+
+        self.assertEqual(['flow', 'flow', 'prefix_list_entry'], of(port))
+        self.assertEqual(['flow', 'flow'], of(
+            port, frr__frr_prefix_list=''))
+        self.assertEqual([], of(port, fip_route__standby_prepare=False))
+        self.assertEqual([], of(dataclasses.replace(port, segment=None)))
+        self.assertEqual([], of(dataclasses.replace(
+            port, chassis=world.CHASSIS)))
+
+    def test_the_node(self):
+        def of(**options):
+            return list(self.driver(**options).for_node(world.node()))
+
+        sysctls = {r.path: r.value for r in of() if r.kind == 'sysctl'}
+        self.assertEqual({'net/ipv4/conf/br-ex/proxy_arp': '1',
+                          'net/ipv4/conf/br-ex/forwarding': '1',
+                          'net/ipv4/neigh/br-ex/proxy_delay': '0'}, sysctls)
+        self.assertIn(resources.Address('br-ex', '169.254.169.254/32'),
+                      of())
+        self.assertNotIn('address', {r.kind for r in of(bridge_ip='')})
+
+
+class AddressesTest(FipRouteTestCase):
+
+    def test_what_is_announced(self):
+        local, away = world.port(), world.port(local=False)
+        manual = {'network_cidr': ['198.51.100.0/24']}
+        distributed = world.fip('198.51.100.11',
+                                distributed_mac='fa:16:3e:00:00:aa')
+        snat = model.Nat('snat', '198.51.100.1', '10.0.0.0/24')
+        for what, router, options, wanted in (
+                ('FIP and the port', world.router(fips=[FIP]), {},
+                 ['198.51.100.1', FIP]),
+                ('SNAT on the address of the port', world.router(
+                    nats=(snat,)), {}, ['198.51.100.1']),
+                ('SNAT elsewhere', world.router(nats=(model.Nat(
+                    'snat', '198.51.100.77', '10.0.0.0/24'),)), {},
+                 ['198.51.100.1', '198.51.100.77']),
+                ('the same address twice', world.router(
+                    nats=(snat, world.fip(FIP), world.fip(
+                        FIP, logical_ip='10.0.0.6'))), {},
+                 ['198.51.100.1', FIP]),
+                ('nat_addresses before the NAT row', world.router(
+                    ports=(world.port(nat_addresses=(
+                        '198.51.100.1', '198.51.100.33')),)), {},
+                 ['198.51.100.1', '198.51.100.33']),
+                ('load balancers, one of them of a tenant', world.router(
+                    balanced=(balanced('10.0.0.9', floating=False),
+                              balanced(FIP), balanced('2001:db8::9'))), {},
+                 ['198.51.100.1', FIP]),
+                ('a load balancer that OVN does not answer for',
+                 world.router(balanced=(balanced(
+                     FIP, unanswered='it is distributed'),)), {},
+                 ['198.51.100.1']),
+                ('outside of the networks', world.router(
+                    fips=['192.0.2.7']), {}, ['198.51.100.1']),
+                ('of a port on another chassis', world.router(
+                    ports=(local, world.port(
+                        2, local=False, chassis='elsewhere',
+                        networks=('203.0.113.1/24',))),
+                    fips=[FIP, '203.0.113.9']),
+                 {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24']},
+                 ['198.51.100.1', FIP]),
+                ('distributed', world.router(nats=(distributed,)), {},
+                 ['198.51.100.1']),
+                ('IPv6', world.router(fips=['2001:db8::10']), {},
+                 ['198.51.100.1']),
+                ('not here', world.router(ports=(away,), fips=[FIP]), {},
+                 []),
+                ('no port at all', world.router(ports=(), fips=[FIP]), {},
+                 []),
+                ('manual networks with the port outside', world.router(
+                    ports=(world.port(networks=('192.0.2.1/24',)),),
+                    fips=[FIP, '192.0.2.9']), manual, [FIP]),
+                ('two addresses on the port', world.router(ports=(
+                    world.port(networks=('198.51.100.1/24',
+                                         '203.0.113.1/24')),),
+                    fips=[FIP, '203.0.113.8']), {},
+                 ['198.51.100.1', FIP, '203.0.113.1', '203.0.113.8']),
+                ('one port here and one away', world.router(
+                    ports=(local, world.port(
+                        2, local=False, networks=('203.0.113.1/24',))),
+                    fips=[FIP, '203.0.113.8']), {},
+                 ['198.51.100.1', FIP])):
+            self.assertEqual(wanted, self.announced(router, **options), what)
+
+    def test_load_balancers_of_ipv6(self):
+        # Not those of tenants, which nothing outside sends to.
+        router = world.router(
+            ports=(world.port(networks=('198.51.100.1/24',
+                                        '2001:db8::1/64')),),
+            balanced=(balanced('2001:db8::9'), balanced('fd00::9')))
+        self.assertEqual(
+            {'198.51.100.1/32', '2001:db8::1/128', '2001:db8::9/128'},
+            set(self.hairpins(router)))
+
+    def hairpins(self, *args, **options):
+        return {f.dst: f.set_dst for f in self.kind(
+            resources.Flow, *args, **options) if f.dst}
+
+    def test_ipv6_is_reflected_but_never_routed_or_announced(self):
+        router = world.router(
+            ports=(world.port(networks=('198.51.100.1/24',
+                                        '2001:db8::1/64')),),
+            fips=[FIP, '2001:db8::10'])
+        wanted = self.of(router)
+        self.assertEqual(
+            {'198.51.100.1/32', FIP + '/32', '2001:db8::1/128',
+             '2001:db8::10/128'}, set(self.hairpins(router)))
+        self.assertEqual(
+            {6}, {f.family for f in wanted if f.kind == 'flow' and
+                  f.dst and ':' in f.dst})
+        for resource in wanted:
+            if resource.kind != 'flow':
+                self.assertNotIn('2001:', str(resource))
+
+    def test_a_port_with_ipv6_alone(self):
+        router = world.router(ports=(world.port(
+            networks=('2001:db8::1/64',)),), fips=[FIP])
+        self.assertEqual([], self.announced(router))
+        self.assertEqual([], self.kind(resources.DefaultRoute, router))
+        self.assertEqual({'2001:db8::1/128'}, set(self.hairpins(router)))
+
+    def test_two_gateway_ports_have_each_their_own(self):
+        router = world.router(
+            ports=(world.port(1), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8'])
+        self.assertEqual(
+            {'198.51.100.1/32': 'fa:16:3e:00:00:01',
+             FIP + '/32': 'fa:16:3e:00:00:01',
+             '203.0.113.1/32': 'fa:16:3e:00:00:02',
+             '203.0.113.8/32': 'fa:16:3e:00:00:02'}, self.hairpins(router))
+        # One default route is all a router can have.
+        self.assertEqual(['lrp-1'], [r.lrp for r in self.kind(
+            resources.DefaultRoute, router)])
+
+    def test_two_gateway_ports_with_manual_networks(self):
+        # Both ports are inside; each address still has one owner.
+        router = world.router(
+            ports=(world.port(1), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8', '192.0.2.9'])
+        options = {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24',
+                                    '192.0.2.0/24']}
+        self.assertEqual(
+            {'198.51.100.1/32': 'fa:16:3e:00:00:01',
+             FIP + '/32': 'fa:16:3e:00:00:01',
+             '203.0.113.1/32': 'fa:16:3e:00:00:02',
+             '203.0.113.8/32': 'fa:16:3e:00:00:02',
+             '192.0.2.9/32': 'fa:16:3e:00:00:01'},
+            self.hairpins(router, **options))
+        flows = [f for f in self.kind(resources.Flow, router, **options)]
+        self.assertEqual(len({f.key for f in flows}), len(set(flows)))
+
+
+class UnresolvedTest(FipRouteTestCase):
+
+    def test_what_is_there_stays_and_nothing_is_made(self):
+        """Trap T50: nothing moves to another device for want of knowledge."""
+        for segment in (None, world.segment(mac=''),
+                        world.segment(patch_port=0), OTHER_SEGMENT):
+            router = world.router(ports=(world.port(segment=segment),),
+                                  fips=[FIP])
+            self.assertEqual([], self.announced(router), segment)
+            self.assertEqual(
+                {'keep', 'prefix_list_entry'},
+                {r.kind for r in self.of(router)}, segment)
+            kept = self.kept(router)
+            for kind, key in (
+                    ('kernel_route', (254, FIP + '/32')),
+                    ('announced_route', (10, FIP + '/32')),
+                    ('announcement', ('vrf-provider', FIP + '/32')),
+                    ('announcement', ('vrf-provider', '198.51.100.1/32')),
+                    ('default_route', (router.uuid,)),
+                    ('mac_binding', ('lrp-1', '198.51.100.254'))):
+                self.assertIn(resources.Ref(kind, key), kept, segment)
+
+    def test_with_a_table_of_their_own_the_rules_stay_too(self):
+        router = world.router(ports=(world.port(segment=None),), fips=[FIP])
+        options = {'fip_route__route_table_id': 201}
+        kept = self.kept(router, **options)
+        usable = self.of(world.router(fips=[FIP]), **options)
+        for resource in usable:
+            if resource.kind in ('kernel_route', 'rule', 'announcement'):
+                self.assertIn(resource.ref, kept)
+
+    def test_one_of_two_ports(self):
+        router = world.router(
+            ports=(world.port(1, segment=None), world.port(
+                2, networks=('203.0.113.1/24',))),
+            fips=[FIP, '203.0.113.8'])
+        self.assertEqual(['203.0.113.1', '203.0.113.8'],
+                         self.announced(router))
+        self.assertIn(resources.Ref('announcement',
+                                    ('vrf-provider', FIP + '/32')),
+                      self.kept(router))
+
+
+class NorthboundTest(FipRouteTestCase):
+
+    def rows(self, router):
+        return [r for r in self.of(router)
+                if r.kind in ('default_route', 'mac_binding')]
+
+    def foreign(self, **values):
+        return model.NbDefaultRoute(**{
+            'nexthop': '198.51.100.9', 'output_port': '', 'managed': False,
+            **values})
+
+    def test_a_router_without_a_gateway_gets_one(self):
+        router = world.router()
+        self.assertEqual(
+            [resources.MacBinding('lrp-1', '198.51.100.254', MAC),
+             resources.DefaultRoute(router.uuid, 'lrp-1', '198.51.100.254',
+                                    world.HOSTNAME)], self.rows(router))
+
+    def test_one_with_a_gateway_of_somebody_gets_nothing(self):
+        """Trap T25: no MAC binding either."""
+        ours = self.foreign(managed=True, chassis=world.HOSTNAME,
+                            nexthop='198.51.100.254', output_port='lrp-1')
+        for routes in ((self.foreign(),), (self.foreign(), ours)):
+            router = world.router(default_routes=routes)
+            self.assertEqual([], self.rows(router))
+            self.assertEqual(set(), self.kept(router))
+            self.assertEqual(['198.51.100.1'], self.announced(router))
+
+    def test_one_of_another_chassis_is_taken_over(self):
+        router = world.router(default_routes=(self.foreign(
+            managed=True, chassis='gw2', nexthop='198.51.100.254',
+            output_port='lrp-1'),))
+        self.assertEqual(2, len(self.rows(router)))
+
+    def test_one_through_a_port_of_another_chassis_is_not(self):
+        """Two agents would take it from each other for ever.
+
+        It goes through a port that is elsewhere, and through none here.
+        """
+        for outputs, owner, rows in (
+                (['lrp-2'], world.OTHER, 0), (['lrp-2'], '', 2),
+                (['lrp-1'], world.OTHER, 2), (['gone'], world.OTHER, 2),
+                (['lrp-1', 'lrp-2'], world.OTHER, 2)):
+            router = world.router(
+                ports=(world.port(1), world.port(
+                    2, local=False, chassis=owner,
+                    networks=('203.0.113.1/24',))),
+                default_routes=[self.foreign(
+                    managed=True, chassis='gw2', nexthop='203.0.113.254',
+                    output_port=output) for output in outputs])
+            self.assertEqual(rows, len(self.rows(router)), outputs)
+            self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
+            self.assertEqual(['198.51.100.1'], self.announced(router))
+
+    def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
+        router = world.router(
+            ports=(world.port(local=False, chassis=world.OTHER),),
+            fips=[FIP], default_routes=(self.foreign(
+                managed=True, chassis=world.HOSTNAME,
+                nexthop='198.51.100.254', output_port='lrp-1'),))
+        self.assertEqual(
+            {resources.Ref('default_route', (router.uuid,)),
+             resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
+            self.kept(router))
+        self.assertEqual({'keep'}, {r.kind for r in self.of(router)})
+
+    def test_the_virtual_gateway(self):
+        for lrp_networks, wanted in (
+                (['198.51.100.1/24'], '198.51.100.254'),
+                (['192.168.42.5/23'], '192.168.43.254'),
+                (['10.0.0.9/16'], '10.0.255.254'),
+                (['172.16.0.1/30'], '172.16.0.2'),
+                (['172.16.0.1/31'], None),
+                (['172.16.0.1/32'], None),
+                (['172.16.0.1/32', '198.51.100.1/24'], '198.51.100.254'),
+                (['2001:db8::1/64'], None),
+                (['2001:db8::1/64', '198.51.100.1/24'], '198.51.100.254'),
+                (['nonsense', '198.51.100.1/24'], '198.51.100.254'),
+                ([], None)):
+            self.assertEqual(wanted, networks.virtual_gateway(lrp_networks),
+                             lrp_networks)
+
+    def test_a_virtual_gateway_that_is_taken_is_not_used(self):
+        for router in (
+                world.router(fips=['198.51.100.254']),
+                world.router(ports=(world.port(networks=(
+                    '198.51.100.254/24',)),)),
+                world.router(ports=(world.port(), world.port(
+                    2, local=False, networks=('198.51.100.254/24',)))),
+                world.router(ports=(world.port(networks=(
+                    '172.16.0.2/30',)),))):
+            self.assertEqual([], self.rows(router), router)
+
+    def problems(self, router, **options):
+        return [r.text for r in self.of(router, **options)
+                if r.kind == 'problem']
+
+    def test_who_has_the_virtual_gateway_is_said(self):
+        for router, who in (
+                (world.router(fips=['198.51.100.254']),
+                 'a NAT row of this router'),
+                (world.router(ports=(world.port(networks=(
+                    '198.51.100.254/24',)),)), 'a port of this router'),
+                (world.router(ports=(world.port(
+                    nexthop_user='a NAT row'),)), 'a NAT row')):
+            self.assertEqual([], self.rows(router))
+            said, = self.problems(router)
+            self.assertIn('198.51.100.254 is in use by %s;' % who, said)
+            self.assertIn('gets no default route', said)
+
+    def test_a_router_that_goes_through_it_already_goes_on(self):
+        # One address came later; all of the router's traffic came before.
+        for chassis in (world.HOSTNAME, 'gw2'):
+            router = world.router(
+                ports=(world.port(nexthop_user='a NAT row'),),
+                default_routes=(self.foreign(
+                    managed=True, chassis=chassis, nexthop='198.51.100.254',
+                    output_port='lrp-1'),))
+            self.assertEqual(2, len(self.rows(router)))
+            self.assertIn('It stays', self.problems(router)[0])
+
+    def test_no_room_for_a_virtual_gateway_is_said(self):
+        for nets, said in ((['198.51.100.1/31'], 1), (['198.51.100.1/32'], 1),
+                           (['2001:db8::1/64'], 0),
+                           (['2001:db8::1/64', '198.51.100.1/24'], 0)):
+            router = world.router(ports=(world.port(networks=tuple(nets)),))
+            self.assertEqual(said, len(self.problems(router)), nets)
+
+    def test_what_is_not_announced_is_said(self):
+        self.assertEqual([], self.problems(world.router(
+            fips=[FIP, '2001:db8::10'])))
+        said, = self.problems(world.router(nats=(world.fip(
+            FIP, distributed_mac='fa:16:3e:00:00:aa'),)))
+        self.assertIn('1 distributed', said)
+        elsewhere = world.router(fips=[FIP, '192.0.2.7'])
+        said, = self.problems(elsewhere)
+        self.assertIn('(192.0.2.7)', said)
+        said, = self.problems(world.router(balanced=(
+            balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
+        self.assertIn('1 NAT addresses (192.0.2.7)', said)
+        said, = self.problems(world.router(balanced=(
+            balanced(FIP, unanswered='it is distributed'),
+            balanced('10.0.0.9', floating=False, unanswered='it is so'))))
+        self.assertIn('%s of a load balancer is not announced, because it '
+                      'is distributed' % FIP, said)
+        # By hand it is what was asked for.
+        self.assertEqual([], self.problems(
+            elsewhere, network_cidr=['198.51.100.0/24']))
+
+    def test_the_first_port_that_can_have_one(self):
+        router = world.router(ports=(
+            world.port(1, networks=('203.0.113.1/32',)), world.port(2)))
+        self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)
+                                     if r.kind == 'default_route'])
+
+
+class NetworksTest(base.BaseTestCase):
+
+    def test_provider_networks(self):
+        def of(found, manual=()):
+            return [str(n) for n in networks.provider_networks(found,
+                                                               manual)]
+
+        self.assertEqual(['198.51.100.0/24', '203.0.113.0/28'], of(
+            ['203.0.113.1/28', '198.51.100.1/24', '198.51.100.2/24',
+             '2001:db8::1/64', 'nonsense']))
+        self.assertEqual(['192.0.2.0/24'],
+                         of(['198.51.100.1/24'], ['192.0.2.0/24']))
+        self.assertEqual([], of([]))

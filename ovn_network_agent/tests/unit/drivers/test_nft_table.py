@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The nftables table as text: golden files, and what they cannot show."""
+
+from oslotest import base
+
+from ovn_network_agent import port_forwards
+from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.nft import text as texts
+from ovn_network_agent.tests.unit import golden
+
+
+class GoldenTest(base.BaseTestCase):
+
+    def test_every_case_reads_as_its_file(self):
+        for name, case in golden.cases().items():
+            path = golden.DIRECTORY / (name + '.nft')
+            self.assertEqual(path.read_text(), golden.text(*case), name)
+
+    def test_every_file_is_a_case(self):
+        self.assertEqual({name + '.nft' for name in golden.cases()},
+                         {p.name for p in golden.DIRECTORY.glob('*.nft')})
+
+
+class TableTest(base.BaseTestCase):
+
+    def render(self, *vips, manner=golden.IN_VRF):
+        return nft_table.render(4, vips, manner)
+
+    def chain(self, text, name):
+        """Lines of a chain, stripped; None when there is no such chain."""
+        head = '\tchain %s {\n' % name
+        if head not in text:
+            return None
+        body = text.split(head)[1].split('\n\t}\n')[0]
+        return [line.strip() for line in body.split('\n')]
+
+    def test_the_digest_is_that_of_the_text(self):
+        one = self.render(golden.vip())
+        self.assertEqual(one, self.render(golden.vip()))
+        self.assertRegex(one.digest, '^[0-9a-f]{32}$')
+        self.assertNotEqual(one, self.render(
+            golden.vip(golden.rule(port=54))))
+
+    def test_the_text_is_framed_as_promised(self):
+        # See resources.NftTable: what the root side relies on.
+        for case in golden.cases().values():
+            text = nft_table.render(*case).text
+            depth = 0
+            for line in text.removesuffix('\n').split('\n'):
+                if not depth:
+                    self.assertRegex(line, r'^\t(set|chain) [a-z0-9_]+ \{$')
+                elif line != '\t}':
+                    self.assertRegex(line, '^\t\t')
+                depth += line.count('{') - line.count('}')
+                self.assertGreaterEqual(depth, 0)
+                self.assertEqual(line == '\t}', depth == 0)
+            self.assertNotRegex(text, r'[#\\]|include|define')
+
+    def test_the_root_side_takes_every_case(self):
+        for name, case in golden.cases().items():
+            found = texts.check(nft_table.render(*case).text)
+            self.assertLessEqual({'provider_networks', 'snat_addresses'},
+                                 found, name)
+
+    def test_the_order_of_the_file_does_not_matter(self):
+        # So that a file that is written anew reloads nothing.
+        first, second = golden.vip(), golden.vip(address='192.0.2.54')
+        self.assertEqual(self.render(first, second),
+                         self.render(second, first))
+
+    def test_no_snat_chain_when_no_rule_needs_it(self):
+        # Row PF-18.
+        self.assertIsNone(self.chain(self.render(golden.vip()).text,
+                                     'postrouting_snat'))
+
+    def test_a_rule_without_masquerade_does_not_stop_the_hairpin(self):
+        # Row PF-17.
+        text = self.render(golden.vip(hairpin_masquerade=True)).text
+        self.assertIn('} ip saddr @provider_networks masquerade',
+                      self.chain(text, 'postrouting_snat'))
+
+    def test_rules_with_the_same_backends_share_a_chain(self):
+        text = self.render(golden.vip(
+            golden.rule(1, 1), golden.rule(1, 1, proto='tcp'),
+            golden.rule(1, 1, port=54), golden.rule(1, 2, port=55))).text
+        self.assertEqual(2, text.count('\tchain balance_'))
+
+    def test_one_of_two_dead_is_as_if_it_were_alone(self):
+        rule = golden.rule(1, 1)
+        table = self.render(golden.vip(golden.without(rule, 1)))
+        self.assertIn('192.0.2.53 . udp . 53 : 10.0.0.1 . 1053',
+                      self.chain(table.text, 'prerouting_dnat'))
+        self.assertEqual((('udp', '192.0.2.53', 53, '10.0.0.1', 1053),),
+                         table.targets)
+        # What it still sends belongs to its connections.
+        self.assertIn('10.0.0.2 . udp . 1053',
+                      self.chain(table.text, 'prerouting_ctzone'))
+
+    def test_all_dead_are_all_there(self):
+        rule = golden.rule(1, 1)
+        dead = golden.without(rule, 0, 1)
+        self.assertEqual(self.render(golden.vip(rule)),
+                         self.render(golden.vip(dead)))
+        self.assertEqual(2, len(self.render(golden.vip(dead)).targets))
+
+    def test_weight_0_gets_no_clients_and_keeps_connections(self):
+        rule = golden.rule(0)
+        table = self.render(golden.vip(rule))
+        self.assertIsNone(self.chain(table.text, 'prerouting_dnat'))
+        self.assertEqual((('udp', '192.0.2.53', 53, '10.0.0.1', 1053),),
+                         table.targets)
+        self.assertIn('10.0.0.1 . udp . 1053',
+                      self.chain(table.text, 'output_ctzone'))
+
+    def test_weights_are_reduced(self):
+        text = self.render(golden.vip(golden.rule(6, 2))).text
+        self.assertIn('jhash ip saddr mod 4 seed', text)
+        self.assertIn('0-2 : 10.0.0.1 . 1053,', text)
+        self.assertIn('3 : 10.0.0.2 . 1053', text)
+
+    def test_what_is_sent_to_a_backend_and_back_has_one_zone(self):
+        # Else the answers to a check of its health would belong to nothing.
+        zone = self.chain(self.render(golden.vip()).text, 'output_ctzone')
+        towards, back = [index for index, line in enumerate(zone)
+                         if line.startswith('ip ')]
+        self.assertIn('10.0.0.1 . udp . 1053,', zone[towards:back])
+        self.assertIn('10.0.0.1 . udp . 1053', zone[back:])
+
+    def test_a_death_moves_only_the_clients_of_the_dead(self):
+        rule = golden.rule(1, 1, 1)
+        alive = self.owners(rule)
+        dead = rule.backends[1].address
+        after = self.owners(golden.without(rule, 1))
+        self.assertEqual(len(alive), len(after))
+        self.assertEqual(
+            {b for b, owner in alive.items() if owner == dead},
+            {b for b in alive if alive[b] != after[b]})
+
+    def owners(self, rule):
+        """dict of bucket to backend, from the text."""
+        text = self.render(golden.vip(rule), manner=golden.CONSISTENT).text
+        found = {}
+        for line in text.split('seed 0x6f6e61 map {\n')[1].split('\n'):
+            if '}' in line:
+                return found
+            buckets, _colon, target = line.strip().partition(' : ')
+            first, _dash, last = buckets.partition('-')
+            for bucket in range(int(first), int(last or first) + 1):
+                found[bucket] = target.split(' . ')[0]
+
+
+class ForwardingTest(base.BaseTestCase):
+    """What the values say about each other."""
+
+    def test_extent(self):
+        six = golden.vip(address='2001:db8::53', router_masquerade=True)
+        for vips, expected in (
+                ((), port_forwards.Extent()),
+                ((golden.vip(),), port_forwards.Extent((4,))),
+                ((six, golden.vip()), port_forwards.Extent((4, 6), (6,)))):
+            self.assertEqual(expected, port_forwards.extent(
+                port_forwards.Forwards(vips)))

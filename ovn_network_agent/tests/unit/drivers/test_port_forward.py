@@ -1,0 +1,382 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver port_forward: what it wants for which rules."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import port_forwards
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import port_forward
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit import world
+
+PREFIX = '192.0.2.53/32'
+LINE = resources.PrefixListEntry('ANNOUNCED-NETWORKS', PREFIX)
+ADDRESS = resources.VipAddress('loopback1', PREFIX)
+TABLE = resources.Ref('nft_table', ('ip',))
+
+
+class PortForwardTest(base.BaseTestCase):
+
+    def driver(self, **options):
+        return port_forward.PortForwardDriver(
+            'port_forward', world.conf(**options))
+
+    def forwards(self, *vips, gateway=True, node=None, **options):
+        return list(self.driver(**options).for_forwards(
+            port_forwards.Forwards(vips, gateway), node or world.node()))
+
+    def of(self, kind, wanted):
+        return [r for r in wanted if r.kind == kind.kind]
+
+    def problems(self, wanted):
+        return [r.text for r in self.of(resources.Problem, wanted)]
+
+    def unmanaged(self, address='192.0.2.53', **values):
+        return port_forwards.Vip(address, rules=(golden.rule(),), **values)
+
+    def test_port_forwarding_alone_needs_no_frr(self):
+        """Row D2: only the address of a managed VIP."""
+        alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
+        wanted = self.forwards(golden.vip(), gateway=None, **alone)
+        self.assertIn(ADDRESS.ref, [r.ref for r in wanted])
+        for unmanaged in (self.unmanaged(), self.unmanaged('2001:db8::53')):
+            wanted += self.forwards(unmanaged, gateway=None, **alone)
+        self.assertEqual(
+            {'nft_table', 'kernel_route', 'rule', 'vip_address', 'address',
+             'neighbour'}, {r.kind for r in wanted})
+
+    def test_nothing_without_vips(self):
+        # Row PF-01.
+        self.assertEqual([], self.forwards())
+
+    def test_a_managed_vip(self):
+        # Rows PF-10, PF-19, PF-25, PF-26; traps T36, T37.
+        wanted = self.forwards(golden.vip())
+        for resource in (
+                resources.Rule(150, 254, fwmark=(0x100, 0x100)),
+                resources.Rule(151, 201, fwmark=(0x200, 0x200)),
+                resources.KernelRoute(201, '0.0.0.0/0', 'veth-default',
+                                      '169.254.0.2'),
+                LINE, ADDRESS):
+            self.assertIn(resource, wanted)
+        self.assertEqual([], self.of(resources.Announcement, wanted))
+
+    def test_the_address_waits_for_the_way_to_the_backend_and_back(self):
+        wanted = self.forwards(golden.vip())
+        address, = self.of(resources.VipAddress, wanted)
+        way = {r.ref for r in wanted
+               if r.kind in ('rule', 'kernel_route', 'nft_table')}
+        self.assertEqual(4, len(way))
+        self.assertEqual(way, set(address.requires))
+
+    def test_a_vip_has_no_flow(self):
+        # Row OVS-03: it is no address of a router.
+        wanted = [*self.forwards(golden.vip()), *self.driver().for_router(
+            world.router(), world.node(extent=port_forwards.Extent((4,))))]
+        self.assertEqual([], self.of(resources.Flow, wanted))
+
+    def test_other_numbers_and_names(self):
+        wanted = self.forwards(
+            golden.vip(), port_forward__port_forward_dev='dummy7',
+            port_forward__port_forward_table_id=77,
+            port_forward__port_forward_ct_zone=4711,
+            veth_leak__veth_provider_ip='192.0.2.1',
+            frr__frr_prefix_list='OUT')
+        for resource in (
+                resources.Rule(151, 77, fwmark=(0x200, 0x200)),
+                resources.KernelRoute(77, '0.0.0.0/0', 'veth-default',
+                                      '192.0.2.1'),
+                resources.PrefixListEntry('OUT', PREFIX),
+                resources.VipAddress('dummy7', PREFIX)):
+            self.assertIn(resource, wanted)
+        table, = self.of(resources.NftTable, wanted)
+        self.assertIn('ct zone set 4711', table.text)
+
+    def test_no_prefix_list_where_none_is_managed(self):
+        self.assertEqual([], self.of(
+            resources.PrefixListEntry,
+            self.forwards(golden.vip(), frr__frr_prefix_list='')))
+
+    def test_l3mdev_accept_only_when_asked_for(self):
+        # Row PF-24.
+        self.assertEqual([], self.of(resources.Sysctl,
+                                     self.forwards(golden.vip())))
+        self.assertEqual(
+            [resources.Sysctl('net/ipv4/tcp_l3mdev_accept', '1'),
+             resources.Sysctl('net/ipv4/udp_l3mdev_accept', '1')],
+            self.of(resources.Sysctl, self.forwards(
+                golden.vip(),
+                port_forward__port_forward_l3mdev_accept=True)))
+
+    def test_default_vrf_needs_no_marks(self):
+        wanted = self.forwards(golden.vip(), frr__vrf_name='')
+        self.assertEqual([], self.of(resources.Rule, wanted))
+        self.assertEqual([], self.of(resources.KernelRoute, wanted))
+        table, = self.of(resources.NftTable, wanted)
+        for word in ('mark', 'guard', 'veth'):
+            self.assertNotIn(word, table.text)
+        self.assertIn(ADDRESS, wanted)
+
+    def test_ipv6(self):
+        wanted = self.forwards(golden.vip(address='2001:db8::53'))
+        for resource in (
+                resources.Address('veth-default', 'fe80::a9fe:1/64'),
+                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
+                resources.Neighbour('veth-default', 'fe80::a9fe:2',
+                                    'veth-provider'),
+                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
+                                    'veth-default'),
+                resources.KernelRoute(201, '::/0', 'veth-default',
+                                      'fe80::a9fe:2'),
+                resources.Rule(150, 254, fwmark=(0x100, 0x100), ipv6=True),
+                resources.Rule(151, 201, fwmark=(0x200, 0x200), ipv6=True),
+                resources.PrefixListEntry('ANNOUNCED-NETWORKS',
+                                          '2001:db8::53/128', 128, 128),
+                resources.VipAddress('loopback1', '2001:db8::53/128')):
+            self.assertIn(resource, wanted)
+        self.assertEqual([('ip6',)], [r.key for r in self.of(
+            resources.NftTable, wanted)])
+
+    def test_each_family_has_its_own(self):
+        wanted = self.forwards(golden.vip(),
+                               golden.vip(address='2001:db8::53'))
+        self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.of(
+            resources.NftTable, wanted)])
+        self.assertEqual(4, len(self.of(resources.Rule, wanted)))
+        self.assertEqual(len(wanted), len({r.ref for r in wanted}))
+
+    # -- announcing -------------------------------------------------------
+
+    def test_with_gateway_is_dormant_without_one(self):
+        # Row A-08.
+        for gateway, announced in ((True, True), (False, False),
+                                   (None, False)):
+            wanted = self.forwards(
+                golden.vip(), gateway=gateway,
+                port_forward__vip_announce='with-gateway')
+            self.assertEqual(announced, ADDRESS in wanted)
+            self.assertEqual(announced, LINE in wanted)
+            self.assertEqual(1, len(self.of(resources.NftTable, wanted)))
+
+    def test_always_is_always(self):
+        for gateway in (True, False, None):
+            self.assertIn(ADDRESS, self.forwards(golden.vip(),
+                                                 gateway=gateway))
+
+    def test_a_dead_vip_is_withdrawn_and_still_translated(self):
+        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        wanted = self.forwards(golden.vip(
+            port_forwards.Rule('udp', 53, 53, (dead,))))
+        self.assertNotIn(ADDRESS, wanted)
+        self.assertNotIn(LINE, wanted)
+        self.assertEqual(1, len(self.of(resources.NftTable, wanted)))
+
+    def test_one_live_rule_keeps_a_vip(self):
+        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        self.assertIn(ADDRESS, self.forwards(golden.vip(
+            port_forwards.Rule('udp', 53, 53, (dead,)),
+            port_forwards.Rule('udp', 54, 54,
+                            (port_forwards.Backend('10.0.0.1'),)))))
+
+    def test_an_address_of_the_operator_is_only_let_out(self):
+        # Rows PF-19, A-09, trap T36: its connected route is announced.
+        wanted = self.forwards(self.unmanaged(present=True))
+        self.assertIn(LINE, wanted)
+        for kind in (resources.VipAddress, resources.Announcement,
+                     resources.AnnouncedRoute):
+            self.assertEqual([], self.of(kind, wanted))
+
+    def test_an_address_that_nobody_has(self):
+        # Row A-09.
+        static = resources.Announcement('vrf-provider', PREFIX,
+                                        '169.254.0.1')
+        kernel = resources.AnnouncedRoute(10, PREFIX, 'veth-provider',
+                                          '169.254.0.1')
+        drop = resources.Rule(1998, resources.BLACKHOLE, dst=PREFIX,
+                              iif='veth-default')
+        for method, route in (('static', static), ('kernel', kernel)):
+            wanted = self.forwards(self.unmanaged(),
+                                   fip_route__announce_method=method)
+            self.assertIn(LINE, wanted)
+            self.assertIn(drop, wanted)
+            found = wanted[wanted.index(route)]
+            self.assertIn(TABLE, found.requires)
+            self.assertEqual([], self.of(resources.VipAddress, wanted))
+
+    def test_an_address_that_nobody_has_in_the_default_vrf(self):
+        for method, route in (
+                ('static', resources.Announcement('', PREFIX, 'loopback1')),
+                ('kernel', resources.AnnouncedRoute(254, PREFIX,
+                                                    'loopback1'))):
+            self.assertIn(route, self.forwards(
+                self.unmanaged(), frr__vrf_name='',
+                fip_route__announce_method=method))
+
+    def test_ipv6_that_nobody_has_is_said(self):
+        wanted = self.forwards(self.unmanaged('2001:db8::53'))
+        problem, = self.problems(wanted)
+        self.assertIn('2001:db8::53 is not announced', problem)
+        self.assertIn('manage_vip', problem)
+
+    def test_no_default_route_in_the_vrf_is_said(self):
+        # Trap T61.
+        def node(default_route):
+            return world.node(devices=(model.Device(
+                'vrf-provider', '0a:00:00:00:00:02', True, 10,
+                default_route),))
+        self.assertIn('vrf-provider', self.problems(self.forwards(
+            golden.vip(), node=node(False)))[0])
+        self.assertEqual([], self.problems(self.forwards(
+            golden.vip(), node=node(None))))
+
+    def test_the_anchor_of_managed_vips(self):
+        # Also of a dead one: with it the last one can be withdrawn.
+        anchor = resources.Address('loopback1', '169.254.169.253/32')
+        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        for vip, there in (
+                (golden.vip(), True),
+                (golden.vip(port_forwards.Rule('udp', 53, 53, (dead,))), True),
+                (golden.vip(address='2001:db8::53'), False),
+                (golden.vip(taken='r1'), False),
+                (self.unmanaged(), False)):
+            self.assertEqual(there, anchor in self.forwards(vip), vip)
+
+    # -- what follows the routers -----------------------------------------
+
+    def elements(self, router, extent, **options):
+        return {r.key for r in self.driver(**options).for_router(
+            router, world.node(extent=extent))}
+
+    def test_nothing_of_routers_without_vips(self):
+        router = world.router(fips=('198.51.100.10',))
+        for extent in (None, port_forwards.Extent()):
+            self.assertEqual(set(), self.elements(router, extent))
+
+    def test_provider_networks_and_the_guard(self):
+        # Row PF-13.
+        router = world.router(ports=(
+            world.port(networks=('198.51.100.1/24', '2001:db8::1/64')),
+            world.port(2, local=False, networks=('192.0.2.1/24',))))
+        four = {('ip', 'provider_networks', '198.51.100.0/24'),
+                ('ip', 'guarded', 'veth-default')}
+        six = {('ip6', 'provider_networks', '2001:db8::/64'),
+               ('ip6', 'guarded', 'veth-default')}
+        self.assertEqual(four, self.elements(router,
+                                             port_forwards.Extent((4,))))
+        self.assertEqual(four | six, self.elements(
+            router, port_forwards.Extent((4, 6))))
+
+    def test_networks_of_a_standby_switch_no_guard_on(self):
+        ports = [model.GroupPort('cr-lrp-1', chassis, 'lrp-1', (network,
+                                                                'fd00::1/64'))
+                 for chassis, network in (
+                     (world.OTHER, '198.51.100.1/24'),
+                     (world.CHASSIS, '192.0.2.1/24'))]
+        group = model.GatewayGroup('HA_Chassis_Group', ports=tuple(ports))
+
+        def of(versions, **options):
+            return {r.key for r in self.driver(**options).for_group(
+                group, world.node(extent=versions and port_forwards.Extent(
+                    versions)))}
+
+        four = {('ip', 'provider_networks', '198.51.100.0/24')}
+        six = {('ip6', 'provider_networks', 'fd00::/64')}
+        self.assertEqual(four, of((4,)))
+        self.assertEqual(four | six, of((4, 6)))
+        self.assertEqual(set(), of(None))
+        self.assertEqual(set(), of((4, 6), fip_route__standby_prepare=False))
+        self.assertEqual(six, of((4, 6), network_cidr=['203.0.113.0/24']))
+
+    def test_no_network_no_guard(self):
+        # Trap T63, row PF-14.
+        router = world.router(ports=(world.port(networks=()),))
+        self.assertEqual(set(), self.elements(router,
+                                              port_forwards.Extent((4,))))
+
+    def test_no_guard_in_the_default_vrf(self):
+        self.assertEqual(
+            {('ip', 'provider_networks', '198.51.100.0/24')},
+            self.elements(world.router(), port_forwards.Extent((4,)),
+                          frr__vrf_name=''))
+
+    def test_networks_by_hand(self):
+        options = {'network_cidr': ['203.0.113.0/25', '203.0.113.128/25']}
+        self.assertEqual(set(), self.elements(
+            world.router(), port_forwards.Extent((4,)), **options))
+        self.assertEqual(
+            {('ip', 'provider_networks', '203.0.113.0/24'),
+             ('ip', 'guarded', 'veth-default')},
+            {r.key for r in self.driver(**options).for_node(
+                world.node(extent=port_forwards.Extent((4,))))})
+
+    def test_snat_addresses(self):
+        # Row PF-30: not those of floating IPs.
+        router = world.router(
+            nats=(world.fip('198.51.100.10'), model.Nat(
+                'snat', '198.51.100.20', '10.0.0.0/24')),
+            ports=(world.port(nat_addresses=(
+                '198.51.100.10', '198.51.100.21', '198.51.100.22')),),
+            # Nor those of load balancers, which northd may list as well.
+            balanced=(model.BalancedAddress('198.51.100.22'),))
+        self.assertEqual(
+            {'198.51.100.20', '198.51.100.21'},
+            {key[2] for key in self.elements(
+                router, port_forwards.Extent((4,), (4,)))
+             if key[1] == 'snat_addresses'})
+
+    # -- a VIP that is somebody else's ------------------------------------
+
+    def test_an_address_of_a_router_costs_only_that_vip(self):
+        for router in (
+                world.router(fips=('192.0.2.53',)),
+                world.router(ports=(world.port(
+                    networks=('192.0.2.53/24',)),)),
+                world.router(ports=(world.port(
+                    nat_addresses=('192.0.2.53',)),)),
+                world.router(balanced=(
+                    model.BalancedAddress('192.0.2.53'),))):
+            tracker = tracking.Tracker()
+            wanted = contributions.Contributions(
+                [self.driver()], tracker,
+                {k.kind for kinds in world.BACKENDS.values() for k in kinds}
+                | {'nft_table', 'nft_element', 'vip_address'})
+            vips = (golden.vip(), golden.vip(address='192.0.2.54'))
+            (address, name), = port_forwards.taken(vips, (router,))
+            self.assertEqual(router.name, name)
+            wanted.update(dataclasses.replace(
+                world.snapshot(router), forwards=port_forwards.Forwards((
+                    dataclasses.replace(vips[0], taken=name), vips[1]),
+                    True)))
+            self.assertEqual(vips[0].address, address)
+            problem, = wanted.left_out
+            self.assertIn('192.0.2.53', problem.text)
+            self.assertEqual(('192.0.2.53',), problem.addresses)
+            self.assertIn(router.name, problem.text)
+            found = tracker.wanted()
+            self.assertEqual(
+                [resources.VipAddress('loopback1', '192.0.2.54/32')],
+                self.of(resources.VipAddress, found))
+            table, = self.of(resources.NftTable, found)
+            self.assertNotIn('192.0.2.53', table.text)
+
+    def test_a_router_that_is_elsewhere_takes_nothing(self):
+        router = world.router(fips=('192.0.2.53',),
+                              ports=(world.port(local=False),))
+        self.assertEqual(frozenset(),
+                         port_forwards.taken((golden.vip(),), (router,)))

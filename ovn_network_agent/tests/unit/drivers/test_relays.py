@@ -1,0 +1,193 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What relays the packets of ports that leave, and who answers for what."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.tests.unit import world
+
+FIP = '198.51.100.10'
+RELAYS = (model.Relay('br-ex', '192.0.2.2', 9),
+          model.Relay('br-ex', '192.0.2.9', 11))
+LEFT = world.router(1, fips=(FIP, '2001:db8::10'), ports=(world.port(
+    1, chassis=world.OTHER, local=False, relay=9,
+    handover=model.Handover.ANNOUNCE),))
+
+
+def group(owner=world.OTHER, gone=False, **values):
+    return model.GatewayGroup(
+        'Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(world.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
+            model.Candidate(world.OTHER, 2, True, '192.0.2.2', 'geneve'),
+            *[model.Candidate('gone', 2, False)][:gone]),
+        (model.GroupPort('cr-lrp-1', owner, 'lrp-1', ('198.51.100.1/24',),
+                         world.segment(**values)),))
+
+
+def of(kind, wanted):
+    return [r for r in wanted if r.kind == kind.kind]
+
+
+class RelayTest(base.BaseTestCase):
+
+    def driver(self, cls=gateway_drain.GatewayDrainDriver, **values):
+        return cls('some', world.conf(**values))
+
+    def leaving(self, router, **values):
+        return list(self.driver(**values).for_router(router, world.node()))
+
+    def flow(self, dst, mac, output, in_port=resources.LOCAL):
+        return resources.Flow('br-ex', ownership.COOKIE_RELAY,
+                              ownership.PRIORITY_RELAY, in_port, 4, dst=dst,
+                              set_dst=mac, output=output)
+
+    def test_what_has_left_goes_to_both_sides(self):
+        """IPv4 only: nothing else is announced.
+
+        The relay has it first: where OVN still has the port, NAT of the
+        datapath changes the packet for whoever is behind.
+        """
+        mac = 'fa:16:3e:00:00:01'
+        self.assertEqual(
+            [self.flow(FIP + '/32', mac, 'ports:9,3'),
+             resources.Neighbour('br-ex', FIP, '', mac)],
+            [r for r in self.leaving(LEFT) if FIP in str(r)])
+        self.assertEqual({FIP, '198.51.100.1'}, {
+            r.dst for r in of(resources.Neighbour, self.leaving(LEFT))})
+
+    def test_what_is_about_to_leave_keeps_its_neighbours(self):
+        """OVN here still answers, and would not be asked any more."""
+        here = world.router(1, fips=(FIP,), ports=(world.port(1, relay=9),))
+        wanted = self.leaving(here)
+        self.assertEqual([], of(resources.Neighbour, wanted))
+        self.assertEqual(2, len(of(resources.Flow, wanted)))
+
+    def test_without_ovn_here_to_the_other_side_alone(self):
+        """ovn-controller has ended, and taken its patch port along."""
+        port = dataclasses.replace(LEFT.ports[0],
+                                   segment=world.segment(patch_port=0))
+        outputs = {r.output for r in of(resources.Flow, self.leaving(
+            dataclasses.replace(LEFT, ports=(port,))))}
+        self.assertEqual({'ports:9'}, outputs)
+
+    def test_nothing_without_a_relay(self):
+        for router in (world.router(1, fips=(FIP,)), dataclasses.replace(
+                LEFT, ports=(dataclasses.replace(LEFT.ports[0],
+                                                 relay=0),))):
+            self.assertEqual([], self.leaving(router))
+
+    def wanted_by(self, one, **node):
+        return list(self.driver().for_group(one, world.node(**node)))
+
+    def test_a_port_to_every_live_candidate(self):
+        self.assertEqual(
+            [resources.RelayPort('br-ex', 'ona-c0000202', '192.0.2.2',
+                                 'geneve')],
+            of(resources.RelayPort, self.wanted_by(group())))
+
+    def test_what_arrives_goes_to_ovn(self):
+        """From candidates of the group, for its network, on any side."""
+        for owner in (world.OTHER, world.CHASSIS, ''):
+            self.assertEqual(
+                [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)],
+                of(resources.Flow, self.wanted_by(group(owner),
+                                                  relays=RELAYS)))
+
+    def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
+        """Its ovn-controller has ended, and its agent still relays to here.
+
+        SB does not say any more which relay that is.  At the end it goes.
+        """
+        wanted = self.wanted_by(group(gone=True), relays=RELAYS)
+        self.assertEqual({resources.RelayPort.kind}, {
+            r.of.kind for r in of(resources.Keep, wanted)})
+        self.assertEqual({('br-ex', 'ona-c0000209')}, {
+            r.of.key for r in of(resources.Keep, wanted)})
+        self.assertEqual({9, 11}, {
+            r.in_port for r in of(resources.Flow, wanted)})
+        for values in ({'gone': False}, {'phase': model.Phase.STOPPED}):
+            self.assertEqual([], of(resources.Keep, self.wanted_by(
+                group(gone=values.pop('gone', True)), relays=RELAYS,
+                **values)))
+
+    def test_no_segment_no_flow(self):
+        for values in ({'patch_port': 0}, {'bridge': 'br-other'}):
+            self.assertEqual([], of(resources.Flow, self.wanted_by(
+                group(**values), relays=RELAYS)))
+
+    def test_relays_are_optional(self):
+        driver = self.driver(gateway_drain__relay=False)
+        self.assertEqual([], [
+            r for r in driver.for_group(group(), world.node(relays=RELAYS))
+            if r.kind != resources.GatewayPriority.kind])
+
+    def served(self, router, **values):
+        return list(self.driver(fip_route.FipRouteDriver,
+                                **values).for_router(router, world.node()))
+
+    def test_what_has_left_stays_announced(self):
+        """Rows in OVN are the new owner's; hairpins would be dropped."""
+        wanted = self.served(LEFT)
+        self.assertEqual({FIP + '/32', '198.51.100.1/32'}, {
+            r.prefix for r in of(resources.Announcement, wanted)})
+        self.assertEqual(2, len(of(resources.KernelRoute, wanted)))
+        self.assertEqual(1, len(of(resources.PrefixListEntry, wanted)))
+        self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
+            f.cookie for f in of(resources.Flow, wanted)})
+        self.assertEqual([], of(resources.DefaultRoute, wanted))
+
+    def test_withdrawn_it_is_forwarded_for_a_moment(self):
+        port = dataclasses.replace(LEFT.ports[0],
+                                   handover=model.Handover.FORWARD)
+        wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
+        self.assertEqual([], of(resources.Announcement, wanted))
+        self.assertEqual([], of(resources.PrefixListEntry, wanted))
+        self.assertEqual(2, len(of(resources.KernelRoute, wanted)))
+
+    def test_without_ovn_here_it_stays_announced(self):
+        port = dataclasses.replace(LEFT.ports[0],
+                                   segment=world.segment(patch_port=0))
+        wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
+        self.assertEqual(2, len(of(resources.Announcement, wanted)))
+        self.assertEqual([], of(resources.Flow, wanted))
+
+    def test_a_standby_prepares_the_way_out_alone(self):
+        """It attracts nothing: no route, no announcement, no hairpin."""
+        wanted = [
+            *self.driver(fip_route.FipRouteDriver).for_group(
+                group(), world.node()),
+            *self.driver(veth_leak.VethLeakDriver).for_group(
+                group(), world.node())]
+        self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
+            f.cookie for f in of(resources.Flow, wanted)})
+        # No rule for what comes in: it would also decide the kernel's check
+        # of the sources of what goes out.
+        self.assertEqual({('198.51.100.0/24', None)}, {
+            (r.src, r.dst) for r in of(resources.Rule, wanted)})
+        self.assertEqual({'flow', 'rule', 'prefix_list_entry'},
+                         {r.kind for r in wanted})
+
+    def test_preparing_is_optional(self):
+        for cls in (fip_route.FipRouteDriver, veth_leak.VethLeakDriver):
+            self.assertEqual([], list(self.driver(
+                cls, fip_route__standby_prepare=False).for_group(
+                    group(), world.node())))

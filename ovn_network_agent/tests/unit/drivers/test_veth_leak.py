@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Driver veth_leak: from the view to resources."""
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.tests.unit import world
+
+PAIR = resources.Ref('veth_pair', ('veth-default',))
+
+
+class VethLeakTest(base.BaseTestCase):
+
+    def driver(self, **options):
+        return veth_leak.VethLeakDriver('veth_leak', world.conf(**options))
+
+    def node(self, **options):
+        return list(self.driver(**options).for_node(world.node()))
+
+    def router(self, router, node=None, **options):
+        return list(self.driver(**options).for_router(
+            router, node or world.node()))
+
+    def test_the_pair_and_what_it_needs(self):
+        wanted = self.node()
+        for resource in (
+                resources.VethPair('veth-default', 'veth-provider',
+                                   'vrf-provider'),
+                resources.Address('veth-default', '169.254.0.1/30'),
+                resources.Address('veth-provider', '169.254.0.2/30'),
+                resources.Neighbour('veth-default', '169.254.0.2',
+                                    'veth-provider'),
+                resources.Neighbour('veth-provider', '169.254.0.1',
+                                    'veth-default'),
+                resources.Sysctl('net/ipv4/conf/veth-default/forwarding',
+                                 '1'),
+                resources.Sysctl('net/ipv4/conf/veth-provider/forwarding',
+                                 '1'),
+                resources.Sysctl('net/ipv4/conf/veth-default/'
+                                 'promote_secondaries', '1'),
+                resources.Sysctl('net/ipv4/conf/veth-provider/accept_local',
+                                 '1'),
+                resources.KernelRoute(200, '0.0.0.0/0', 'veth-default',
+                                      '169.254.0.2'),
+                resources.Rule(1999, 254, iif='veth-default')):
+            self.assertIn(resource, wanted)
+        for resource in wanted:
+            if resource.kind in ('address', 'neighbour', 'sysctl',
+                                 'kernel_route'):
+                self.assertIn(PAIR, resource.requires)
+
+    def test_other_ends(self):
+        for options, provider in (
+                ({'veth_leak__veth_nexthop': '192.0.2.5'}, '192.0.2.6'),
+                ({'veth_leak__veth_nexthop': '192.0.2.6',
+                  'veth_leak__veth_provider_ip': '192.0.2.5'}, '192.0.2.5')):
+            addresses = {r.dev: r.address for r in self.node(**options)
+                         if r.kind == 'address'}
+            self.assertEqual(
+                {'veth-default': options['veth_leak__veth_nexthop'] + '/30',
+                 'veth-provider': provider + '/30'}, addresses)
+
+    def test_way_back_and_way_in_of_each_network(self):
+        router = world.router(ports=(
+            world.port(networks=('198.51.100.1/24', '2001:db8::1/64')),
+            world.port(2, networks=('203.0.113.1/28',)),
+            world.port(3, local=False, networks=('192.0.2.1/24',))))
+        wanted = self.router(router)
+        self.assertEqual(
+            {('198.51.100.0/24', 2000, 200, None),
+             ('203.0.113.0/28', 2000, 200, None),
+             ('198.51.100.0/24', 2001, resources.BLACKHOLE, 'br-ex'),
+             ('203.0.113.0/28', 2001, resources.BLACKHOLE, 'br-ex')},
+            {(r.src, r.priority, r.table, r.iif) for r in wanted
+             if r.kind == 'rule' and r.src})
+        self.assertEqual(
+            {(10, '198.51.100.0/24', 'veth-provider', '169.254.0.1'),
+             (10, '203.0.113.0/28', 'veth-provider', '169.254.0.1')},
+            {(r.table, r.dst, r.dev, r.via) for r in wanted
+             if r.kind == 'kernel_route'})
+
+    def test_no_way_back_before_the_table_it_looks_at(self):
+        rule = next(r for r in self.router(world.router())
+                    if r.kind == 'rule' and r.src)
+        self.assertEqual(
+            (resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
+            rule.requires)
+
+    def test_without_the_vrf_there_is_no_route_in_it(self):
+        node = world.node(devices=())
+        self.assertEqual({'rule'}, {r.kind for r in self.router(
+            world.router(), node)})
+
+    def test_networks_by_hand_need_no_router(self):
+        options = {'network_cidr': ['192.0.2.0/24']}
+        self.assertIn(resources.KernelRoute(
+            10, '192.0.2.0/24', 'veth-provider', '169.254.0.1'),
+            self.node(**options))
+        self.assertEqual([], self.router(world.router(), **options))
+
+    def test_port_forwarding_alone_leads_no_network_here(self):
+        """Row D2: only the pair, and the way back through it."""
+        alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
+        self.assertEqual(self.node(), self.node(**alone))
+        self.assertEqual(self.node(), self.node(
+            network_cidr=['192.0.2.0/24'], **alone))
+
+    def test_nothing_without_a_vrf(self):
+        options = {'frr__vrf_name': ''}
+        self.assertEqual([], self.node(**options))
+        self.assertEqual([], self.router(world.router(), **options))
+
+    def test_where_it_is_off_all_stays_as_found(self):
+        """Row VETH-13: nothing is made, and nothing removed."""
+        options = {'veth_leak__veth_leak_enabled': False}
+        for wanted, off in (
+                (self.node(), self.node(**options)),
+                (self.router(world.router()),
+                 self.router(world.router(), **options))):
+            self.assertEqual([resources.Keep(r.ref, theirs=True)
+                              for r in wanted], off)
+
+    def test_a_dual_stack_port_has_all_of_ipv4(self):
+        """Trap T64: an IPv6 network stops nothing and is left out."""
+        both = world.router(ports=(world.port(networks=(
+            '2001:db8::1/64', '198.51.100.1/24')),))
+        self.assertEqual(self.router(world.router()), self.router(both))
+
+    def test_nothing_selects_by_a_mark(self):
+        """Trap T60: a mark would cross the pair and could loop there."""
+        for resource in (*self.node(), *self.router(world.router())):
+            self.assertIsNone(getattr(resource, 'fwmark', None))
+
+    def test_a_vrf_without_a_way_out(self):
+        """Row VETH-16: it is said for routers here, and not made."""
+        for default, said in ((None, 0), (True, 0), (False, 1)):
+            node = world.node(devices=(model.Device(
+                'vrf-provider', '', True, 10, default),))
+            for router, count in (
+                    (world.router(), said),
+                    (world.router(ports=(world.port(local=False),)), 0)):
+                self.assertEqual(count, len([
+                    r for r in self.router(router, node)
+                    if r.kind == 'problem' and 'vrf-provider' in r.text]))
+
+    def test_a_router_that_is_not_here(self):
+        moved = world.router(ports=(world.port(local=False),))
+        self.assertEqual([], self.router(moved))
+        self.assertEqual([], self.router(model.Router('uuid', 'name')))

@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The table: where each resource stands, and why."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import test_reconciler
+
+FIP = test_reconciler.FIP
+STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+ROUTER_ROUTE = resources.Ref('default_route', (worlds.router().uuid,))
+State = ledger.State
+
+
+class TableTest(test_reconciler.ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+
+    def run_pass(self, **options):
+        return self.made.run(worlds.router(fips=[FIP]), **options)
+
+    def row(self, ref):
+        """The one line of the table about a key."""
+        row, = self.made.reconciler.rows(lambda each: each == ref)
+        self.assertEqual(ref, row.ref)
+        return row
+
+    def test_all_is_in_place(self):
+        self.assertTrue(self.run_pass().settled)
+        rows = self.made.reconciler.rows()
+        self.assertEqual({State.IN_PLACE}, {row.state for row in rows})
+        self.assertEqual(
+            {r.ref for r in self.made.world.objects.values()},
+            {row.ref for row in rows})
+        row = self.row(test_reconciler.ROUTE)
+        self.assertEqual(row.wanted, row.there)
+        self.assertEqual(('', None, None),
+                         (row.reason, row.holder, row.due_in))
+
+    def test_nobody_knows_what_is_not_asked_for(self):
+        self.run_pass()
+        self.assertEqual([], self.made.reconciler.rows(lambda ref: False))
+
+    def test_what_is_refused_and_what_waits_for_it(self):
+        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.run_pass()
+        row = self.row(test_reconciler.ROUTE)
+        self.assertEqual((State.REFUSED, 'no space', None, 1.0),
+                         (row.state, row.reason, row.there, row.due_in))
+        waiting = self.row(test_reconciler.ANNOUNCEMENT)
+        self.assertEqual((State.WAITS, test_reconciler.ROUTE),
+                         (waiting.state, waiting.holder))
+        self.assertIn('waits for kernel_route', waiting.reason)
+
+    def test_a_refusal_ends_with_the_next_success(self):
+        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.run_pass()
+        del self.made.world.refuses[test_reconciler.ROUTE]
+        self.made.clock += 1
+        self.assertTrue(self.run_pass().settled)
+        self.assertIs(State.IN_PLACE, self.row(test_reconciler.ROUTE).state)
+
+    def test_a_refusal_ends_when_nobody_wants_it(self):
+        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.run_pass()
+        self.assertTrue(self.made.run(worlds.router()).settled)
+        self.assertEqual([], self.made.reconciler.rows(
+            lambda ref: ref == test_reconciler.ROUTE))
+
+    def test_a_backend_that_cannot_be_reached(self):
+        self.run_pass()
+        self.made.world.down.add('route')
+        self.made.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        row = self.row(resources.Ref('kernel_route',
+                                     (254, '198.51.100.11/32')))
+        self.assertEqual((State.UNREACHABLE, 'route is down', 1.0),
+                         (row.state, row.reason, row.due_in))
+        # What was there before is still believed to be there.
+        self.assertIs(State.IN_PLACE, self.row(test_reconciler.ROUTE).state)
+
+    def test_what_is_under_way_where_nothing_waits_for_it(self):
+        self.made.backend('northbound').concurrent = True
+        self.under_way()
+
+    def test_what_is_under_way(self):
+        self.made.backend('northbound').system = 'Northbound'
+        self.under_way()
+
+    def under_way(self):
+        northbound = self.made.backend('northbound')
+        self.addCleanup(northbound.gate.set)
+        self.run_pass()
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.run_pass()
+        northbound.gate.clear()
+        self.made.world.objects.pop(ROUTER_ROUTE)
+        self.run_pass(stale=['northbound'])
+        self.assertIs(State.UNDER_WAY, self.row(ROUTER_ROUTE).state)
+        northbound.gate.set()
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.run_pass()
+        self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
+
+    def test_what_stays_on_purpose(self):
+        self.made.world.put(STRAY)
+        self.made.world.refuses[STRAY.ref] = backends.Kept('in use')
+        self.assertTrue(self.run_pass().settled)
+        row = self.row(STRAY.ref)
+        self.assertEqual((State.KEPT, 'in use', None, 1.0),
+                         (row.state, row.reason, row.wanted, row.due_in))
+
+    def test_what_is_due(self):
+        self.run_pass()
+        self.made.world.put(STRAY)
+        # As long as not all is known nothing is removed.
+        self.run_pass(stale=['route'], prune=False)
+        row = self.row(STRAY.ref)
+        self.assertEqual((State.DUE, None, STRAY),
+                         (row.state, row.wanted, row.there))
+
+    def test_what_drivers_do_not_agree_about(self):
+        self.made.run(worlds.router(1, fips=[FIP]),
+                      worlds.router(2, fips=[FIP]))
+        row = self.row(test_reconciler.HAIRPIN)
+        self.assertIs(State.DISPUTED, row.state)
+        self.assertIn('fip_route', row.reason)
+
+    def test_the_removal_that_an_announcement_holds_back(self):
+        self.run_pass()
+        self.made.world.refuses[test_reconciler.ANNOUNCEMENT] = 'no answer'
+        self.made.run(worlds.router())
+        row = self.row(test_reconciler.ROUTE)
+        self.assertEqual((State.WAITS, test_reconciler.ANNOUNCEMENT, None),
+                         (row.state, row.holder, row.wanted))

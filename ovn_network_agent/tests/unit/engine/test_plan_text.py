@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The plan as text."""
+
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import plan_text
+
+ROUTE = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
+ANNOUNCEMENT = resources.Announcement('', '198.51.100.10/32', 'br-ex')
+
+
+class RenderTest(base.BaseTestCase):
+
+    def test_one_line_a_change_in_order_and_a_sum(self):
+        lines = plan_text.render(
+            [('create', ROUTE), ('update', resources.Sysctl('net/a', '1')),
+             ('delete', ANNOUNCEMENT), ('delete', ROUTE)],
+            outcome.Outcome(unreadable={'frr_static': 'vtysh failed'},
+                               failures={ROUTE.ref: 'a conflict'}))
+        self.assertEqual([
+            '+ kernel_route table=254 dst=198.51.100.10/32 dev=br-ex',
+            '~ sysctl path=net/a value=1',
+            '- announcement vrf= prefix=198.51.100.10/32 nexthop=br-ex',
+            '- kernel_route table=254 dst=198.51.100.10/32 dev=br-ex',
+            '! frr_static: vtysh failed',
+            '! kernel_route 254,198.51.100.10/32: a conflict',
+            'Plan: 1 to create, 1 to update, 2 to delete; nothing was '
+            'changed.'], lines)
+
+    def test_what_is_not_known_is_not_promised(self):
+        lines = plan_text.render(
+            [('create', ROUTE), ('unknown', ANNOUNCEMENT)],
+            outcome.Outcome(unreadable={'frr_static': 'vtysh failed'}))
+        self.assertEqual('? announcement vrf= prefix=198.51.100.10/32 '
+                         'nexthop=br-ex', lines[1])
+        self.assertEqual('Plan: 1 to create, 0 to update, 0 to delete, 1 '
+                         'that could not be looked at; nothing was '
+                         'changed.', lines[-1])
+
+    def test_nothing_to_do(self):
+        self.assertEqual(['Plan: 0 to create, 0 to update, 0 to delete; '
+                          'nothing was changed.'],
+                         plan_text.render([], outcome.Outcome()))

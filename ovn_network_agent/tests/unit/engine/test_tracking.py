@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Desired and actual side by side."""
+
+import hypothesis
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests import budget
+
+ROUTE = resources.KernelRoute(254, '198.51.100.10/32', 'br-ex')
+MOVED = resources.KernelRoute(254, '198.51.100.10/32', 'br-other')
+RULE = resources.Rule(1000, 200, dst='198.51.100.10/32')
+SYSCTL = resources.Sysctl('net/ipv4/ip_forward', '1')
+KINDS = ('kernel_route', 'rule', 'sysctl')
+
+
+class TrackerTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.tracker = tracking.Tracker()
+
+    def delta(self):
+        found = self.tracker.delta(KINDS)
+        return found.create, found.update, found.delete
+
+    def test_wanted_and_absent_is_created(self):
+        self.tracker.want(ROUTE)
+        self.assertEqual(((ROUTE,), (), ()), self.delta())
+
+    def test_wanted_and_there_is_settled(self):
+        self.tracker.want(ROUTE)
+        self.tracker.found(ROUTE)
+        self.assertEqual(((), (), ()), self.delta())
+        self.assertTrue(self.tracker.in_sync(ROUTE.ref))
+
+    def test_another_value_is_an_update(self):
+        self.tracker.want(MOVED)
+        self.tracker.found(ROUTE)
+        self.assertEqual(((), ((ROUTE, MOVED),), ()), self.delta())
+        self.assertFalse(self.tracker.in_sync(ROUTE.ref))
+
+    def test_found_and_not_wanted_is_deleted(self):
+        self.tracker.found(ROUTE)
+        self.assertEqual(((), (), (ROUTE,)), self.delta())
+
+    def test_a_difference_stays_until_it_is_settled(self):
+        self.tracker.want(ROUTE)
+        self.assertEqual(self.delta(), self.delta())
+        self.tracker.found(ROUTE)
+        self.assertFalse(self.tracker.delta(KINDS))
+        self.tracker.gone(ROUTE.ref)
+        self.assertEqual(((ROUTE,), (), ()), self.delta())
+
+    def test_what_is_kept_is_not_deleted(self):
+        self.tracker.found(ROUTE)
+        self.tracker.keep(ROUTE.ref)
+        self.assertFalse(self.tracker.delta(KINDS))
+        self.tracker.keep(ROUTE.ref, kept=False)
+        self.assertEqual(((), (), (ROUTE,)), self.delta())
+
+    def test_what_is_kept_and_absent_is_not_created(self):
+        self.tracker.keep(ROUTE.ref)
+        self.assertFalse(self.tracker.delta(KINDS))
+
+    def test_retained_kinds_stay(self):
+        self.tracker.want(SYSCTL)
+        self.tracker.found(SYSCTL)
+        self.tracker.unwant(SYSCTL.ref)
+        self.assertFalse(self.tracker.delta(KINDS))
+        self.assertEqual([SYSCTL], self.tracker.actual())
+
+    def test_resync_replaces_what_was_believed(self):
+        self.tracker.want(ROUTE)
+        self.tracker.found(ROUTE)
+        self.tracker.found(RULE)
+        self.tracker.resync(['kernel_route', 'rule'], [MOVED])
+        self.assertEqual(((), ((MOVED, ROUTE),), ()), self.delta())
+        self.assertIsNone(self.tracker.existing(RULE.ref))
+
+    def test_resync_leaves_other_kinds_alone(self):
+        self.tracker.found(RULE)
+        self.tracker.resync(['kernel_route'], [])
+        self.assertEqual([RULE], self.tracker.actual(['rule']))
+
+    def test_resync_refuses_a_foreign_kind(self):
+        self.assertRaises(ValueError, self.tracker.resync,
+                          ['kernel_route'], [RULE])
+
+    def test_known_refs(self):
+        self.tracker.want(ROUTE)
+        self.tracker.found(RULE)
+        self.tracker.want(SYSCTL)
+        self.assertEqual({ROUTE.ref, RULE.ref},
+                         self.tracker.known_refs(['kernel_route', 'rule']))
+
+
+def routes():
+    return strategies.builds(
+        resources.KernelRoute, strategies.just(254),
+        strategies.sampled_from(['192.0.2.%d/32' % n for n in range(6)]),
+        strategies.sampled_from(['br-a', 'br-b']))
+
+
+class TrackerPropertyTest(base.BaseTestCase):
+
+    @hypothesis.settings(max_examples=budget.examples(150),
+                         deadline=None, database=None)
+    @hypothesis.given(strategies.lists(strategies.tuples(
+        strategies.sampled_from(['want', 'unwant', 'found', 'gone',
+                                 'apply', 'read']), routes()), max_size=40))
+    def test_applying_the_difference_reaches_what_is_wanted(self, steps):
+        # Whatever the history, the difference is exactly what lies between
+        # the two sides.
+        tracker, wanted, actual = tracking.Tracker(), {}, {}
+        for verb, route in [*steps, ('apply', None)]:
+            if verb == 'want':
+                wanted[route.key] = route
+                tracker.want(route)
+            elif verb == 'unwant':
+                wanted.pop(route.key, None)
+                tracker.unwant(route.ref)
+            elif verb == 'found':
+                actual[route.key] = route
+                tracker.found(route)
+            elif verb == 'gone':
+                actual.pop(route.key, None)
+                tracker.gone(route.ref)
+            elif verb == 'read':
+                actual = {route.key: route}
+                tracker.resync(['kernel_route'], [route])
+            else:
+                found = tracker.delta(['kernel_route'])
+                self.assertEqual(
+                    {k for k in wanted.keys() | actual.keys()
+                     if wanted.get(k) != actual.get(k)},
+                    {r.key for r in found.create} |
+                    {new.key for _old, new in found.update} |
+                    {r.key for r in found.delete})
+                for resource in found.delete:
+                    del actual[resource.key]
+                    tracker.gone(resource.ref)
+                for resource in [*found.create,
+                                 *(new for _old, new in found.update)]:
+                    actual[resource.key] = resource
+                    tracker.found(resource)
+        self.assertEqual(wanted, actual)

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How long a takeover took, and what is none."""
+
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.gateways import takeover
+from ovn_network_agent.tests.unit import world
+
+ANNOUNCED = resources.Announcement('vrf-provider', '198.51.100.10/32',
+                                   '169.254.0.1')
+
+
+class TakeoverTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.clock = 100.0
+        self.takeovers = takeover.Takeovers(lambda: self.clock)
+
+    def looked(self, *routers, announced=(), failed=(), since=99.0):
+        """The takeover that is known of after a pass."""
+        self.takeovers.after_pass(
+            world.snapshot(*routers), trigger.Wake(('x',), since=since),
+            outcome.Outcome(
+                applied=tuple(('created', r) for r in announced),
+                failures={r.ref: 'refused' for r in failed}))
+        return self.takeovers.last
+
+    def test_a_router_that_comes_is_timed(self):
+        self.looked()
+        self.assertEqual(
+            takeover.Takeover((world.router().name,), 1, 1.0),
+            self.looked(world.router(), announced=[ANNOUNCED]))
+
+    def test_what_is_here_at_the_start_is_none(self):
+        """Trap T21."""
+        self.assertIsNone(
+            self.looked(world.router(), announced=[ANNOUNCED]))
+
+    def test_a_repair_is_none(self):
+        """Trap T21."""
+        self.looked(world.router(), announced=[ANNOUNCED])
+        self.assertIsNone(
+            self.looked(world.router(), announced=[ANNOUNCED]))
+
+    def test_without_an_announcement_no_clock_goes_on(self):
+        """Trap T20: the floating IP that comes later is no takeover."""
+        self.looked()
+        self.looked(world.router())
+        self.clock += 3600
+        self.assertIsNone(
+            self.looked(world.router(), announced=[ANNOUNCED]))
+
+    def test_what_fails_first_counts_until_it_is_announced(self):
+        self.looked()
+        self.assertIsNone(self.looked(world.router(), failed=[ANNOUNCED]))
+        self.clock += 5
+        self.assertEqual(6.0, self.looked(
+            world.router(), announced=[ANNOUNCED], since=104.0).seconds)
+
+    def test_what_leaves_again_is_none(self):
+        self.looked()
+        self.looked(world.router(), failed=[ANNOUNCED])
+        self.looked()
+        self.assertIsNone(
+            self.looked(world.router(2), announced=[], since=100.0))
+
+    def test_several_at_once_are_one(self):
+        self.looked()
+        last = self.looked(world.router(1), world.router(2),
+                           announced=[ANNOUNCED])
+        self.assertEqual(2, len(last.routers))

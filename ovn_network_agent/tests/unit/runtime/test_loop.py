@@ -1,0 +1,266 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How long the loop sleeps, and what may end a drain."""
+
+import errno
+import os
+import socket
+import threading
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent import trigger
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.forward import source
+from ovn_network_agent.gateways import drain
+from ovn_network_agent.gateways import handover
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import view
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import status
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.gateways import test_drain
+
+
+class Leaving(handover.Handovers):
+    """Something is due since long."""
+
+    def due_in(self):
+        return 0.0
+
+
+class Torn:
+    """A view that has lost its groups, which is confirmed at the third look.
+
+    :param trigger: fired at each look until then, as by what comes next
+    """
+
+    def __init__(self, trigger):
+        self._trigger = trigger
+        self.looks = 0
+        self.last = None
+
+    @property
+    def confirmed(self):
+        return self.looks > 3
+
+    def due_in(self):
+        return None
+
+    def snapshot(self, phase, full=False):
+        self.looks += 1
+        self.last = (world.snapshot(phase=phase) if self.looks > 1 else
+                     test_drain.view(own=5))
+        if not self.confirmed:
+            self._trigger.fire('test')
+        return self.last
+
+
+class Failing(view.View):
+    """A row has something that nobody has thought of."""
+
+    def snapshot(self, phase, full=False):
+        raise ValueError('a bug')
+
+
+class Exhausted(source.Source):
+    """The process has no file descriptor left."""
+
+    def on(self, snapshot):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+class Rules(source.Source):
+    """Counts how often they are read again."""
+
+    reread_times = 0
+
+    def reread(self):
+        self.reread_times += 1
+
+
+class Moving(view.View):
+    """A router that comes here, and which looks were to be complete.
+
+    :ivar routers: tuple of :class:`model.Router`
+    :ivar full: list of bool, one for each look
+    :ivar delay: function that passes the time that a look takes
+    """
+
+    confirmed = True
+
+    def __init__(self, conf):
+        super().__init__(conf, {})
+        self.routers = ()
+        self.full = []
+        self.delay = lambda: None
+
+    def snapshot(self, phase, full=False):
+        self.full.append(full)
+        self.delay()
+        self.last = world.snapshot(*self.routers, phase=phase)
+        return self.last
+
+
+class PeriodicTest(base.BaseTestCase):
+    """The periodic comparison keeps away from takeovers."""
+
+    def setUp(self):
+        super().setUp()
+        conf = world.conf(drivers=['fip_route'])
+        self.interval = conf.reconcile_interval
+        self.clock = 1000.0
+        self.seen = Moving(conf)
+        self.trigger = trigger.Trigger(0)
+        work = reconciler.Reconciler(
+            [fip_route.FipRouteDriver('fip_route', conf)],
+            world.backends(world.World()), lambda reason: None)
+        self.addCleanup(work.close)
+        self.loop = loop.Loop(conf, self.seen, work, self.trigger,
+                              status.Status({}), threading.Event(),
+                              clock=lambda: self.clock)
+        self.made(urgent=False)
+        self.assertEqual([True], self.seen.full)
+
+    def made(self, urgent):
+        """A pass, and whether it compared everything."""
+        self.loop._guarded_pass(trigger.Wake(('test',), urgent=urgent))
+        return self.seen.full[-1]
+
+    def test_it_waits_until_the_addresses_are_announced(self):
+        self.clock += self.interval
+        self.seen.routers = (world.router(fips=['198.51.100.10']),)
+        self.assertFalse(self.made(urgent=True))
+        self.clock += loop.AFTER_TAKEOVER / 2
+        self.assertFalse(self.made(urgent=False))
+        # And it does not spin meanwhile.
+        self.assertGreater(self.loop._timeout(), 0.0)
+        self.clock += loop.AFTER_TAKEOVER / 2
+        self.assertTrue(self.made(urgent=False))
+
+    def test_takeovers_do_not_put_it_off_for_ever(self):
+        self.clock += self.interval
+        self.assertFalse(self.made(urgent=True))
+        self.clock += loop.LATEST
+        self.assertTrue(self.made(urgent=True))
+
+    def test_one_that_takes_long_leaves_as_much_time_for_all_else(self):
+        def starve():
+            self.clock += 3 * self.interval
+
+        self.clock += self.interval
+        self.seen.delay = starve
+        self.assertTrue(self.made(urgent=False))
+        self.seen.delay = lambda: None
+        self.assertFalse(self.made(urgent=False))
+        self.assertGreater(self.loop._timeout(), 2 * self.interval)
+        self.clock += 3 * self.interval
+        self.assertTrue(self.made(urgent=False))
+
+    def test_a_reload_does_not_wait(self):
+        self.loop.reload()
+        self.loop._take_in_configuration()
+        self.assertTrue(self.made(urgent=True))
+
+
+class LoopTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = world.conf(drivers=test_drain.DRIVERS)
+        self.trigger = trigger.Trigger(0)
+
+    def loop(self, seen):
+        work = reconciler.Reconciler([], [], lambda reason: None)
+        self.addCleanup(work.close)
+        return loop.Loop(self.conf, seen, work, self.trigger,
+                         status.Status({}), threading.Event())
+
+    def test_what_is_due_waits_for_ovn(self):
+        """Without OVN nothing can be done about it, and the loop sleeps."""
+        databases = {
+            name: connection.Database(name, 'unix:/nowhere',
+                                      events.Handler(), 1, 5000)
+            for name in ('nb', 'sb', 'ovs')}
+        made = self.loop(view.View(self.conf, databases,
+                                   handovers=Leaving(self.conf)))
+        self.assertEqual(0.0, made._timeout())
+        made._guarded_pass(trigger.Wake(('test',)))
+        self.assertGreater(made._timeout(), 0.5)
+
+    def test_without_ovn_nothing_that_fails_ends_the_loop(self):
+        made = self.loop(view.View(self.conf, {}))
+        made._forwards = Exhausted(self.conf)
+        stop = threading.Timer(0.2, lambda: (
+            made._stopping.set(), self.trigger.fire('stop', urgent=True)))
+        stop.start()
+        self.addCleanup(stop.join)
+        made.run()
+        reason, = made._status.reasons
+        self.assertIn('Too many open files', reason)
+        # And it is tried again.
+        self.assertLess(made._timeout(), 10)
+
+    def test_a_reload_does_not_say_ready_before_the_first_pass(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(supervisor.close)
+        supervisor.bind(os.path.join(folder, 'notify'))
+        supervisor.settimeout(0)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'NOTIFY_SOCKET', os.path.join(folder, 'notify')))
+        told = status.Status({})
+        made = loop.Loop(self.conf, None, None, self.trigger, told,
+                         threading.Event(), forwards=Rules(self.conf))
+        made.reload()
+        made._take_in_configuration()
+        self.assertRaises(BlockingIOError, supervisor.recv, 1000)
+        told.ready(0)
+        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        made.reload()
+        made._take_in_configuration()
+        self.assertIn(b'RELOADING=1', supervisor.recv(1000))
+        self.assertEqual(b'READY=1', supervisor.recv(1000))
+
+    def test_a_reload_reads_the_rules_again(self):
+        """Whether or not the rest of the configuration can be used."""
+        forwards = Rules(self.conf)
+        made = loop.Loop(
+            self.conf, None, None, self.trigger, status.Status({}),
+            threading.Event(), forwards=forwards)
+        made._take_in_configuration()
+        self.assertEqual(0, forwards.reread_times)
+        made.reload()
+        made._take_in_configuration()
+        self.assertEqual(1, forwards.reread_times)
+
+    def test_a_drain_ends_only_by_what_the_servers_confirm(self):
+        """Trap T27: a replica that lacks rows looks as if all had left."""
+        seen = Torn(self.trigger)
+        draining = drain.Drain(self.conf, threading.Event())
+        self.loop(seen).drain(draining)
+        self.assertIs(drain.Result.COMPLETED, draining.result)
+        self.assertEqual(4, seen.looks)
+
+    def test_a_view_that_fails_does_not_end_the_agent(self):
+        """The clean-up comes after the drain, whatever happens.  Trap T27."""
+        seen = Failing(self.conf, {}, handovers=Leaving(self.conf))
+        seen.last = test_drain.view(own=5)
+        hurry = threading.Event()
+        hurry.set()
+        draining = drain.Drain(self.conf, hurry)
+        self.loop(seen).drain(draining)
+        self.assertIs(drain.Result.ERROR, draining.result)

@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the supervisor hears."""
+
+import os
+import socket
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.runtime import notify
+
+
+class NotifyTest(base.BaseTestCase):
+
+    def supervisor(self, address):
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(listening.close)
+        listening.bind(address.replace('@', '\0', 1))
+        listening.settimeout(5)
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
+                                                     address))
+        return listening
+
+    def test_a_socket_in_the_file_system_and_an_abstract_one(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        for address in (os.path.join(folder, 'notify'),
+                        '@ovn-network-agent-test-%d' % os.getpid()):
+            listening = self.supervisor(address)
+            notify.notify(READY=1, STATUS='in sync')
+            self.assertEqual(b'READY=1\nSTATUS=in sync',
+                             listening.recv(1000))
+
+    def test_a_name_of_ovn_is_no_message_of_its_own(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        listening = self.supervisor(os.path.join(folder, 'notify'))
+        notify.notify(READY=1, STATUS='degraded: router r\nWATCHDOG=trigger'
+                                      '\r\0\u2028\x1b[2J')
+        self.assertEqual(
+            b'READY=1\nSTATUS=degraded: router r?WATCHDOG=trigger????[2J',
+            listening.recv(1000))
+
+    def test_nobody_listens(self):
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
+                                                     '/nowhere/notify'))
+        notify.notify(READY=1)
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET'))
+        notify.notify(READY=1)

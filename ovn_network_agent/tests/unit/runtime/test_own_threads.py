@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""eventlet stays out of the agent's process."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.runtime import own_threads
+
+
+class OwnThreadsTest(base.BaseTestCase):
+
+    def said(self, code, path=''):
+        """What a new interpreter prints."""
+        env = {**os.environ, 'PYTHONPATH': os.pathsep.join(
+            part for part in (path, os.getcwd()) if part)}
+        return subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', textwrap.dedent(code)],
+            env=env, check=True, capture_output=True, text=True).stdout
+
+    def test_nobody_can_import_it_any_more(self):
+        self.assertEqual('import of eventlet halted\n', self.said('''
+            import ovn_network_agent.cmd.agent
+            try:
+                import eventlet
+            except ImportError as error:
+                print(str(error).partition(';')[0])
+            '''))
+
+    def test_nothing_is_patched(self):
+        self.assertEqual('[]\n', self.said('''
+            from ovn_network_agent.cmd import agent
+            print(agent.own_threads.patched())
+            '''))
+
+    def test_a_library_that_cannot_do_without_gets_it_alone(self):
+        # As oslo.privsep 3.8.0 does, which a test of 2025.2 has for real.
+        directory = self.useFixture(fixtures.TempDir()).path
+        os.mkdir(os.path.join(directory, 'oslo_privsep'))
+        for name, text in (('__init__', ''),
+                           ('daemon', 'import eventlet\nfound = eventlet')):
+            with open(os.path.join(directory, 'oslo_privsep', name + '.py'),
+                      'w') as module:
+                module.write(text)
+        self.assertEqual('eventlet None\n', self.said('''
+            import sys
+            from ovn_network_agent.runtime import own_threads
+            own_threads.keep_eventlet_out()
+            from oslo_privsep import daemon
+            print(daemon.found.__name__, sys.modules['eventlet'])
+            ''', directory))
+
+    def test_an_interpreter_that_was_patched_before(self):
+        said = self.said('''
+            import eventlet
+            eventlet.monkey_patch()
+            from ovn_network_agent.cmd import agent
+            from contextlib import redirect_stderr
+            import sys
+            with redirect_stderr(sys.stdout):
+                print(agent.main(['--check-config']))
+            ''')
+        self.assertIn('eventlet has patched os, select, socket', said)
+        self.assertEqual('1', said.split()[-1])
+
+    def test_this_process(self):
+        self.assertEqual([], own_threads.patched())

@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a plugin may declare."""
+
+from oslotest import base
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.runtime import plugin_rules
+
+
+class Thing(resources.Resource):
+    kind = 'thing'
+
+
+class Nameless(resources.Resource):
+    """Its class forgot to say what it is."""
+
+
+class Numbered(resources.Resource):
+    kind = 'numbered'
+    stage = 60
+
+
+class Things(backends.Backend):
+    """With the values of a test in place of these."""
+
+    name = 'things'
+    kinds = (Thing,)
+
+    def __init__(self, **values):
+        super().__init__(None)
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def read(self, known):
+        return []
+
+    def apply(self, delta):
+        return {}
+
+
+class Driver(drivers.Driver):
+
+    def __init__(self, asks=(), *watches):
+        super().__init__('driver', None)
+        self.ASKS = asks
+        self._watches = watches
+
+    def events(self):
+        return self._watches
+
+
+class DriverTest(base.BaseTestCase):
+
+    def refused(self, error, words, asks=(), *watches):
+        raised = self.assertRaises(
+            error, plugin_rules.check_driver, Driver(asks, *watches))
+        self.assertIn(words, str(raised))
+
+    def test_as_it_should_be(self):
+        plugin_rules.check_driver(Driver(
+            (plugins.RANKING, plugins.ABSENCE),
+            drivers.Watch('nb', 'NAT', ('type',), (('type', '=', 'snat'),),
+                          stale=[notices.kernel('link')])))
+
+    def test_asks(self):
+        self.refused(ValueError, "'rankings' is none of ranking, absence",
+                     ('rankings',))
+        self.refused(TypeError, "ASKS is 'ranking', which is no tuple",
+                     'ranking')
+
+    def test_watches(self):
+        self.refused(TypeError, 'is not a drivers.base.Watch', (), 'NAT')
+        self.refused(ValueError, "'mysql' is none of nb, sb, ovs", (),
+                     drivers.Watch('mysql', 'NAT', ('type',)))
+        self.refused(TypeError, "columns of a Watch is 'type'", (),
+                     drivers.Watch('nb', 'NAT', 'type'))
+        self.refused(TypeError, "stale of a Watch is 'note'", (),
+                     drivers.Watch('nb', 'NAT', ('type',), stale='note'))
+        self.refused(ValueError, "'created' is none of create, update", (),
+                     drivers.Watch('nb', 'NAT', ('type',),
+                                   events=('created',)))
+
+
+class BackendTest(base.BaseTestCase):
+
+    def refused(self, error, words, **values):
+        raised = self.assertRaises(
+            error, plugin_rules.check_backend, 'things', Things(**values))
+        self.assertIn(words, str(raised))
+
+    def test_as_it_should_be(self):
+        plugin_rules.check_backend('things', Things(
+            doubted_by=(notices.NFTABLES,), invalidates=['route']))
+
+    def test_name(self):
+        self.refused(ValueError, "name is 'route', but the entry point is "
+                     "called 'things'", name='route')
+
+    def test_kinds(self):
+        self.refused(ValueError, 'kinds is empty', kinds=())
+        self.refused(TypeError, 'which is no tuple', kinds=Thing)
+        self.refused(TypeError, "'thing', which is no class of resources",
+                     kinds=('thing',))
+        self.refused(ValueError, 'Nameless has no kind of its own',
+                     kinds=(Nameless,))
+        self.refused(ValueError, 'Problem has no kind of its own',
+                     kinds=(resources.Problem,))
+        self.refused(TypeError, 'stage of the class Numbered is 60',
+                     kinds=(Numbered,))
+
+    def test_words(self):
+        for field in ('doubted_by', 'revived_by', 'invalidates'):
+            self.refused(TypeError, '%s is %r' % (field, 'kernel:link'),
+                         **{field: 'kernel:link'})
+
+    def test_owners(self):
+        self.assertEqual(
+            {'thing': ['things', 'others'], 'numbered': ['others']},
+            plugin_rules.owners_of([
+                Things(), Things(name='others', kinds=(Thing, Numbered))]))

@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What surfaces as degraded, because nobody can handle it."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.runtime import trouble
+from ovn_network_agent.tests.unit import world
+
+
+class TroubleTest(base.BaseTestCase):
+
+    def of(self, drivers, drained='', **node):
+        conf = world.conf(drivers=drivers)
+        group = model.GatewayGroup(
+            'Gateway_Chassis', 'key', 'lrp-1', (
+                model.Candidate(world.CHASSIS, 0, drained=drained),
+                model.Candidate(world.OTHER, 1, drained='shutdown')))
+        return trouble.of(dataclasses.replace(
+            world.snapshot(**node), groups=(group,)), 'br-ex',
+            plugins.asked(conf, plugins.RANKING))
+
+    def test_what_was_drained_stays_so_without_the_driver(self):
+        """The stop before it was taken out has drained."""
+        found, = self.of(['fip_route'], 'shutdown')
+        self.assertIn('priority 0 in 1 gateway groups (lrp-1)', found)
+        found, = self.of(['fip_route'], drains=frozenset({model.ALL}))
+        self.assertIn('a drain of this node is asked for', found)
+        self.assertEqual((), self.of(['fip_route']))
+        self.assertEqual((), self.of(
+            ['fip_route', 'gateway_drain'], 'shutdown',
+            drains=frozenset({model.ALL})))

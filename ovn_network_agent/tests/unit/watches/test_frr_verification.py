@@ -1,0 +1,152 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What is looked at, and when; FRR itself is in the functional tests."""
+
+import os
+import threading
+
+import fixtures
+from oslo_config import cfg
+from oslotest import base
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_verification
+
+# Whatever zebra is asked, it is connected to what is no network.
+UNEXPECTED = """#!/bin/sh
+case "$*" in
+*daemons*) echo ' zebra staticd bgpd' ;;
+*connected*) echo '{"10.0.0.300/24": [{"protocol": "connected",
+                    "selected": true, "installed": true}]}' ;;
+esac
+"""
+A, B = '198.51.100.10/32', '198.51.100.11/32'
+
+
+def static(prefix):
+    return resources.Announcement('vrf-provider', prefix, '169.254.0.1')
+
+
+def kernel(prefix):
+    return resources.AnnouncedRoute(10, prefix, 'veth-provider')
+
+
+class VerificationTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.clock = 1000.0
+        self.trigger = trigger.Trigger(0)
+        self.tracker = tracking.Tracker()
+        self.made = frr_verification.Verification(worlds.conf(),
+                                              lambda: self.clock)
+        self.made._trigger = self.trigger
+
+    def passed(self, *applied, full=False):
+        self.made.after_pass(outcome.Outcome(applied=applied), self.tracker,
+                             full)
+
+    def due(self, seconds=0.5):
+        """What is to be looked at by then, or None."""
+        self.clock += seconds
+        # It waits for ever when there is nothing.
+        end = threading.Timer(2, self.made.stop)
+        end.start()
+        try:
+            return self.made._wait()
+        finally:
+            end.cancel()
+
+    def test_a_change_is_looked_at_alone(self):
+        self.passed(('created', static(A)), ('updated', static(B)),
+                    ('created', resources.KernelRoute(254, A, 'br-ex')))
+        self.assertEqual(({A: 'static', B: 'static'}, False), self.due())
+        self.passed(('created', kernel(B)))
+        self.assertEqual(({B: 'kernel'}, False), self.due())
+
+    def test_what_was_withdrawn_is_not_looked_at(self):
+        self.passed(('created', static(A)), ('created', static(B)))
+        self.passed(('deleted', static(A)))
+        self.assertEqual(({B: 'static'}, False), self.due())
+
+    def test_the_other_method_goes_on_to_be_looked_at(self):
+        self.passed(('created', static(A)))
+        self.passed(('created', kernel(A)), ('deleted', static(A)))
+        self.assertEqual(({A: 'kernel'}, False), self.due())
+
+    def test_a_full_pass_has_all_looked_at(self):
+        self.passed(('created', static(A)))
+        self.due()
+        for resource in (static(A), static(B)):
+            self.tracker.want(resource)
+        self.tracker.found(static(B))
+        self.passed(full=True)
+        self.assertEqual(({B: 'static'}, True), self.due())
+
+    def here(self, context):
+        """Have privileged calls run in this process."""
+        context.set_client_mode(False)
+        self.addCleanup(context.set_client_mode, True)
+
+    def vtysh(self, script):
+        """A program in the place of vtysh; '' for none."""
+        self.here(privileged.frr)
+        directory = self.useFixture(fixtures.TempDir()).path
+        if script:
+            path = os.path.join(directory, 'vtysh')
+            with open(path, 'w') as opened:
+                opened.write(script)
+            os.chmod(path, 0o700)
+        self.useFixture(fixtures.EnvironmentVariable('PATH', directory))
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+        cfg.CONF.set_override('frr_run_dir', directory, 'frr')
+        self.addCleanup(cfg.CONF.clear_override, 'frr_run_dir', 'frr')
+
+    def test_an_answer_that_nobody_expected_is_no_end(self):
+        """As bad as none: said, and looked at again."""
+        self.vtysh(UNEXPECTED)
+        self.passed(('created', static(A)))
+        self.made.look(*self.due())
+        self.made.look(*self.due(1))
+        self.assertIn('ValueError', self.made.reasons[0])
+        self.assertEqual(({A: 'static'}, True), self.due(30))
+
+    def test_an_address_that_was_not_set_anew_is_in_doubt(self):
+        # It may be missing, and changes of our own wake nobody.
+        self.here(privileged.kernel)
+        self.useFixture(fixtures.MockPatchObject(
+            ownership, 'VETH_PROVIDER', 'no-such-device'))
+        self.assertRaises(OSError, self.made._tell_zebra)
+        self.assertIn('address', worlds.doubted(self.trigger.wait(0)))
+
+    def test_what_could_not_be_looked_at_is_again(self):
+        """FRR is not there: said, and neither forgotten nor given up."""
+        self.vtysh('')
+        self.passed(('created', static(A)))
+        pause = 1.0
+        for _time in range(8):
+            self.made.look(*self.due(30))
+            self.assertIn('cannot be checked', self.made.reasons[0])
+            self.assertEqual(self.clock + pause, self.made._due)
+            pause = min(pause * 2, 30.0)
+        self.assertEqual({A}, set(self.due(30)[0]))
+        self.assertIn('announcements checked',
+                      self.trigger.wait(0).reasons)

@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who looks at FRR beside the passes."""
+
+from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches import frr_restarts
+from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches import frr_witness
+
+
+def make(conf):
+    """The observers that this configuration asks for.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: list of :class:`watches.base.Observer`, empty where there is no
+        vtysh (announce_method kernel without FRR's tools)
+    """
+    if not frr_witness.tools(conf):
+        return []
+    looks = frr_verification.Verification(conf)
+    made = [looks]
+    if conf.frr.frr_watch:
+        made.append(frr_restarts.make(looks.everything))
+    if frr_fitness.wanted(conf):
+        made.append(frr_fitness.Fitness(conf))
+    return made

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Notices that something in the kernel changed, and no more than that.
+
+A notice carries no data, only a kind: whoever gets it reads the state anew.
+So nothing depends on the order or the completeness of notifications, and
+when the socket's buffer overflows (ENOBUFS) all kinds are reported.
+
+Links, addresses, rules and sysctls are reported at any change.  Routes and
+neighbours change all the time on a node with BGP, so a filter in the kernel
+(:mod:`netlink.bpf`) lets only those through that can be about ours: a route
+of our protocol deleted, or one of another protocol put in its place.
+"""
+
+import socket
+
+from ovn_network_agent import ownership
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import bpf
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import multicast
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.watches import notifications
+
+LINK = 'link'
+ADDRESS = 'address'
+NEIGHBOUR = 'neighbour'
+ROUTE = 'route'
+RULE = 'rule'
+SYSCTL = 'sysctl'
+KINDS = (LINK, ADDRESS, NEIGHBOUR, ROUTE, RULE, SYSCTL)
+
+_KIND = {
+    links.RTM_NEWLINK: LINK, links.RTM_DELLINK: LINK,
+    addresses.RTM_NEWADDR: ADDRESS, addresses.RTM_DELADDR: ADDRESS,
+    neighbours.RTM_NEWNEIGH: NEIGHBOUR, neighbours.RTM_DELNEIGH: NEIGHBOUR,
+    routes.RTM_NEWROUTE: ROUTE, routes.RTM_DELROUTE: ROUTE,
+    rules.RTM_NEWRULE: RULE, rules.RTM_DELRULE: RULE,
+    multicast.RTM_NEWNETCONF: SYSCTL, multicast.RTM_DELNETCONF: SYSCTL}
+
+_RECEIVE_BUFFER = 1024 * 1024
+
+
+class LinkWatch(notifications.Watch):
+    """A thread that reports changes of the kernel's network state.
+
+    A vanished or downed device takes its routes, addresses and neighbours
+    along without a notification of their own: LINK puts all in doubt.  So
+    does the last IPv4 address of a device with its IPv4 routes: ADDRESS puts
+    routes and neighbours in doubt, too.
+
+    :param callback: called with one of :data:`KINDS`, on the thread of the
+        watch; must return soon
+    :param neighbour_devices: names of the devices whose neighbours matter
+    :param own_ports: function that returns a set of netlink port ids whose
+        changes are not reported: our own, see
+        :func:`ovn_network_agent.privileged.netlink.port`; asked for each
+        batch of notifications, so it should remember the answer
+    :param owned: function of (table, dst) that says whether we want a route
+        there; decides about routes of other protocols that replaced one,
+        None reports all of them
+    """
+
+    NAME = 'netlink'
+    EVERYTHING = [(kind,) for kind in KINDS]
+
+    def __init__(self, callback, neighbour_devices=(), own_ports=frozenset,
+                 owned=None):
+        super().__init__(callback)
+        self._neighbour_devices = frozenset(neighbour_devices)
+        self._own_ports = own_ports
+        self._owned = owned
+
+    def _open(self):
+        return _subscribe()
+
+    def _news(self, datagrams):
+        kinds = set()
+        own = self._own_ports()
+        for data in datagrams:
+            kinds.update(self._kinds(data, own, kinds))
+        return [(kind,) for kind in KINDS if kind in kinds]
+
+    def _kinds(self, data, own, known):
+        """Kinds that a datagram adds to those that are known already."""
+        for kind, flags, _seq, port, start, end in wire.messages(data):
+            name = _KIND.get(kind)
+            if name is None or name in known or port in own:
+                continue
+            if name == NEIGHBOUR and not self._neighbour(data, start, end):
+                continue
+            if name == ROUTE and not self._route(
+                    kind, flags, data, start, end):
+                continue
+            yield name
+
+    def _neighbour(self, data, start, end):
+        index = messages.decode(
+            neighbours.MESSAGE, data, start, end)['ifindex']
+        try:
+            return socket.if_indextoname(index) in self._neighbour_devices
+        except OSError:
+            # The device is gone, which is reported as LINK.
+            return False
+
+    def _route(self, kind, flags, data, start, end):
+        route = routes.decode(data, start, end)
+        if route is None:
+            return False
+        if kind == routes.RTM_DELROUTE:
+            return route.protocol == ownership.ROUTE_PROTOCOL
+        return (bool(flags & wire.NLM_F_REPLACE)
+                and route.protocol != ownership.ROUTE_PROTOCOL
+                and (self._owned is None
+                     or self._owned(route.table, route.dst)))
+
+
+def _subscribe():
+    """A socket in all our groups, behind the filter."""
+    sock = socket.socket(
+        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
+        socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+        bpf.attach(sock, bpf.route_filter(
+            routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
+            ownership.ROUTE_PROTOCOL))
+        sock.bind((0, 0))
+        multicast.join(sock, multicast.KERNEL)
+    except OSError:
+        sock.close()
+        raise
+    return sock

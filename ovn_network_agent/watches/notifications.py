@@ -1,0 +1,159 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A thread that reports what a notification socket of the kernel tells.
+
+What changes after the start is reported.  When notifications were lost, or
+the socket had to be made again, everything may have changed, and is reported
+as changed.
+"""
+
+import abc
+import errno
+import os
+import select
+import threading
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+_DATAGRAM = 64 * 1024
+# Datagrams that are read before a report: a storm of changes must not delay
+# the report for ever.
+_MOST = 1000
+
+
+class Watch(abc.ABC):
+    """The frame of the thread.
+
+    :cvar NAME: what is watched, for the log and the name of the thread
+    :cvar RETRY: seconds between two attempts to make the socket
+    :cvar FAILURES: exceptions after which the socket is made again
+    :cvar EVERYTHING: list of the arguments of the callback, one tuple for
+        each call, that report everything as changed
+    :param callback: called on the thread of the watch; must return soon
+    """
+
+    NAME = ''
+    RETRY = 1.0
+    FAILURES = (OSError, ValueError)
+    EVERYTHING = [()]
+
+    def __init__(self, callback):
+        self._callback = callback
+        self._socket = None
+        self._wake = None
+        self._thread = None
+
+    @property
+    def running(self):
+        """Whether it was started."""
+        return self._thread is not None
+
+    def start(self):
+        """Subscribe and start the thread.
+
+        What changes after the return is reported, so start the watch before
+        the first read.
+
+        :raises OSError: when there is no such socket
+        """
+        self._socket = self._open()
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC)
+        self._thread = threading.Thread(
+            target=self._run, name='%s-watch' % self.NAME, daemon=True)
+        self._thread.start()
+
+    def stop(self):
+        """End the thread and close the socket; without effect twice."""
+        if self._thread is None:
+            return
+        os.eventfd_write(self._wake, 1)
+        self._thread.join()
+        self._thread = None
+        os.close(self._wake)
+        if self._socket is not None:
+            self._socket.close()
+
+    @abc.abstractmethod
+    def _open(self):
+        """The socket, subscribed and not blocking.
+
+        :raises OSError: or another one of FAILURES
+        """
+
+    @abc.abstractmethod
+    def _news(self, datagrams):
+        """What some notifications report.
+
+        :param datagrams: iterator of bytes, ends with what is waiting
+        :returns: list of arguments of the callback, see EVERYTHING
+        """
+
+    def _run(self):
+        while not self._stopped():
+            try:
+                news = self._receive()
+            except self.FAILURES as error:
+                news = self._recover(error)
+            for arguments in news:
+                self._tell(arguments)
+
+    def _stopped(self):
+        """Wait for news; whether it is the end."""
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        if self._socket is not None:
+            poll.register(self._socket, select.POLLIN)
+        ready = poll.poll(None if self._socket else self.RETRY * 1000)
+        return any(fd == self._wake for fd, _events in ready)
+
+    def _receive(self):
+        if self._socket is None:
+            self._socket = self._open()
+            return self.EVERYTHING
+        return self._news(self._datagrams())
+
+    def _datagrams(self):
+        """What is waiting, up to a limit.
+
+        :raises OSError: ENOBUFS when some were lost
+        """
+        try:
+            for _number in range(_MOST):
+                yield self._socket.recv(_DATAGRAM)
+        except BlockingIOError:
+            self._all_read()
+
+    def _all_read(self):
+        """Called when no datagram is waiting any more."""
+
+    def _recover(self, error):
+        """What to report after an error."""
+        if getattr(error, 'errno', None) == errno.ENOBUFS:
+            LOG.info('Notifications of %s were lost, reading everything',
+                     self.NAME)
+            return self.EVERYTHING
+        LOG.warning('Watch of %s: %s; subscribing again', self.NAME, error)
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        return []
+
+    def _tell(self, arguments):
+        try:
+            self._callback(*arguments)
+        except Exception:
+            # The watch must outlive a mistake in what it calls.
+            LOG.exception('Callback for a change of %s failed (%s)',
+                          self.NAME, ', '.join(arguments))

@@ -1,0 +1,34 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Notices that ovs-vswitchd was started again.
+
+It has lost all flows then, and nothing in the local database tells of it:
+the numbers of the ports are mostly the same.
+"""
+
+from ovn_network_agent import notices
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent.watches import restarts
+
+
+def make(conf):
+    """The watch of the provider bridge.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: :class:`restarts.RestartWatch`
+    """
+    return restarts.RestartWatch(
+        'Open vSwitch', '[ovs] ovs_rundir',
+        lambda: openflow.read_socket(conf.bridge_dev),
+        notices.SWITCH_RESTARTED)

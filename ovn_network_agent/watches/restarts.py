@@ -1,0 +1,125 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Notices by its sockets that a daemon was started again.
+
+The agent writes nothing into the files of FRR and Open vSwitch, so a daemon
+that starts again has forgotten all of it, and says nothing.  The observer
+looks at the sockets once a second, with one call to the privileged side and no
+process.  It puts the backends in doubt when nothing has changed for a second,
+and again some seconds later: the daemons may still have been reading their own
+files.
+"""
+
+import threading
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent.privileged import context
+from ovn_network_agent.watches import base
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two looks, and from the restart to the second doubt.
+_INTERVAL = 1.0
+_SECOND = 5.0
+
+
+class RestartWatch(base.Observer):
+    """Looks once a second whether a socket was made anew.
+
+    :param name: what is watched: 'FRR'
+    :param where: option with the directory of its sockets
+    :param read: function without arguments that returns a dict of name to
+        something that changes when it is started again; raises one of
+        :data:`context.FAILURES` when it cannot tell
+    :param word: what the backends that write to it are told
+    :param restarted: function without arguments, called with each doubt
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, name, where, read, word,
+                 restarted=lambda: None, clock=time.monotonic):
+        self._name = name
+        self._where = where
+        self._sockets = read
+        self._words = (word,)
+        self._restarted = restarted
+        self._clock = clock
+        self._trigger = None
+        self._stop = threading.Event()
+        self._seen = None
+        self._doubts = []
+        self._trouble = None
+        #: how many restarts were noticed
+        self.restarts = 0
+
+    def start(self, trigger):
+        self._trigger = trigger
+        # What is there now is what the first pass will read.
+        self._seen = self._read()
+        threading.Thread(target=self._run, daemon=True,
+                         name='watch-%s' % self._name).start()
+
+    def stop(self):
+        self._stop.set()
+
+    def _run(self):
+        while not self._stop.wait(_INTERVAL):
+            self.look()
+
+    def look(self):
+        """Look once."""
+        now = self._clock()
+        found = self._read()
+        if found is None:
+            return
+        if found != self._seen:
+            self._changed(found, now)
+            return
+        if self._doubts and now >= self._doubts[0]:
+            self._doubts.pop(0)
+            self._trigger.fire('%s was restarted' % self._name,
+                               stale=self._words, revived=self._words)
+            self._restarted()
+
+    def _changed(self, found, now):
+        before, self._seen = self._seen, found
+        if before is None:
+            # Nothing is known of the time before.
+            before = {}
+        fresh = sorted(name for name, mark in found.items()
+                       if before.get(name) != mark)
+        if fresh:
+            self.restarts += 1
+            LOG.info('Started again in %s: %s', self._name,
+                     ', '.join(fresh))
+            self._doubts = [now, now + _SECOND]
+
+    def _read(self):
+        """The sockets by name, or None when they cannot be read."""
+        try:
+            found = self._sockets()
+        except context.FAILURES as error:
+            self._say('A restart of %s is only noticed at the '
+                      'reconcile_interval: %s: %s' % (
+                          self._name, self._where, error))
+            return None
+        self._say(None)
+        return {name: tuple(mark) for name, mark in found.items()}
+
+    def _say(self, trouble):
+        if trouble is not None and trouble != self._trouble:
+            LOG.warning('%s', trouble)
+        self._trouble = trouble

@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is on the node beside the agent, and may be in its way.
+
+Nothing of it prevents a start; each text says what it means and what can be
+done about it.
+"""
+
+import socket
+import threading
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.frr import setup
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import frr_setup
+
+LOG = logging.getLogger(__name__)
+
+_IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
+# Devices of Open vSwitch itself: kernel and user-space data path.
+_OWN_KINDS = ('openvswitch', 'tun')
+
+
+def look_beside(conf):
+    """Look in a thread of its own, and log what is found.
+
+    Beside the loop: a daemon of FRR that hangs must not delay the start.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: the thread
+    """
+    thread = threading.Thread(target=_look, args=(conf,), daemon=True,
+                              name='surroundings')
+    thread.start()
+    return thread
+
+
+def _look(conf):
+    for look, what in ((bridge_address, 'who else has bridge_ip'),
+                       (frr, 'how FRR is set up'),
+                       (ipv6_forwarding, 'forwarding of IPv6')):
+        try:
+            for text in look(conf):
+                LOG.warning('%s', text)
+        except context.FAILURES as error:
+            LOG.warning('%s could not be checked: %s', what, error)
+
+
+def frr(conf):
+    """What FRR lacks to announce anything.
+
+    :returns: list of str
+    :raises OSError: when FRR cannot be asked
+    """
+    names = conf.frr.vrf_name, conf.frr.frr_prefix_list
+    found = setup.Setup(*frr_setup.read_setup(*names))
+    return setup.lacks(found, names[0], conf.fip_route.announce_method,
+                       names[1])
+
+
+def bridge_address(conf):
+    """Who else has bridge_ip, or has a route to it.
+
+    The default is also the address of the metadata service.
+
+    :returns: list of str
+    :raises OSError: when the kernel cannot be asked
+    """
+    if not conf.bridge_ip:
+        return []
+    names = {link.index: name for name, link in links.read_all().items()}
+    owners = sorted(names.get(found.index, '?')
+                    for found in addresses.read_all()
+                    if found.address.partition('/')[0] == conf.bridge_ip)
+    ways = sorted(route.dev for route in _routes()
+                  if route.dst == conf.bridge_ip + '/32')
+    remedy = ('choose another address, one that nothing on this node '
+              'talks to')
+    return [
+        '[DEFAULT] bridge_ip = %s: %s; %s' % (conf.bridge_ip, what, remedy)
+        for what in (
+            *('%s has this address, too' % dev for dev in owners
+              if dev != conf.bridge_dev),
+            *('there is a route to this address through %s' % dev
+              for dev in ways if dev != conf.bridge_dev))]
+
+
+def ipv6_forwarding(conf):
+    """That nothing is forwarded to IPv6 VIPs' backends, if that is so.
+
+    IPv6 has one switch for all devices, and a node that forwards no longer
+    takes routes from router advertisements, so it is not the agent's to turn.
+
+    :returns: list of str
+    :raises OSError: when the kernel cannot be asked
+    """
+    try:
+        vips = rules.load(conf)
+    except flaws.BadRules:
+        # Who uses the rules says so.
+        return []
+    if all(vip.version == 4 for vip in vips):
+        return []
+    with open(_IPV6_FORWARDING, encoding='ascii') as opened:
+        if opened.read().strip() != '0':
+            return []
+    return ['there are IPv6 VIPs, and this node does not forward IPv6, so '
+            'only backends on the node itself can be reached; set '
+            'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
+            'for devices that take routes from router advertisements']
+
+
+def _routes():
+    with connection.Connection() as kernel:
+        return routes.read(kernel, table=resources.MAIN_TABLE,
+                           families=(socket.AF_INET,))
+
+
+class BridgePorts:
+    """Warns of ports that lead from the provider bridge to other machines.
+
+    :param bridge: name of the bridge
+    """
+
+    def __init__(self, bridge):
+        self._bridge = bridge
+        self._known = frozenset()
+
+    def look(self, ports):
+        """Log ports that were not there before.
+
+        :param ports: iterable of str, names of all ports of the bridge
+        """
+        found = links.read_all()
+        outside = frozenset(
+            name for name in ports
+            if name != self._bridge and name in found and
+            found[name].kind not in _OWN_KINDS)
+        for name in sorted(outside - self._known):
+            LOG.warning(
+                '[DEFAULT] bridge_dev = %s: its port %s leads out of this '
+                'node, and the agent sets proxy_arp: there the node answers '
+                'ARP requests for every address that it has a route to; '
+                'take the port out of the bridge (the uplink belongs into '
+                'the VRF), or filter ARP on it', self._bridge, name)
+        self._known = outside

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What each class of tests cost, so that the dearest can be named.
+
+Reads the subunit stream of one tier on standard input and prints a line for
+each class: its seconds, how many tests it has, and its name.
+"""
+
+import collections
+import re
+import sys
+
+import subunit
+import testtools
+
+_PREFIX = 'ovn_network_agent.tests.'
+# What unittest reports when that fails.
+_OF_A_CLASS = re.compile(r'(?:setUp|tearDown)Class \((.*)\)')
+_RESULTS = ('success', 'fail', 'skip', 'xfail', 'uxsuccess')
+
+
+class Clock:
+    """Adds up seconds by class.
+
+    A class is charged from the end of the test before, in the same worker:
+    what it builds once for all its tests is in no test's own time.
+    """
+
+    def __init__(self):
+        self._ended = {}
+        #: Counter of seconds by name of a class
+        self.seconds = collections.Counter()
+        #: Counter of tests, likewise
+        self.tests = collections.Counter()
+
+    def take(self, test):
+        """Charge one test.
+
+        :param test: dict as testtools.StreamToDict gives it
+        """
+        began, ended = test['timestamps']
+        if test['status'] not in _RESULTS or None in (began, ended):
+            return
+        worker = frozenset(test['tags'])
+        name = class_of(test['id'])
+        since = min(began, self._ended.get(worker, began))
+        self.seconds[name] += (ended - since).total_seconds()
+        self.tests[name] += 1
+        self._ended[worker] = ended
+
+
+def class_of(test):
+    """Name of the class of a test, without what all names begin with.
+
+    :param test: id, of a test or of a class that could not be set up
+    """
+    broken = _OF_A_CLASS.fullmatch(test)
+    name = broken[1] if broken else test.partition('(')[0].rpartition('.')[0]
+    return name.removeprefix(_PREFIX)
+
+
+def main():
+    clock = Clock()
+    result = testtools.StreamToDict(clock.take)
+    result.startTestRun()
+    subunit.ByteStreamToStreamResult(
+        sys.stdin.buffer, non_subunit_name='stdout').run(result)
+    result.stopTestRun()
+    for name, seconds in clock.seconds.most_common():
+        print('%7.1f s %4d  %s' % (seconds, clock.tests[name], name))
+
+
+if __name__ == '__main__':
+    main()

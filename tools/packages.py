@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The order of the packages: who may import whom, checked and drawn.
+
+Prints the picture in doc/source/contributor/packages.txt; with --write puts
+it there.  Ends with status 1 when an import goes up.
+"""
+
+import argparse
+import ast
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAME = 'ovn_network_agent'
+PICTURE = ROOT / 'doc' / 'source' / 'contributor' / 'packages.txt'
+
+# From the top to the bottom: each imports only from below.
+ORDER = ('cmd', 'service', 'control', 'runtime', 'engine', 'backends', 'ovn',
+         'drivers', 'gateways', 'watches', 'forward', 'ovs', 'ovsdb',
+         'privileged', 'frr', 'openflow', 'nft', 'netlink', 'conf', 'values')
+# Modules in the root of the package that are no package of their own.
+VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices', 'ownership',
+          'port_forwards', 'private_names', 'resources', 'trigger', 'version')
+# What both sides of the wall use.
+PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
+_PURPOSES = {
+    'service': 'Wiring of all parts, and the phases of their life.',
+    'values': 'Modules of the root: frozen values, marks, addresses.'}
+
+
+def modules(top=ROOT / NAME):
+    """dict of dotted name below the package to path, without tests."""
+    found = {}
+    for path in sorted(top.rglob('*.py')):
+        parts = path.relative_to(top).with_suffix('').parts
+        if parts[0] != 'tests':
+            found['.'.join(p for p in parts if p != '__init__')] = path
+    return found
+
+
+def imports(path, known):
+    """Modules of ours that a file imports, functions included.
+
+    :param known: see :func:`modules`
+    :returns: set of dotted names below the package
+    """
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module, *('%s.%s' % (node.module, alias.name)
+                                    for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found.update(name.removeprefix(NAME).lstrip('.') for name in names
+                     if name.split('.')[0] == NAME)
+    return {name for name in found if name in known and name}
+
+
+def package(module):
+    """The package that a module counts to.
+
+    :raises ValueError: for one that is not in the order
+    """
+    first = module.split('.')[0]
+    first = 'values' if first in VALUES else first
+    if first not in ORDER:
+        raise ValueError('%s is in no package of tools/packages.py' % module)
+    return first
+
+
+def edges():
+    """dict of (package, package that it imports) to list of texts."""
+    known, found = modules(), {}
+    for name, path in known.items():
+        if not name:
+            continue
+        for target in sorted(imports(path, known)):
+            key = package(name), package(target)
+            if key[0] != key[1]:
+                found.setdefault(key, []).append(
+                    '%s imports %s' % (name, target))
+    return found
+
+
+def upward(found):
+    """Imports that go up, of :func:`edges`.
+
+    :returns: list of texts
+    """
+    return [text for (user, used), texts in found.items()
+            if ORDER.index(user) > ORDER.index(used) for text in texts]
+
+
+def purpose(name):
+    """The first line of a package's docstring, without the full stop."""
+    text = _PURPOSES.get(name) or ast.get_docstring(ast.parse(
+        (ROOT / NAME / name / '__init__.py').read_text()))
+    return text.splitlines()[0].rstrip('.')
+
+
+def picture(found):
+    """The packages from the top to the bottom, and what each imports.
+
+    A mark stands in the column of the package that is imported: right of
+    the diagonal, because everything imports from below.
+
+    :param found: see :func:`edges`
+    :returns: text
+    """
+    lines = []
+    for row, name in enumerate(ORDER):
+        marks = ''.join(
+            ' \\' if column == row else
+            ' o' if (name, used) in found else '  '
+            for column, used in enumerate(ORDER))
+        lines.append('%2d %-10s%s' % (row + 1, name, marks))
+    head = [' ' * 13 + ''.join(
+        ' ' + digit for digit in digits) for digits in zip(*(
+            '%2d' % (row + 1) for row in range(len(ORDER))), strict=True)]
+    words = ['%2d %-10s  %s' % (row + 1, name, purpose(name))
+             for row, name in enumerate(ORDER)]
+    return '\n'.join(line.rstrip() for line in (
+        *head, *lines, '', *words)) + '\n'
+
+
+def main():
+    """Print or write the picture, and say what goes up."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--write', action='store_true',
+                        help='write %s' % PICTURE.relative_to(ROOT))
+    found = edges()
+    if parser.parse_args().write:
+        PICTURE.write_text(picture(found))
+    else:
+        print(picture(found), end='')
+    wrong = upward(found)
+    for text in wrong:
+        print(text, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

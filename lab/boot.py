@@ -29,6 +29,7 @@ from lab import console
 from lab import kernel
 from lab import lastwords
 from lab import places
+from lab import processor
 from lab import running
 from lab import syscalls
 
@@ -136,13 +137,15 @@ def _run_machine(path, directory, socket, memory, interactive, words):
         'init=%s' % sys.executable, '--', INIT, directory]
     with contextlib.ExitStack() as stack:
         stdin, stdout = _console(stack, interactive)
+        number = stack.enter_context(
+            processor.reserved(running.own_directory()))
         # A session of its own: a Ctrl-C is forwarded once, by us, and all
         # its processes can be ended by their group.
         machine = subprocess.Popen(
             command, stdin=stdin, stdout=stdout,
             stderr=words.fd, start_new_session=True,
             pass_fds=(words.fd, *consoles.fds),
-            preexec_fn=syscalls.die_with_parent,
+            preexec_fn=lambda: _before_exec(number),
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
                  'TMPDIR': _memory_directory(memory)})
         words.start()
@@ -154,6 +157,11 @@ def _run_machine(path, directory, socket, memory, interactive, words):
         finally:
             _end(machine)
     return _status(directory, machine.returncode, words.tail(TAIL))
+
+
+def _before_exec(number):
+    syscalls.die_with_parent()
+    os.sched_setaffinity(0, {number})
 
 
 def _memory_directory(memory='3G'):

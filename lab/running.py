@@ -49,7 +49,12 @@ def _ours(directory):
             found.st_uid == os.geteuid() and not found.st_mode & 0o022)
 
 
-def _make_directory():
+def own_directory():
+    """Where this user's labs are announced; made if it is not there.
+
+    :returns: path, str
+    :raises NotRunning: when there is no such place
+    """
     for directory in _directories():
         with contextlib.suppress(OSError):
             os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -68,7 +73,7 @@ def announced(name, socket, argv):
     :param argv: what runs in it
     :raises NotRunning: when there is no place to say it
     """
-    path = os.path.join(_make_directory(), name + '.json')
+    path = os.path.join(own_directory(), name + '.json')
     with open(path + '.new', 'w', encoding='utf-8') as opened:
         json.dump({'name': name, 'pid': os.getpid(), 'socket': socket,
                    'argv': list(argv), 'born': _born(os.getpid())}, opened)

@@ -124,8 +124,9 @@ class Stop:
     def _start(self):
         """Both agents, at work."""
         self._reach_vips()
-        self.cloud.start_agents(self.configuration())
+        # Also after a start that takes too long.
         self.addCleanup(self._end)
+        self.cloud.start_agents(self.configuration())
         for router, fip, name in ((self.alpha, self.fip, 'gw1'),
                                   (self.beta, self.fip_beta, 'gw2')):
             self.cloud.wait_announced(fip.address, name, base.SETTLE)

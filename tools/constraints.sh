@@ -17,9 +17,9 @@
 
 SETS=(lowest 2025.2 2026.1 master)
 # Real agents: with real databases and, of FRR, real daemons.
-STARTS='control\.test_program\.ProgramTest\.(test_appctl|test_a_drain)'
-STARTS+='|frr\.test_agent\.TestAgent\.test_stop_empties'
-STARTS+='|plugin\.test_program'
+STARTS='cmd\.test_running\.ProgramTest\.(test_appctl|test_a_drain)'
+STARTS+='|service\.test_frr\.TestAgent\.test_stop_empties'
+STARTS+='|cmd\.test_program'
 
 # run_constraints: the sets that REGEX selects, each a line of the summary.
 run_constraints() {

@@ -26,7 +26,7 @@ import time
 
 from lab import syscalls
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import observe
 
 BRIDGE = 'br-ex'

@@ -29,7 +29,7 @@ MANY = 20
 LOOK = 4
 # Fewer than one for every second address.  How often it is looked goes by the
 # clock: on a quiet machine that costs up to 4, and 6 with a load of 8.  How
-# many transactions there are is counted by functional.frr.test_static.
+# many transactions there are, functional.backends.test_frr_static counts.
 FEW = MANY // 2
 
 

@@ -29,7 +29,7 @@ from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
 from ovn_network_agent.netlink import links
-from ovn_network_agent.tests.functional.kernel import base
+from ovn_network_agent.tests.functional.netlink import base
 
 VRF = 'vrf-provider'
 TABLE = 1001

@@ -12,7 +12,7 @@
 
 """Who owns what in the kernel, with a VRF and the veth leak.
 
-The paths of functional.kernel.test_ownership and what only a VRF has.  Needs
+The paths of functional.engine.test_ownership and what only a VRF has.  Needs
 nothing of the lab but its kernel.
 """
 
@@ -24,8 +24,8 @@ import tempfile
 from lab import node as nodes
 from ovn_network_agent import model
 from ovn_network_agent.netlink import links
-from ovn_network_agent.tests.functional.kernel import test_ownership
-from ovn_network_agent.tests.functional.kernel import whole
+from ovn_network_agent.tests.functional.engine import test_ownership
+from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.unit import world as worlds
 
 STOPPED = model.Phase.STOPPED
@@ -286,7 +286,7 @@ class UpgradeTest(VrfCase):
 
     def setUp(self):
         super().setUp()
-        # What the kernel takes for equal, see functional.kernel.test_rule.
+        # What the kernel takes for equal, see functional.backends.test_rule.
         self.plant(*(rule for rule in test_ownership.RULES
                      if rule not in EQUAL),
                    *IN_THE_VRF, 'address add 192.0.2.65/24 dev br-ex')

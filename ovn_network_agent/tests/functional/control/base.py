@@ -22,8 +22,8 @@ import fixtures
 from ovn_network_agent import ownership
 from ovn_network_agent.control import client
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent.tests.functional.ovn import test_service
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import test_service
 
 HERE = cloud.CHASSIS
 THERE = cloud.OTHER

@@ -15,7 +15,7 @@
 import uuid
 
 from ovn_network_agent.tests.functional.control import base
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 NEUTRON = '4fce1b7a-8c1f-4e0e-9a53-25d3ac0f2a11'
 

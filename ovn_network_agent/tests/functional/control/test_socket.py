@@ -30,7 +30,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import listener
 from ovn_network_agent.control import server
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 # Opens one as an agent does, says so, and waits to be killed.
 HOLDER = textwrap.dedent('''

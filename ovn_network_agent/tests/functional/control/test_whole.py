@@ -21,7 +21,7 @@ from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 
 

@@ -23,8 +23,8 @@ import subprocess
 import sys
 
 from ovn_network_agent import ownership
-from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent.tests.functional.plugin import test_node
+from ovn_network_agent.tests.functional.cmd import test_node
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 VIP = '203.0.113.53'
 CLIENT = '198.51.100.2'

@@ -19,7 +19,7 @@ import subprocess
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import nftables
-from ovn_network_agent.tests.functional.kernel import base
+from ovn_network_agent.tests.functional.netlink import base
 
 ZONE = 64000
 VIP = '192.0.2.53'

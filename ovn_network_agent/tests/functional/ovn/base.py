@@ -25,7 +25,7 @@ from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
 
 # Of one attempt to connect, seconds.

@@ -14,7 +14,7 @@
 
 import uuid
 
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 CHASSIS = '11111111-2222-4333-8444-555555555555'
 OTHER = '99999999-2222-4333-8444-555555555555'

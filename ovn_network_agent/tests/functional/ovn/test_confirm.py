@@ -25,7 +25,7 @@ import time
 from ovn_network_agent import resources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import test_loss
+from ovn_network_agent.tests.functional.service import test_loss
 
 HERE = cloud.CHASSIS
 

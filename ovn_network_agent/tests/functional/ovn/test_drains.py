@@ -17,7 +17,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.runtime import trouble
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 ONE = '11111111-aaaa-4bbb-8ccc-0123456789ab'
 TWO = '22222222-aaaa-4bbb-8ccc-0123456789ab'

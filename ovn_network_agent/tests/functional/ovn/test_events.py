@@ -17,7 +17,7 @@ from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 
 HERE = cloud.CHASSIS

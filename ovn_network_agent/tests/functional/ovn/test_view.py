@@ -29,7 +29,7 @@ from ovn_network_agent.tests import budget
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE = cloud.CHASSIS
 

@@ -29,7 +29,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.openflow import base
-from ovn_network_agent.tests.functional.ovn import ovsdb
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
 
 BRIDGE = base.BRIDGE

@@ -18,13 +18,14 @@ import subprocess
 import sys
 
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import ovsdb
-from ovn_network_agent.tests.functional.plugin import base
-from ovn_network_agent.tests.functional.plugin import running
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-DRIVER = os.path.join(base.HERE, 'note')
-BACKEND = os.path.join(base.HERE, 'note_files')
+HERE = os.path.dirname(__file__)
+DRIVER = os.path.join(HERE, 'note')
+BACKEND = os.path.join(HERE, 'note_files')
 MARK = '# ovn-network-agent-note\n'
 RULES = '''\
 port_forwards:

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Running the real program, with drivers that are installed for a test."""
+
+import os
+import subprocess
+import sys
+import tomllib
+
+import fixtures
+from oslotest import base
+
+import ovn_network_agent
+
+TOP = os.path.dirname(os.path.dirname(ovn_network_agent.__file__))
+REMOTES = {'nb': 'tcp:127.0.0.1:1', 'sb': 'tcp:127.0.0.1:1',
+           'ovs': 'unix:/nowhere/db.sock'}
+LIMIT = 60
+
+
+class ProgramTestCase(base.BaseTestCase):
+    """With a directory for files, and one to install drivers into."""
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        self.site = os.path.join(self.directory, 'site')
+        os.mkdir(self.site)
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith('OS_')}
+        self.env['PYTHONPATH'] = os.pathsep.join([self.site, TOP])
+        # stevedore remembers entry points there.
+        self.env['XDG_CACHE_HOME'] = os.path.join(self.directory, 'cache')
+
+    def install(self, folder):
+        """Install a package as pip would, but without a network.
+
+        :param folder: with a pyproject.toml and the modules it names
+        """
+        with open(os.path.join(folder, 'pyproject.toml'), 'rb') as opened:
+            project = tomllib.load(opened)
+        for module in project['tool']['setuptools']['py-modules']:
+            with open(os.path.join(folder, module + '.py')) as source:
+                self.write_module(module, source.read())
+        self.declare(project['project']['name'],
+                     project['project']['entry-points'],
+                     project['project']['version'])
+
+    def write_module(self, name, text):
+        with open(os.path.join(self.site, name + '.py'), 'w') as module:
+            module.write(text)
+
+    def declare(self, name, entry_points, version='1.0'):
+        """The metadata of an installed package.
+
+        :param entry_points: dict of group to dict of name to object
+        """
+        folder = os.path.join(self.site, '%s-%s.dist-info' % (
+            name.replace('-', '_'), version))
+        os.mkdir(folder)
+        with open(os.path.join(folder, 'METADATA'), 'w') as metadata:
+            metadata.write('Metadata-Version: 2.1\nName: %s\nVersion: %s\n'
+                           % (name, version))
+        with open(os.path.join(folder, 'entry_points.txt'), 'w') as points:
+            for group, named in entry_points.items():
+                points.write('[%s]\n' % group)
+                points.writelines('%s = %s\n' % item
+                                  for item in named.items())
+
+    def config(self, more='', remotes=True, mode=0o600, **default):
+        """Write a configuration file and give its path."""
+        path = os.path.join(self.directory, 'agent.conf')
+        with open(path, 'w') as opened:
+            opened.write('[DEFAULT]\n')
+            # The default would be shared with other tests.
+            opened.writelines('%s = %s\n' % item for item in {
+                'control_socket': '', **default}.items())
+            if remotes:
+                opened.write('[ovn]\novn_nb_remote = %(nb)s\n'
+                             'ovn_sb_remote = %(sb)s\n'
+                             '[ovs]\novsdb_connection = %(ovs)s\n'
+                             % (REMOTES if remotes is True else remotes))
+            opened.write(more)
+        os.chmod(path, mode)
+        return path
+
+    def command(self, *args):
+        return [sys.executable, '-W', 'ignore', '-m',
+                'ovn_network_agent.cmd.agent', *args]
+
+    def run_agent(self, *args):
+        """Run the program to its end; gives a CompletedProcess."""
+        return subprocess.run(
+            self.command(*args), env=self.env, cwd=self.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=LIMIT)

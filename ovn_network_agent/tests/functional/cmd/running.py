@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The real program in a network namespace of its own, on real databases."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+# A device br-ex is all that the programs of these tests need of a node.
+INSIDE = ('unshare', '-n', 'sh', '-ec',
+          'ip link set lo up; '
+          'ip link add br-ex type veth peer name br-ex-peer; '
+          'exec "$@"', 'sh')
+
+
+class RunningTestCase(base.ProgramTestCase):
+    """With a cloud, which the tests of a class fill with other routers."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        servers = {}
+        for name in ('nb', 'sb', 'ovs'):
+            servers[name] = ovsdb.Server(name)
+            cls.addClassCleanup(servers[name].close)
+            servers[name].start()
+        cls.cloud = cloud.Cloud(**servers)
+        cls.cloud.fill()
+        cls.remotes = {name: server.remote
+                       for name, server in servers.items()}
+
+    def inside(self, *args):
+        """The program with these arguments, inside of a namespace."""
+        return [*INSIDE, *self.command(*args)]
+
+    def start(self, config):
+        """Start the agent.
+
+        :param config: path of a configuration
+        """
+        log = open(os.path.join(self.directory, 'log'), 'wb')
+        with log:
+            self.agent = subprocess.Popen(
+                self.inside('--config-file', config), env=self.env,
+                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
+        self.addCleanup(self.agent.wait)
+        self.addCleanup(self.agent.kill)
+
+    def stop(self):
+        """Ask for the orderly stop, and wait for its end."""
+        self.agent.send_signal(signal.SIGTERM)
+        # There is no FRR whose routes it could have checked: incomplete.
+        self.assertEqual(3, self.agent.wait(base.LIMIT), self.log())
+        self.assertIn('Clean-up is not complete: ', self.log())
+
+    def log(self):
+        with open(os.path.join(self.directory, 'log')) as log:
+            return log.read()
+
+    def eventually(self, condition):
+        """Wait for a condition, as long as the agent lives."""
+        def met():
+            if self.agent.poll() is not None:
+                self.fail(self.log())
+            return condition()
+        return ovsdb.eventually(met, self.log)
+
+    def status(self, socket):
+        """What ovn-network-agent-ctl says, a dict; {} without an answer."""
+        ended = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-m',
+             'ovn_network_agent.cmd.ctl', '--socket', socket, 'status',
+             '--json'], env=self.env, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=base.LIMIT)
+        return json.loads(ended.stdout) if ended.returncode == 0 else {}

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the program says and returns before it needs OVN."""
+
+import os
+import re
+import subprocess
+
+from ovn_network_agent import version
+from ovn_network_agent.tests.functional.cmd import base
+
+
+class ProgramTest(base.ProgramTestCase):
+
+    def test_version(self):
+        ended = self.run_agent('--version')
+        self.assertEqual(0, ended.returncode)
+        self.assertEqual('ovn-network-agent ' + version.STRING,
+                         ended.stdout.strip())
+
+    def test_help_names_the_options_of_the_command_line(self):
+        ended = self.run_agent('--help')
+        self.assertEqual(0, ended.returncode)
+        for option in ('--config-file', '--dry-run', '--check-config'):
+            self.assertIn(option, ended.stdout)
+        self.assertNotIn('--nocheck-config', ended.stdout)
+        said = ''.join(ended.stdout.split())
+        self.assertIn('Defaultstothefirstovn-network-agent.confin~/.ovn-',
+                      said)
+        self.assertNotIn('DefaultstoNone', said)
+
+    def test_missing_remotes(self):
+        ended = self.run_agent('--config-file',
+                               self.config(remotes=False))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        for option in ('ovn_nb_remote', 'ovn_sb_remote'):
+            self.assertIn(option, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_check_of_a_good_configuration(self):
+        ended = self.run_agent('--check-config', '--config-file',
+                               self.config())
+        self.assertEqual((0, 'configuration OK\n'),
+                         (ended.returncode, ended.stdout), ended.stderr)
+
+    def test_check_of_a_bad_one_names_everything_at_once(self):
+        ended = self.run_agent(
+            '--check-config', '--config-file', self.config(
+                '[fip_route]\nannounce_method = magic\n',
+                reconcile_interval='often'))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        for word in ('announce_method', 'magic', 'reconcile_interval',
+                     'often'):
+            self.assertIn(word, ended.stderr)
+
+    def test_a_file_that_is_not_there(self):
+        ended = self.run_agent('--config-file', '/nowhere/agent.conf')
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn('/nowhere/agent.conf', ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_a_folder_in_the_place_of_a_file(self):
+        ended = self.run_agent('--config-file', self.directory)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn(self.directory, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def test_a_file_that_is_no_configuration(self):
+        path = self.config('this is not a line\n')
+        ended = self.run_agent('--config-file', path)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn(path, ended.stderr)
+        self.assertNotIn('Traceback', ended.stderr)
+
+    def check_with_etc(self, *args, **files):
+        """Errors of a check with these files alone in the agent's /etc.
+
+        :param files: bridge_dev that a file sets, by the name of the file;
+            none of them can be used, so each is named
+        :returns: set of the values that were found
+        """
+        etc = os.path.join(self.directory, 'etc')
+        for name, device in files.items():
+            path = os.path.join(etc, name.replace('__', '.conf.d/') + '.conf')
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, 'w') as opened:
+                opened.write('[DEFAULT]\nbridge_dev = %s\n' % device)
+        ended = subprocess.run(
+            ['unshare', '--mount', 'sh', '-c',
+             'mount -t tmpfs none /etc && mkdir /etc/ovn-network-agent && '
+             'mount --bind "$0" /etc/ovn-network-agent && exec "$@"', etc,
+             *self.command('--check-config', *args)],
+            env={**self.env, 'HOME': self.directory}, cwd=self.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=base.LIMIT)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        return set(re.findall(r"bridge_dev: '([^']*)'", ended.stderr))
+
+    def test_where_files_are_looked_for(self):
+        """Row CFG-03: in /etc, unless the command line names files."""
+        named = self.config('', bridge_dev='named-by-an-argument')
+        files = {'ovn-network-agent': 'of-the-main-file'}
+        self.assertEqual({'of-the-main-file'}, self.check_with_etc(**files))
+        files['ovn-network-agent__10-more'] = 'of-the-directory'
+        self.assertEqual({'of-the-directory'}, self.check_with_etc(**files))
+        self.assertEqual({'named-by-an-argument'}, self.check_with_etc(
+            '--config-file', named, '--config-dir', self.site, **files))
+        # Of several the last one on the line counts.
+        arguments = [['--config-file', named], [
+            '--config-dir', '/etc/ovn-network-agent/ovn-network-agent.conf.d']]
+        for order, wanted in ((arguments, 'of-the-directory'),
+                              (arguments[::-1], 'named-by-an-argument')):
+            self.assertEqual({wanted}, self.check_with_etc(
+                *order[0], *order[1], **files))
+
+    def test_a_misspelt_option_is_said_beside_an_error(self):
+        ended = self.run_agent('--check-config', '--config-file', self.config(
+            '[ovn]\novn_nb_remotes = tcp:192.0.2.1:6641\n', remotes=False))
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertIn('did you mean ovn_nb_remote?', ended.stderr)
+
+    def test_the_names_of_neutron(self):
+        ended = self.run_agent('--check-config', '--config-file', self.config(
+            '[ovn]\novn_nb_connection = tcp:192.0.2.1:6641\n'
+            'ovn_sb_connection = tcp:192.0.2.1:6642\n', remotes=False))
+        self.assertEqual((0, 'configuration OK\n'),
+                         (ended.returncode, ended.stdout), ended.stderr)
+        self.assertNotIn('unknown', ended.stderr)
+
+    def test_no_template_for_the_completion(self):
+        ended = self.run_agent('--shell_completion', 'bash')
+        self.assertNotIn('configuration file', ended.stderr)
+
+    def test_an_argument_that_is_unknown(self):
+        ended = self.run_agent('--no-such-thing')
+        self.assertEqual(2, ended.returncode)
+        self.assertIn('--no-such-thing', ended.stderr)

@@ -1,0 +1,392 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The programs: a real agent, ovn-network-agent-ctl and ovs-appctl."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from ovn_network_agent import ownership
+from ovn_network_agent import version
+from ovn_network_agent.control import listener
+from ovn_network_agent.tests.functional.cmd import test_node
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+# On a bridge of its own; nothing is announced, so no FRR is needed.
+CONFIG = '''[frr]
+vrf_name =
+frr_prefix_list =
+[gateway_drain]
+relay = false
+drain_on_shutdown = false
+standby_needs_bgp = false
+'''
+
+
+class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
+    """On a node of its own, a namespace; the databases are real."""
+
+    def setUp(self):
+        super().setUp()
+        self.socket = os.path.join(self.directory, 'control.ctl')
+        self.cloud.add_router('r1', chassis=base.THERE)
+
+    def spawn(self, text=CONFIG, **default):
+        """A real agent that has seen OVN."""
+        self.path = self.config(
+            text, self.remotes(), control_socket=self.socket,
+            bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
+            # There are no flows and no FRR to clean up.
+            cleanup_on_shutdown=False, **default)
+        agent = self.start(self.path)
+        self.eventually(self.seen, self.log)
+        return agent
+
+    def kill(self, agent):
+        agent.kill()
+        agent.wait()
+
+    def test_appctl(self):
+        self.spawn()
+        listed = self.appctl('list-commands')
+        self.assertEqual(0, listed.returncode, listed.stderr)
+        for name in ('drain', 'undrain', 'status', 'version'):
+            self.assertIn(name, listed.stdout)
+        self.assertEqual('ovn-network-agent %s' % version.STRING,
+                         self.appctl('version').stdout.strip())
+        said = self.appctl('status').stdout
+        for words in ('gw1.example.org', 'running', 'database nb: connected',
+                      'drains: none', 'gateway lrp-r1',
+                      'port lrp-r1: on gw2.example.org',
+                      'candidate gw1.example.org: priority 2'):
+            self.assertIn(words, said)
+        self.assertEqual(
+            cloud.CHASSIS,
+            json.loads(self.appctl('status', '--json').stdout)['chassis'])
+        done = self.appctl('drain', '--router', 'r1')
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTrue(self.wished())
+        failed = self.appctl('drain', '--router', 'ürgs')
+        self.assertNotEqual(0, failed.returncode)
+        self.assertIn('no router "ürgs"', failed.stderr)
+
+    def test_a_drain_outlives_the_agent(self):
+        agent = self.spawn()
+        self.assertEqual(0, self.ctl('drain').returncode)
+        self.assertEqual('all', self.wished())
+        self.kill(agent)
+        # The socket of a killed agent is still there, and is taken over.
+        self.assertTrue(os.path.exists(self.socket))
+        again = self.spawn()
+        self.assertEqual(['all'], self.status()['drains'])
+        self.assertEqual('all', self.group('lrp-r1')['wish'])
+        again.terminate()
+        self.assertEqual(0, again.wait(base.LIMIT), self.log())
+        self.assertFalse(os.path.exists(self.socket))
+        self.spawn()
+        self.assertEqual('all', self.group('lrp-r1')['wish'])
+        self.assertEqual(0, self.ctl('undrain').returncode)
+        self.assertIsNone(self.wished())
+
+    def draining(self, number, *marks):
+        """A real agent that has r1, and has been asked to stop.
+
+        :param marks: of the other candidate, which is at 0 with them
+        """
+        if marks:
+            self.nb.transact(ovsdb.update(
+                'Gateway_Chassis', {'name': 'lrp-r1_' + base.THERE},
+                priority=0, external_ids=ovsdb.ovsdb_dict(dict(zip(
+                    (ownership.EXT_ID_DRAINED, ownership.EXT_ID_EARLIER),
+                    marks)))))
+        self.cloud.move('lrp-r1', base.HERE)
+        agent = self.spawn(CONFIG.replace('drain_on_shutdown = false', ''))
+        self.eventually(lambda: self.group('lrp-r1')['ports'][0]['here'],
+                        self.log)
+        agent.send_signal(number)
+        return agent
+
+    def own(self):
+        """(priority, why it was lowered) of this chassis in NB."""
+        row, = self.nb.rows('Gateway_Chassis', where=ovsdb.clauses(
+            {'name': 'lrp-r1_' + base.HERE}))
+        return row['priority'], dict(row['external_ids'][1]).get(
+            ownership.EXT_ID_DRAINED, '')
+
+    def test_either_signal_drains(self):
+        # Row DRN-01: first lowered, then the port leaves, then it ends.
+        for number in signal.SIGTERM, signal.SIGINT:
+            agent = self.draining(number)
+            self.eventually(lambda: self.own() == (0, 'shutdown'), self.log)
+            self.assertIsNone(agent.poll())
+            self.cloud.move('lrp-r1', base.THERE)
+            self.assertEqual(0, agent.wait(base.LIMIT), self.log())
+            self.assertIn('Drain: completed', self.log())
+            self.priority('lrp-r1', base.HERE, 2)
+
+    def test_nobody_takes_over(self):
+        # Row DRN-24: it waits, says for whom, and ends with 4.
+        agent = self.draining(signal.SIGTERM, 'shutdown', '1')
+        waits = 'the agent of %s to be back, for lrp-r1' % base.THERE
+        self.eventually(lambda: self.status()['waiting'] == [waits],
+                        self.log)
+        self.assertIn('stopping, and waiting for: ' + waits,
+                      self.ctl('status').stdout)
+        self.logged('Drain: waiting up to 60 s for', waits)
+        self.assertEqual((2, ''), self.own())
+        agent.terminate()
+        self.assertEqual(4, agent.wait(base.LIMIT), self.log())
+        self.assertIn('Drain: timeout', self.log())
+        self.assertIn('not every gateway was taken over', self.log())
+
+    def test_an_operator_has_drained_the_other_one(self):
+        # Row DRN-24: its agent does not come back by itself.
+        agent = self.draining(signal.SIGTERM, 'maintenance', '1')
+        self.assertEqual(4, agent.wait(base.LIMIT), self.log())
+        self.logged('Drain: nobody has taken over',
+                    '%s is drained by its operator' % base.THERE)
+
+    def test_a_socket_that_another_agent_has(self):
+        """One of another network namespace, with the same /run."""
+        first = listener.Listener(self.socket)
+        self.addCleanup(first.close)
+        self.start(self.config(
+            CONFIG, self.remotes(), control_socket=self.socket,
+            bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
+            cleanup_on_shutdown=False))
+        self.eventually(lambda: 'another agent listens there' in self.log(),
+                        self.log)
+        self.assertTrue(first.reachable)
+        # The agent works all the same, but says so.
+        self.logged('Degraded', 'control socket ' + self.socket)
+        self.logged('First complete pass done')
+
+    def test_no_socket_is_wanted(self):
+        self.socket = ''
+        self.start(self.config(
+            CONFIG, self.remotes(), bridge_dev=cloud.BRIDGE,
+            drivers='gateway_drain', control_socket=''))
+        self.logged('First complete pass done')
+        self.assertNotIn('ontrol socket', self.log())
+
+    def test_two_agents(self):
+        # Each is asked by its own socket, and drains for itself.
+        self.spawn()
+        self.assertEqual(0, self.ctl('drain').returncode)
+        self.ovs = self._other_node()
+        self.servers['ovs'] = self.ovs
+        self.agent(control_socket=self.socket + '2')
+        self.eventually(self._other_has_seen, 'seen')
+        found = self._asked_other()
+        self.assertEqual((base.THERE, []), (found['chassis'],
+                                            found['drains']))
+        self.assertEqual(['all'], self.status()['drains'])
+        # As soon as the first one has given up its priority, the second one
+        # is the last.
+        self.priority('lrp-r1', base.HERE, 0)
+        self.eventually(self._other_is_refused, 'refused')
+
+    def _other_node(self):
+        """The local database of the other node."""
+        ovs = ovsdb.Server('ovs')
+        self.addCleanup(ovs.close)
+        ovs.start()
+        there = cloud.Cloud(self.nb, self.sb, ovs)
+        there.fill_ovs()
+        row, = ovs.rows('Open_vSwitch', 'external_ids')
+        ids = dict(row['external_ids'][1])
+        ids['system-id'] = base.THERE
+        ovs.transact(ovsdb.update('Open_vSwitch', {},
+                                  external_ids=ovsdb.ovsdb_dict(ids)))
+        return ovs
+
+    def _other_has_seen(self):
+        try:
+            return self._asked_other()['groups']
+        except base.client.NoAgent:
+            return False
+
+    def _asked_other(self):
+        return json.loads(base.client.call(
+            self.socket + '2', 'status', ['--json'], base.LIMIT))
+
+    def _other_is_refused(self):
+        asked = subprocess.run(self.ctl_argv(
+            '--socket', self.socket + '2', 'drain'), text=True,
+            capture_output=True, timeout=base.LIMIT)
+        if asked.returncode == 0:
+            base.client.call(self.socket + '2', 'undrain', [], base.LIMIT)
+            return False
+        self.assertEqual(1, asked.returncode)
+        self.assertIn('none of its other candidates is ready',
+                      asked.stderr)
+        return True
+
+
+class CtlTest(base.CtlTestCase):
+    """What ovn-network-agent-ctl prints and ends with."""
+
+    def setUp(self):
+        super().setUp()
+        self.uuid = self.cloud.add_router('r1', chassis=base.HERE)
+
+    def test_done_and_refused(self):
+        self.ready('lrp-r1')
+        self.assertIn('written', self.ends(0, self.ctl('drain')).stdout)
+        self.assertIn('gateway lrp-r1', self.ends(
+            0, self.ctl('status')).stdout)
+        json.loads(self.ends(0, self.ctl('status', '--json')).stdout)
+        self.ends(0, self.ctl('undrain'))
+        refused = self.ends(1, self.ctl('drain', '--router', 'r2'))
+        self.assertEqual('', refused.stdout)
+        self.assertIn('no router "r2"', refused.stderr)
+
+    def test_usage(self):
+        for argv in ((), ('nonsense',), ('drain', '--nonsense'),
+                     ('drain', '--timeout', 'soon'),
+                     ('drain', '--timeout', '-1'), ('undrain', '--force')):
+            self.ends(2, self.ctl(*argv))
+        helped = self.ends(0, self.ctl('--help'))
+        self.assertIn('exit status', helped.stdout)
+
+    def test_nobody_answers(self):
+        ended = self.ends(4, self.ctl('status'))
+        self.assertIn(self.socket, ended.stderr)
+        self.assertIn('is it running', ended.stderr)
+
+    def test_socket_from_the_configuration(self):
+        self.ready('lrp-r1')
+        path = os.path.join(self.directory, 'agent.conf')
+
+        def status(value, **env):
+            with open(path, 'w') as opened:
+                opened.write('[DEFAULT]\ncontrol_socket = %s\n' % value)
+            return subprocess.run(
+                self.ctl_argv('--config-file', path, 'status'), text=True,
+                capture_output=True, timeout=base.LIMIT,
+                env={**os.environ, **env})
+        self.ends(0, status(self.socket))
+        self.ends(0, status('/nowhere',
+                            OS_DEFAULT__CONTROL_SOCKET=self.socket))
+        self.assertIn('is empty', self.ends(2, status('')).stderr)
+        self.assertIn('not an absolute path',
+                      self.ends(2, status('here')).stderr)
+        os.unlink(path)
+        ended = subprocess.run(
+            self.ctl_argv('--config-file', path, 'status'), text=True,
+            capture_output=True, timeout=base.LIMIT)
+        self.assertIn(path, self.ends(2, ended).stderr)
+
+    def test_wait_for_a_drain(self):
+        self.ready('lrp-r1')
+        started = self.waiting('drain', '--wait')
+        self.priority('lrp-r1', base.HERE, 0)
+        while 'lrp-r1 is here' not in (line := started.stdout.readline()):
+            self.assertTrue(line)
+        self.assertIsNone(started.poll())
+        self.cloud.move('lrp-r1', base.THERE)
+        rest = started.communicate(timeout=base.LIMIT)[0]
+        self.assertEqual(0, started.returncode, rest)
+        self.assertIn('drain: carried out', rest)
+
+    def test_wait_for_an_undrain(self):
+        # As the agent has marked it.
+        where = {'name': 'lrp-r1_' + base.HERE}
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', where, priority=0,
+            external_ids=ovsdb.ovsdb_dict({
+                ownership.EXT_ID_DRAINED: 'maintenance',
+                ownership.EXT_ID_EARLIER: '2'})))
+        self.cloud.move('lrp-r1', base.THERE)
+        self.ready('lrp-r1')
+        self.assertEqual('maintenance', self.group('lrp-r1')['drained'])
+        started = self.waiting('undrain', '--wait')
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', where, priority=1,
+            external_ids=ovsdb.ovsdb_dict({})))
+        rest = started.communicate(timeout=base.LIMIT)[0]
+        self.assertEqual(0, started.returncode, rest)
+
+    def test_the_proof_is_shown(self):
+        self.cloud.move('lrp-r1', base.THERE)
+        self.cloud.add_static_route('r1', external_ids={
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME,
+            ownership.EXT_ID_ADVERTISED: cloud.OTHER_HOSTNAME})
+        self.ready('lrp-r1')
+        router, = self.status()['routers']
+        self.assertEqual(
+            (self.uuid, 'neutron-r1', 'r1', cloud.OTHER_HOSTNAME,
+             cloud.OTHER_HOSTNAME), tuple(router[key] for key in (
+                 'uuid', 'name', 'neutron_name', 'routed_by',
+                 'advertised_by')))
+
+    def test_wait_in_vain(self):
+        self.ready('lrp-r1')
+        self.ends(0, self.ctl('drain'))
+        self.eventually(lambda: self.status()['drains'], 'seen')
+        ended = self.ends(3, self.ctl('drain', '--wait', '--timeout', '1'))
+        self.assertIn('lrp-r1 is here', ended.stderr)
+        # What was asked for stays.
+        self.assertEqual('all', self.wished())
+
+    def test_wait_for_nothing(self):
+        self.cloud.move('lrp-r1', base.THERE)
+        self.priority('lrp-r1', base.HERE, 0)
+        self.ready('lrp-r1')
+        self.ends(0, self.ctl('drain', '--wait'))
+        self.ends(0, self.ctl('drain', '--wait', '--router', 'r1'))
+        self.ends(0, self.ctl('undrain', '--wait'))
+
+    def test_wait_over_a_restart_of_the_agent(self):
+        agent = self.ready('lrp-r1', cleanup_on_shutdown=False)
+        started = self.waiting('drain', '--wait')
+        self.stop(agent)
+        agent.close()
+        while 'no agent answers' not in (line := started.stdout.readline()):
+            self.assertTrue(line)
+        self.priority('lrp-r1', base.HERE, 0)
+        self.cloud.move('lrp-r1', base.THERE)
+        self.ready('lrp-r1')
+        rest = started.communicate(timeout=base.LIMIT)[0]
+        self.assertEqual(0, started.returncode, rest)
+
+    def test_interrupted(self):
+        self.ready('lrp-r1')
+        started = self.waiting('drain', '--wait')
+        started.send_signal(signal.SIGINT)
+        error = started.communicate(timeout=base.LIMIT)[1]
+        self.assertEqual(1, started.returncode, error)
+        self.assertNotIn('Traceback', error)
+
+    def test_status_until_the_end(self):
+        # Also while an orderly stop waits for something (trap T72).
+        agent = self.ready('lrp-r1', shutdown_timeout=60)
+        # There has to be something that it waits for.
+        self.eventually(
+            lambda: self.nb.rows('Logical_Router_Static_Route'), 'a route')
+        self.nb.pause()
+        try:
+            agent.stop()
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                self.assertEqual(cloud.CHASSIS, self.status()['chassis'])
+                self.assertFalse(agent.wait(0))
+        finally:
+            self.nb.resume()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+        self.assertEqual('stopped', self.status()['phase'])

@@ -1,0 +1,226 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each mistake that a configuration can have, made once for the program."""
+
+import os
+
+from ovn_network_agent.tests.functional.cmd import base
+
+NB = 'OS_OVN__OVN_NB_REMOTE'
+_DRAIN = ('[DEFAULT]\ndrivers = fip_route,veth_leak,gateway_drain\n'
+          '[gateway_drain]\n')
+# Text of the file, what its one message says.
+MISTAKES = {
+    'interval_zero': ('[DEFAULT]\nreconcile_interval = 0\n', (
+        '[DEFAULT] reconcile_interval: ', '0 is not between 1 and 86400')),
+    'interval_negative': ('[DEFAULT]\nreconcile_interval = -60\n', (
+        '[DEFAULT] reconcile_interval: ', '-60 is not between 1 and')),
+    'duration_with_a_unit': ('[DEFAULT]\nshutdown_timeout = 60s\n', (
+        "[DEFAULT] shutdown_timeout: '60s'", 'without a unit')),
+    'bad_boolean': ('[DEFAULT]\ncleanup_on_shutdown = maybe\n', (
+        "[DEFAULT] cleanup_on_shutdown: Unexpected boolean value 'maybe'",
+        'use true or false')),
+    'bad_boolean_of_an_argument': ('[DEFAULT]\ndry_run = maybe\n', (
+        "[DEFAULT] dry_run: Unexpected boolean value 'maybe'", 'agent.conf')),
+    'bad_level': ('[DEFAULT]\nlog_level = loud\n', (
+        '[DEFAULT] log_level: ', "'loud'", 'debug, info, warn, error')),
+    'long_device': ('[DEFAULT]\nbridge_dev = br-provider-external\n', (
+        "[DEFAULT] bridge_dev: 'br-provider-external' has 20 bytes",
+        'at most 15')),
+    'vrf_no_name': ('[frr]\nvrf_name = vrf; exit\n', (
+        "[frr] vrf_name: 'vrf; exit' is not a name", 'use letters')),
+    'list_no_name': ('[frr]\nfrr_prefix_list = A B\n', (
+        "[frr] frr_prefix_list: 'A B' is not a name", 'use letters')),
+    'port_no_name': ('[DEFAULT]\ngateway_port = cr-lrp 1\n', (
+        "[DEFAULT] gateway_port: 'cr-lrp 1' is not", 'without blanks')),
+    'network': ('[DEFAULT]\nnetwork_cidr = 192.0.2.0/24, 198.51.100/24\n', (
+        "[DEFAULT] network_cidr: '198.51.100/24' is not an IPv4 network",
+        'write it like')),
+    'everything': ('[DEFAULT]\nnetwork_cidr = 0.0.0.0/0\n', (
+        '[DEFAULT] network_cidr = 0.0.0.0/0: ', 'name the provider net')),
+    'bridge_ip': ('[DEFAULT]\nbridge_ip = 169.254.169.254/32\n', (
+        "[DEFAULT] bridge_ip: '169.254.169.254/32'", 'without a prefix')),
+    'table': ('[fip_route]\nroute_table_id = 254\n', (
+        '[fip_route] route_table_id: 254 is not between 0 and 252',)),
+    'tables_collide': ('[fip_route]\nroute_table_id = 200\n', (
+        '[veth_leak] veth_leak_table_id = 200: is [fip_route] '
+        'route_table_id too', 'choose another')),
+    'priorities_collide': (
+        '[fip_route]\nroute_table_id = 100\nroute_rule_priority = 2000\n', (
+            '[fip_route] route_rule_priority = 2000: ',
+            'choose a lower number')),
+    'priority_too_low': ('[veth_leak]\nveth_leak_rule_priority = 1\n', (
+        '[veth_leak] veth_leak_rule_priority: 1 is not between 4',)),
+    'pair_not_of_one_network': ('[veth_leak]\nveth_nexthop = 169.254.0.2\n', (
+        '[veth_leak] veth_nexthop = 169.254.0.2, veth_provider_ip = '
+        '169.254.0.3 (computed)', 'in this one they are 169.254.0.1 and '
+        '169.254.0.2')),
+    'devices_collide': ('[frr]\nvrf_name = br-ex\n', (
+        '[frr] vrf_name = br-ex: is [DEFAULT] bridge_dev too',)),
+    'name_of_the_pair': ('[DEFAULT]\nbridge_dev = veth-default\n', (
+        '[DEFAULT] bridge_dev = veth-default: ', 'name the device that')),
+    'no_time_to_drain': (_DRAIN + 'drain_timeout = 0\n', (
+        '[gateway_drain] drain_timeout = 0: ', 'drain_on_shutdown to false')),
+    'drain_timeout': (_DRAIN + 'drain_timeout = -1\n', (
+        '[gateway_drain] drain_timeout: -1.0 is not between 0 and',)),
+    'settle_delay': (_DRAIN + 'drain_settle_delay = -0.5\n', (
+        '[gateway_drain] drain_settle_delay: -0.5 is not between 0 and',)),
+    'handover': (_DRAIN + 'handover_timeout = 30s\n', (
+        "[gateway_drain] handover_timeout: '30s'", 'without a unit')),
+    'restore': (_DRAIN + 'restore = before\n', (
+        '[gateway_drain] restore: ', "'before'", 'standby, ordered')),
+    'relay': (_DRAIN + 'relay = geneve\n', (
+        '[gateway_drain] relay: ', "'geneve'", 'use true or false')),
+    'driver': ('[DEFAULT]\ndrivers = fip_route,veth_leek\n', (
+        'drivers = fip_route,veth_leek: no such plugin veth_leek',
+        'there are ')),
+    'method': ('[fip_route]\nannounce_method = bgp\n', (
+        '[fip_route] announce_method: ', "'bgp'", 'static, kernel')),
+}
+
+
+class MistakesTest(base.ProgramTestCase):
+    """Exit status 2, and one line with option, value and remedy."""
+
+    def said(self, *args):
+        """Lines of the messages of a program that did not start."""
+        ended = self.run_agent(*args)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        self.assertEqual('', ended.stdout)
+        lines = ended.stderr.splitlines()
+        for line in lines:
+            # Nothing but messages: no traceback, and no log of a start.
+            self.assertTrue(line.startswith(
+                'ovn-network-agent: configuration: '), ended.stderr)
+        return lines
+
+    def one(self, words, *args):
+        line, = self.said(*args)
+        for word in words:
+            self.assertIn(word, line)
+
+    def made(self, name, *args):
+        text, words = MISTAKES[name]
+        self.one(words, *args, '--config-file', self.config(text))
+
+    def test_one_remote_alone(self):
+        # D1
+        self.env[NB] = 'tcp:192.0.2.1:6641'
+        self.one(('[ovn] ovn_sb_remote is not set',
+                  'OS_OVN__OVN_SB_REMOTE', 'section [ovn]'),
+                 '--config-file', self.config(remotes=False))
+
+    def test_a_remote_without_a_port(self):
+        self.env[NB] = 'tcp:192.0.2.1'
+        self.one(("[ovn] ovn_nb_remote: 'tcp:192.0.2.1' has no port",
+                  'from ' + NB), '--config-file', self.config())
+
+    def test_bad_values_of_the_environment(self):
+        # Trap T66.
+        for variable, value, words in (
+                ('OS_DEFAULT__RECONCILE_INTERVAL', '1m',
+                 "'1m' is not a whole number, without a unit"),
+                ('OS_DEFAULT__RECONCILE_INTERVAL', '0',
+                 '0 is not between 1 and'),
+                ('OS_DEFAULT__DRY_RUN', 'on and off', "'on and off'")):
+            self.env[variable] = value
+            self.one(('from ' + variable, words),
+                     '--config-file', self.config())
+            del self.env[variable]
+
+    def test_all_at_once(self):
+        # Values, what goes together, drivers, and what is missing.
+        self.assertEqual(4, len(self.said(
+            '--check-config', '--config-file', self.config(
+                '[DEFAULT]\nreconcile_interval = often\n'
+                'drivers = fip_route,veth_leak,magic\n'
+                '[veth_leak]\nveth_nexthop = 169.254.0.2\n',
+                remotes=False))))
+
+    def rules(self, text):
+        """Arguments with a file of port forwards."""
+        path = os.path.join(self.directory, 'rules.yaml')
+        with open(path, 'w') as opened:
+            opened.write(text)
+        return path, ('--config-file', self.config(
+            '[port_forward]\nrules_file = %s\n' % path))
+
+    def test_mistakes_in_the_rules_file(self):
+        """Each of them, at a check, a dry run and a start."""
+        path, config = self.rules(
+            'port_forwards:\n- vip: 192.0.2.300\n  manage: true\n  rules:\n'
+            '  - {proto: icmp, port: "53", dest_addr: 10.0.0.5}\n')
+        for arguments in (('--check-config',), ('--dry-run',), ()):
+            said = self.said(*arguments, *config)
+            self.assertEqual(4, len(said), said)
+            for line, text in zip((2, 3, 5, 5), said, strict=True):
+                self.assertIn('configuration: %s, line %d: port_forwards[0]'
+                              % (path, line), text)
+
+    def test_a_rules_file_that_is_not_there(self):
+        self.one(('/nowhere/rules.yaml', 'No such file', 'rules_file'),
+                 '--config-file', self.config(
+                     '[port_forward]\nrules_file = /nowhere/rules.yaml\n'))
+
+    def test_a_rules_file_without_rules(self):
+        path, config = self.rules('port_forwards: []\n')
+        ended = self.run_agent('--check-config', *config)
+        self.assertEqual(0, ended.returncode, ended.stderr)
+        self.assertIn('warning: [port_forward] rules_file = %s: has no '
+                      'rules' % path, ended.stderr)
+
+    def test_a_mistake_stops_a_dry_run_too(self):
+        self.made('interval_zero', '--dry-run')
+
+    def test_unknown_is_a_warning_with_a_suggestion(self):
+        self.env['OVN_NETWORK_BRIDGE_DEV'] = 'br-ex'
+        self.env['OS_FRR__VRF_NAMES'] = 'x'
+        ended = self.run_agent('--check-config', '--config-file', self.config(
+            '[DEFAULT]\ncleanup_on_shutdow = false\nvrf_name = x\n'
+            '[veth-leak]\nveth_nexthop = x\n'))
+        self.assertEqual((0, 'configuration OK\n'),
+                         (ended.returncode, ended.stdout), ended.stderr)
+        for text in (
+                'option cleanup_on_shutdow in section [DEFAULT]; did you '
+                'mean cleanup_on_shutdown?',
+                'option vrf_name in section [DEFAULT]; it belongs to '
+                'section [frr]',
+                'unknown section [veth-leak]; did you mean veth_leak?',
+                'OVN_NETWORK_BRIDGE_DEV in the environment is not read; set '
+                'OS_DEFAULT__BRIDGE_DEV instead',
+                'OS_FRR__VRF_NAMES in the environment is no option; did you '
+                'mean OS_FRR__VRF_NAME?'):
+            self.assertIn(text, ended.stderr)
+        self.assertEqual(5, len(ended.stderr.splitlines()), ended.stderr)
+
+    def test_a_file_that_is_not_there(self):
+        path = os.path.join(self.directory, 'nowhere.conf')
+        self.one((path, 'name files that exist with --config-file'),
+                 '--config-file', path)
+
+    def test_a_file_of_the_original(self):
+        path = os.path.join(self.directory, 'agent.yaml')
+        with open(path, 'w') as opened:
+            opened.write('bridge_dev: br-ex\n')
+        self.one((path + ':1', 'below a section like [DEFAULT]'),
+                 '--config-file', path)
+
+
+def _test_of(name):
+    def test(self):
+        self.made(name)
+    return test
+
+
+for _name in MISTAKES:
+    setattr(MistakesTest, 'test_' + _name, _test_of(_name))

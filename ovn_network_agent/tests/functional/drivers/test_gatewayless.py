@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What routers of several networks get in NB, and on the node."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.service import test_service
+
+# Networks of a gateway port, and the virtual gateway in them.
+ROUTERS = {
+    'r24': (['198.51.100.1/24'], '198.51.100.254'),
+    'r23': (['192.168.42.1/23'], '192.168.43.254'),
+    'r16': (['10.0.0.1/16'], '10.0.255.254'),
+    'r30': (['172.16.0.1/30'], '172.16.0.2'),
+    'both': (['2001:db8:1::1/64', '192.0.2.1/24'], '192.0.2.254'),
+    'small': (['203.0.113.1/31', '203.0.113.9/32'], None),
+    'v6': (['2001:db8:2::1/64'], None)}
+
+
+class GatewaylessTest(test_service.ServiceTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for number, (name, (networks, _gateway)) in enumerate(
+                ROUTERS.items()):
+            self.cloud.add_router(name, networks, cloud.CHASSIS,
+                                  mac='fa:16:3e:00:00:%02x' % number)
+        for address in ('192.0.2.10', '2001:db8:1::10'):
+            self.cloud.add_nat('both', address)
+        self.service = self.agent()
+
+    def test_the_virtual_gateway(self):
+        """Rows NB-01 and NB-02: broadcast - 1, where there is room."""
+        wanted = {'lrp-' + name: gateway for name, (_networks, gateway)
+                  in ROUTERS.items() if gateway}
+        self.eventually(lambda: {
+            row['output_port']: row['nexthop'] for row in
+            self.nb.rows('Logical_Router_Static_Route')} == wanted, 'routes')
+        self.eventually(lambda: {
+            row['logical_port']: row['ip'] for row in
+            self.nb.rows('Static_MAC_Binding')} == wanted, 'bindings')
+        self.eventually(lambda: any(
+            'neutron-small' in reason and '/30 or larger' in reason
+            for reason in self.service.status.reasons), 'said')
+        self.assertNotIn('neutron-v6', str(self.service.status.reasons))
+
+    def test_ipv6_takes_nothing_from_ipv4(self):
+        """Row ST-11, trap T64: all of IPv4 is there, and flows alone of 6."""
+        self.eventually(lambda: {'192.0.2.1/32', '192.0.2.10/32'} <=
+                        self.announced(), 'announced')
+        # They come after what is announced.
+        self.eventually(lambda: {
+            '192.0.2.10/32', '2001:db8:1::10/128', '2001:db8:2::1/128'} <= {
+                flow.dst for flow in self.world.of(resources.Flow).values()},
+            'flows')
+        self.assertEqual([], [
+            key for kind in (resources.Announcement, resources.KernelRoute,
+                             resources.AnnouncedRoute, resources.Rule,
+                             resources.PrefixListEntry)
+            for key in self.world.of(kind) if ':' in str(key)])
+        self.assertIn('192.0.2.0/24', str(
+            list(self.world.of(resources.PrefixListEntry))))
+
+
+class NetworksTest(test_service.ServiceTestCase):
+    """Rows ST-08 and ST-09: two routers of one network, one of another."""
+
+    def setUp(self):
+        super().setUp()
+        for name, network, chassis in (
+                ('one', '198.51.100.1/24', cloud.CHASSIS),
+                ('two', '198.51.100.2/24', cloud.CHASSIS),
+                ('far', '192.0.2.1/24', cloud.OTHER)):
+            self.cloud.add_router(name, [network], chassis)
+        for address in ('198.51.100.10', '203.0.113.10'):
+            self.cloud.add_nat('one', address)
+
+    def listed(self):
+        """Networks in the prefix list."""
+        return {entry.network for entry in
+                self.world.of(resources.PrefixListEntry).values()}
+
+    def test_discovered(self):
+        agent = self.agent(fip_route__standby_prepare=False)
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.%d/32' % n for n in (1, 2, 10)}, self.announced)
+        self.assertEqual({'198.51.100.0/24'}, self.listed())
+        self.eventually(lambda: '203.0.113.10' in str(agent.status.reasons),
+                        'said')
+
+    def test_by_hand(self):
+        agent = self.agent(network_cidr=['203.0.113.0/24'],
+                           fip_route__standby_prepare=False)
+        self.eventually(lambda: self.announced() == {'203.0.113.10/32'},
+                        self.announced)
+        self.assertEqual({'203.0.113.0/24'}, self.listed())
+        self.assertNotIn('are in no network', str(agent.status.reasons))

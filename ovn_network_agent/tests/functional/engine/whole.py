@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The whole kernel part of an agent on a real kernel.
+
+The drivers, the pass and the kernel backends are the real ones; flows, FRR
+and OVN are a world of objects (tests.unit.world).  So everything that an
+agent goes through in its life can be played in a network namespace.
+"""
+
+import re
+
+from ovn_network_agent import model
+from ovn_network_agent.backends import address
+from ovn_network_agent.backends import link
+from ovn_network_agent.backends import neighbour
+from ovn_network_agent.backends import route
+from ovn_network_agent.backends import rule
+from ovn_network_agent.backends import sysctl
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.ovn import view
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.unit import world as worlds
+
+KERNEL = (link.LinkBackend, sysctl.SysctlBackend, address.AddressBackend,
+          neighbour.NeighbourBackend, route.RouteBackend, rule.RuleBackend)
+NAMES = tuple(backend.name for backend in KERNEL)
+
+# How much of a line depends on the moment.
+_MOMENTARY = re.compile(r' (linkdown|tentative|nhid \d+)\b')
+
+
+class Agent:
+    """One run of an agent; a second one on the same kernel is a restart.
+
+    :param conf: the oslo.config ConfigOpts
+    :param world: tests.unit.world.World, the systems that are not the kernel
+    """
+
+    def __init__(self, conf, world=None):
+        self.conf = conf
+        # Its root side is as old as it is; the test case forgets that.
+        limits.fix(conf)
+        self.world = world or worlds.World()
+        self.reconciler = reconciler.Reconciler(
+            [fip_route.FipRouteDriver('fip_route', conf),
+             veth_leak.VethLeakDriver('veth_leak', conf)],
+            [*(backend(conf) for backend in KERNEL),
+             *(b for b in worlds.backends(self.world)
+               if b.name not in NAMES)],
+            lambda reason: None)
+
+    def run(self, *routers, phase=model.Phase.RUNNING, groups=(), **kwargs):
+        """A pass, on the devices that there are.
+
+        :returns: :class:`outcome.Outcome`
+        """
+        node = worlds.node(
+            phase=phase, devices=view.relevant_devices(self.conf, ()))
+        return self.reconciler.run(passes.Pass(
+            model.Snapshot(node, tuple(sorted(
+                routers, key=lambda r: r.uuid)), tuple(groups)),
+            **{'full': True, **kwargs}))
+
+
+class WholeTestCase(base.KernelTestCase):
+    """With the bridge up, and no addresses of IPv6 by themselves."""
+
+    # What our drivers want is permitted without.
+    driver_devices = ()
+
+    def setUp(self):
+        super().setUp()
+        for path, value in (('conf/default/addr_gen_mode', '1'),
+                            ('conf/br-ex/addr_gen_mode', '1'),
+                            ('conf/br-ex-peer/addr_gen_mode', '1'),
+                            ('conf/all/accept_dad', '0'),
+                            ('conf/br-ex/accept_dad', '0')):
+            with open('/proc/sys/net/ipv6/' + path, 'w') as opened:
+                opened.write(value)
+        self.ip('link set br-ex up')
+        self.ip('link set br-ex-peer up')
+
+    def settled(self, outcome):
+        """That a pass reached all it wanted."""
+        self.assertEqual([], outcome.degraded)
+        return outcome
+
+    def state(self):
+        """Everything in the kernel that an agent could leave or take.
+
+        :returns: set of lines as ip(8) prints them
+        """
+        lines = set()
+        macs = re.compile(r'(?<= lladdr )\S+')
+        names = {shown['address']: shown['ifname']
+                 for shown in self.shown('link show') if 'address' in shown}
+        for command in ('-4 -N -d route show table all',
+                        '-6 -N -d route show table main',
+                        '-4 -N rule show', '-6 -N rule show',
+                        '-o address show', '-N neighbour show nud permanent'):
+            for line in self.ip(command).splitlines():
+                line = re.sub(r'^\d+: (?=\S+ +inet)', '', line)
+                # A pair that is made again has others.
+                line = macs.sub(lambda m: names.get(m[0], m[0]), line)
+                lines.add(f'{command.split()[-2]}: '
+                          f'{_MOMENTARY.sub("", line).strip()}')
+        for shown in self.shown('link show'):
+            lines.add('link: {ifname} {master} {alias} {up}'.format(
+                ifname=shown['ifname'], master=shown.get('master'),
+                alias=shown.get('ifalias'), up='UP' in shown['flags']))
+        return lines
+
+    def assert_state(self, wanted):
+        """That the kernel is as it was."""
+        found = self.state()
+        self.assertEqual(([], []), (sorted(wanted - found),
+                                    sorted(found - wanted)))

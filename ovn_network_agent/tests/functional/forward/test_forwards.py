@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Port forwards of a running agent: from the file to what is there.
+
+Kernel, nftables and FRR are a world.
+"""
+
+import os
+
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import port_forward
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+VIP = '''\
+- vip: %s
+  manage_vip: true
+  rules:
+  - {proto: udp, port: 53, dest_addr: 10.0.0.5}
+'''
+FIRST, SECOND = '192.0.2.53', '192.0.2.54'
+
+
+class ForwardsTest(base.ControlTestCase):
+
+    drivers = {**base.ControlTestCase.drivers,
+               'port_forward': port_forward.PortForwardDriver}
+
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(self.directory, 'rules.yaml')
+
+    def write(self, *vips):
+        """Put another file in place of the rules."""
+        with open(self.path + '.new', 'w') as opened:
+            opened.write('port_forwards:\n' + ''.join(
+                VIP % vip for vip in vips))
+        os.rename(self.path + '.new', self.path)
+
+    def agent(self, **options):
+        return super().agent(**{
+            'drivers': [*base.DRIVERS, 'port_forward'],
+            'port_forward__rules_file': self.path, **options})
+
+    def vips(self):
+        """Addresses of VIPs that are there, a set."""
+        return {address.partition('/')[0] for _dev, address
+                in self.world.of(resources.VipAddress)}
+
+    def states(self):
+        """States in the status, by address."""
+        try:
+            return {vip['address']: (vip['state'], vip['reason'])
+                    for vip in self.status()['vips']}
+        except base.client.NoAgent:
+            return {}
+
+    def all_are(self, state, *vips):
+        self.eventually(
+            lambda: {vip: found[0] for vip, found in self.states().items()}
+            == dict.fromkeys(vips, state), self.states)
+
+    def changes(self, vip):
+        """What was done with the address of a VIP, verbs."""
+        return [verb for verb, ref in self.world.journal
+                if ref.kind == resources.VipAddress.kind and
+                ref.key[1].startswith(vip + '/')]
+
+    def test_a_file_that_changes(self):
+        self.write(FIRST)
+        self.agent()
+        self.all_are('announced', FIRST)
+        self.write(FIRST, SECOND)
+        self.all_are('announced', FIRST, SECOND)
+        self.assertEqual({FIRST, SECOND}, self.vips())
+        table, = self.world.of(resources.NftTable).values()
+        self.assertIn(SECOND, table.text)
+        self.write(SECOND)
+        self.all_are('announced', SECOND)
+        self.eventually(lambda: self.vips() == {SECOND}, self.vips)
+        # Nobody has touched the other one meanwhile.
+        self.assertEqual(['create'], self.changes(SECOND))
+
+    def degraded(self):
+        return '\n'.join(self.status()['degraded'])
+
+    def test_a_broken_file(self):
+        """It changes nothing, and the status says so until it is mended."""
+        self.write(FIRST)
+        self.agent()
+        self.all_are('announced', FIRST)
+        before = len(self.world.journal)
+        self.write(SECOND, '192.0.2')
+        self.eventually(lambda: self.path in self.degraded(),
+                        self.degraded)
+        self.assertIn('"192.0.2"', self.degraded())
+        self.assertEqual(before, len(self.world.journal))
+        self.assertEqual({FIRST}, self.vips())
+        self.write(FIRST)
+        self.eventually(lambda: self.path not in self.degraded(),
+                        self.degraded)
+        self.assertEqual(before, len(self.world.journal))
+
+    def test_without_ovn(self):
+        """A VIP does not wait for it, unless it is told to."""
+        self.write(FIRST)
+        for server in (self.nb, self.sb):
+            server.pause()
+            self.addCleanup(server.resume)
+        self.agent()
+        self.all_are('announced', FIRST)
+        self.assertEqual({FIRST}, self.vips())
+        # The end of the agent would wait for them.
+        for server in (self.nb, self.sb):
+            server.resume()
+
+    def test_with_a_gateway(self):
+        """A-08: dormant without one; its ports are still translated."""
+        self.write(FIRST)
+        self.agent(port_forward__vip_announce='with-gateway')
+        self.all_are('dormant', FIRST)
+        self.eventually(lambda: 'no router' in self.states()[FIRST][1],
+                        self.states)
+        self.assertEqual(set(), self.vips())
+        self.assertTrue(self.world.of(resources.NftTable))
+        self.cloud.add_router('r1', chassis=base.HERE)
+        self.all_are('announced', FIRST)
+        self.assertEqual({FIRST}, self.vips())
+
+    def test_what_the_node_refuses(self):
+        self.write(FIRST)
+        ref = resources.VipAddress('loopback1', FIRST + '/32').ref
+        self.world.refuses[ref] = 'no device loopback1'
+        self.agent()
+        self.all_are('refused', FIRST)
+        self.assertIn('no device loopback1', self.states()[FIRST][1])
+
+    def test_a_drain(self):
+        """VIPs have no part in it; they go in the clean-up."""
+        self.write(FIRST)
+        self.cloud.add_router('r1', chassis=base.HERE)
+        agent = self.agent(gateway_drain__drain_on_shutdown=True,
+                           gateway_drain__drain_timeout=600)
+        self.all_are('announced', FIRST)
+        self.eventually(lambda: self.seen(), 'the router has been seen')
+        agent.stop()
+        self.eventually(lambda: self.status()['phase'] == 'draining',
+                        self.status)
+        self.assertEqual({FIRST}, self.vips())
+        self.assertEqual(['create'], self.changes(FIRST))
+        # The second one ends the wait.
+        agent.stop()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+        self.assertEqual(['create', 'delete'], self.changes(FIRST))
+
+    def test_the_end(self):
+        """PF-27: what attracts goes first, the pair last."""
+        self.write(FIRST)
+        agent = self.agent()
+        self.all_are('announced', FIRST)
+        self.stop(agent)
+        self.assertEqual(set(), self.vips())
+        self.assertEqual({}, self.world.of(resources.NftTable))
+        order = self.world.order('delete')
+        self.assertLess(order.index('vip_address'),
+                        order.index('nft_table'))
+        self.assertLess(order.index('nft_table'), order.index('veth_pair'))

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The netlink socket, against the kernel."""
+
+import errno
+
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.privileged import checks
+from ovn_network_agent.tests.functional.netlink import base
+
+
+class BatchTest(base.KernelTestCase):
+
+    def test_more_answers_than_the_socket_can_hold(self):
+        """Without privileges it may hold fewer than a batch can cause."""
+        self.bridge_up()
+        body = route_codec.encode(200, '192.0.2.1/32', checks.index('br-ex'),
+                                  '', 44)
+        one = (routes.RTM_NEWROUTE, wire.NLM_F_CREATE | wire.NLM_F_EXCL, body)
+        number = connection.BATCH + 1
+        with connection.Connection() as kernel:
+            self.assertEqual([], kernel.batch([one]))
+            failures = kernel.batch([one] * number)
+            self.assertEqual(list(range(number)),
+                             [index for index, _errno, _text in failures])
+            self.assertEqual({errno.EEXIST},
+                             {number for _index, number, _text in failures})
+            # What came too late is not taken for the answer to this.
+            self.assertEqual([], kernel.batch([
+                (routes.RTM_DELROUTE, 0, route_codec.encode_key(
+                    200, '192.0.2.1/32', 44))]))

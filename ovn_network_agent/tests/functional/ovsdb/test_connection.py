@@ -1,0 +1,359 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Connecting to databases: late, stopped, older, gone and back."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import sys
+import termios
+import threading
+import time
+
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+@ovsdb.needs_ovsdb
+class StartTest(base.base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.server = ovsdb.Server('nb', tcp=True)
+        self.addCleanup(self.server.close)
+
+    def database(self, remote, timeout=base.TIMEOUT, name='nb'):
+        handler = events.Handler()
+        self.addCleanup(handler.stop)
+        made = connection.Database(name, remote, handler, timeout, 5000)
+        made.require('Logical_Router', ('name',))
+        self.addCleanup(made.stop)
+        return made
+
+    def names(self, database):
+        with database.rows() as tables:
+            return sorted(row.name for row in
+                          tables['Logical_Router'].values())
+
+    def test_unix_and_tcp(self):
+        self.server.start()
+        self.server.transact(ovsdb.insert('Logical_Router', name='r1'))
+        for remote in (self.server.remote, self.server.remote_tcp):
+            database = self.database(remote)
+            self.assertFalse(database.started)
+            database.start()
+            self.assertTrue(database.started)
+            self.assertTrue(database.connected)
+            self.assertEqual(['r1'], self.names(database))
+
+    def test_before_the_first_load_nothing_can_be_read(self):
+        database = self.database(self.server.remote)
+        self.assertFalse(database.connected)
+        with self.assertRaises(connection.Unavailable):
+            self.names(database)
+        with self.assertRaises(connection.Unavailable):
+            database.connection
+
+    def test_never_there_and_then_there(self):
+        database = self.database(self.server.remote)
+        for _attempt in range(3):
+            error = self.assertRaises(connection.Unavailable,
+                                      database.start)
+            self.assertIn('No such file', str(error))
+        self.server.start()
+        self.server.transact(ovsdb.insert('Logical_Router', name='r1'))
+        database.start()
+        self.assertEqual(['r1'], self.names(database))
+
+    def test_a_list_of_remotes_needs_only_one(self):
+        self.server.start()
+        self.server.transact(ovsdb.insert('Logical_Router', name='r1'))
+        database = self.database('unix:/nowhere/sock,%s'
+                                 % self.server.remote_tcp)
+        database.start()
+        self.assertEqual(['r1'], self.names(database))
+
+    def test_a_server_that_says_nothing_costs_one_time_limit(self):
+        self.server.start()
+        self.server.pause()
+        for remote in (self.server.remote, self.server.remote_tcp):
+            database = self.database(remote, timeout=1)
+            started = time.monotonic()
+            self.assertRaises(connection.Unavailable, database.start)
+            self.assertLess(time.monotonic() - started, 5)
+        self.server.resume()
+        database.start()
+        self.assertTrue(database.connected)
+
+    def test_a_server_that_accepts_and_closes(self):
+        with self.listener() as (port, accepted):
+            error = self.assertRaises(
+                connection.Unavailable,
+                self.database('tcp:127.0.0.1:%d' % port).start)
+            self.assertTrue(accepted.wait(base.TIMEOUT))
+        self.assertIn('tcp:127.0.0.1', str(error))
+
+    @contextlib.contextmanager
+    def listener(self):
+        accepted = threading.Event()
+        with socket.create_server(('127.0.0.1', 0)) as listening:
+            def accept():
+                with contextlib.suppress(OSError):
+                    while True:
+                        listening.accept()[0].close()
+                        accepted.set()
+            thread = threading.Thread(target=accept, daemon=True,
+                                      name='fake-listener')
+            thread.start()
+            yield listening.getsockname()[1], accepted
+            with contextlib.suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+
+    def test_a_server_without_that_database(self):
+        self.server.start()
+        error = self.assertRaises(
+            connection.Unavailable,
+            self.database(self.server.remote, name='sb').start)
+        self.assertIn('OVN_Southbound', str(error))
+
+    def test_failed_attempts_leave_no_connection_behind(self):
+        # It delivers the schema, but the content never comes.
+        self.server.start()
+        with FrozenAfterSchema(self.server.remote_tcp) as frozen:
+            database = self.database(frozen.remote, timeout=1)
+            for _attempt in range(3):
+                self.assertRaises(connection.Unavailable, database.start)
+            ovsdb.eventually(lambda: frozen.open_now() == 0,
+                             'all connections are closed')
+            self.assertLessEqual(3, frozen.total)
+
+    def test_twenty_failed_attempts_leave_nothing_behind(self):
+        """Trap T7: no connection, no thread, no open file."""
+        self.server.start()
+        with (self.listener() as (port, _accepted),
+              FrozenAfterSchema(self.server.remote_tcp) as frozen):
+            for remote in ('unix:/nowhere/sock', 'tcp:127.0.0.1:1',
+                           'tcp:127.0.0.1:%d' % port,
+                           'tcp:no-such-host.invalid:1', frozen.remote):
+                database = self.database(remote, timeout=0.2)
+                self.assertRaises(connection.Unavailable, database.start)
+                ovsdb.eventually(lambda: not frozen.open_now(), 'closed')
+                before = self.open_files()
+                for _attempt in range(20):
+                    self.assertRaises(connection.Unavailable,
+                                      database.start)
+                # The other end, which is here too, closes a bit later.
+                ovsdb.eventually(
+                    lambda most=before: all(
+                        now <= then for now, then in
+                        zip(self.open_files(), most)),
+                    f'{remote}: no more than before')
+
+    def open_files(self):
+        """(open files of ours, threads that are not the test's)."""
+        return (len(os.listdir('/proc/self/fd')), sum(
+            1 for t in threading.enumerate()
+            if not t.name.startswith('fake-')))
+
+    def test_a_change_behind_the_doubt_does_not_end_it(self):
+        """Trap T3: all is loaded again, and not only what is new.
+
+        Only members of a cluster can send what is new alone.
+        """
+        self.server.create_cluster()
+        self.server.start()
+        for name in ('r1', 'r2'):
+            self.server.transact(ovsdb.insert('Logical_Router', name=name))
+        database = self.database(self.server.remote)
+        database.start()
+        with database.rows() as tables:
+            routers = tables['Logical_Router']
+            del routers[next(iter(routers))]
+            database.ask(
+                [{'op': 'select', 'table': 'Logical_Router', 'where': [],
+                  'columns': ['_uuid']}],
+                lambda answers, tables: database.distrust('a test'))
+            # The change is behind the answer, and both wait to be read.
+            answer = self.eventually_waiting(database, 0)
+            self.server.transact(ovsdb.insert('Logical_Router', name='r3'))
+            self.eventually_waiting(database, answer)
+        ovsdb.eventually(lambda: self.names_if(database) == [
+            'r1', 'r2', 'r3'], lambda: self.names_if(database))
+
+    def names_if(self, database):
+        """The names, None while nobody may read them."""
+        with contextlib.suppress(connection.Unavailable):
+            return self.names(database)
+
+    def eventually_waiting(self, database, more_than):
+        """Wait for bytes in the socket's buffer; how many there are."""
+        opened = database._connection.idl._session.rpc.stream.socket
+
+        def waiting():
+            return int.from_bytes(fcntl.ioctl(
+                opened, termios.FIONREAD, bytes(4)), sys.byteorder)
+        ovsdb.eventually(lambda: waiting() > more_than, 'to be read')
+        return waiting()
+
+
+class FrozenAfterSchema:
+    """Passes get_schema on to a real server and swallows the rest."""
+
+    def __init__(self, remote):
+        self._server = ('127.0.0.1', int(remote.rpartition(':')[2]))
+        self.total = 0
+        self._open = set()
+
+    def __enter__(self):
+        self._listening = socket.create_server(('127.0.0.1', 0))
+        self.remote = 'tcp:127.0.0.1:%d' % (
+            self._listening.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True,
+                         name='fake-frozen').start()
+        return self
+
+    def __exit__(self, *_exc):
+        with contextlib.suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        for opened in list(self._open):
+            opened.close()
+
+    def open_now(self):
+        return len(self._open)
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                accepted = self._listening.accept()[0]
+                self.total += 1
+                self._open.add(accepted)
+                threading.Thread(target=self._serve, args=(accepted,),
+                                 name='fake-session', daemon=True).start()
+
+    def _serve(self, accepted):
+        with contextlib.suppress(OSError):
+            while True:
+                data = accepted.recv(65536)
+                if not data:
+                    break
+                if b'get_schema' in data:
+                    with socket.create_connection(self._server) as server:
+                        server.sendall(data)
+                        server.settimeout(0.5)
+                        with contextlib.suppress(TimeoutError):
+                            while True:
+                                accepted.sendall(server.recv(65536))
+        self._open.discard(accepted)
+        accepted.close()
+
+
+class OlderSchemaTest(base.OvsdbTestCase):
+
+    @staticmethod
+    def _older_nb(tables):
+        for table in ('Static_MAC_Binding', 'HA_Chassis_Group',
+                      'HA_Chassis'):
+            del tables[table]
+        for table in tables.values():
+            for column in ('ha_chassis_group', 'gateway_port',
+                           'route_table'):
+                table['columns'].pop(column, None)
+
+    @staticmethod
+    def _older_sb(tables):
+        for table in tables.values():
+            for column in ('additional_chassis', 'additional_encap'):
+                table['columns'].pop(column, None)
+
+    schema_changes = {'nb': _older_nb, 'sb': _older_sb}
+
+    def test_what_is_missing_reads_as_empty(self):
+        self.cloud.add_router('r1', chassis=base.cloud.CHASSIS)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_static_route('r1')
+        eyes = self.eyes()
+        router = eyes.router('r1')
+        self.assertEqual(['198.51.100.10'],
+                         [nat.external_ip for nat in router.nats])
+        self.assertEqual(['Gateway_Chassis'],
+                         [g.table for g in eyes.look().groups])
+        self.assertTrue(router.ports[0].local)
+        self.assertEqual(['198.51.100.9'],
+                         [r.nexthop for r in router.default_routes])
+
+
+class ReplicaTest(base.OvsdbTestCase):
+
+    def test_only_rows_and_columns_that_are_needed(self):
+        self.cloud.add_router('r1')
+        self.cloud.add_static_route('r1', '0.0.0.0/0')
+        self.cloud.add_static_route('r1', '203.0.113.0/24')
+        self.cloud._add_binding(self.cloud.network, 'vm-1', '')
+        eyes = self.eyes()
+        with eyes.databases['nb'].rows() as nb:
+            self.assertEqual(['0.0.0.0/0'], [
+                r.ip_prefix for r in
+                nb['Logical_Router_Static_Route'].values()])
+            self.assertNotIn('Logical_Switch', nb)
+        with eyes.databases['sb'].rows() as sb:
+            self.assertEqual(
+                {'localnet', 'chassisredirect', 'patch'},
+                {r.type for r in sb['Port_Binding'].values()})
+            self.assertFalse(hasattr(
+                next(iter(sb['Port_Binding'].values())), 'mac'))
+
+    def test_a_busy_replica_is_not_waited_for(self):
+        eyes = self.eyes()
+        release, held = threading.Event(), threading.Event()
+
+        def hold():
+            with eyes.databases['nb'].rows():
+                held.set()
+                release.wait(base.TIMEOUT)
+
+        holder = threading.Thread(target=hold, daemon=True)
+        holder.start()
+        held.wait(base.TIMEOUT)
+        try:
+            with self.assertRaises(connection.Unavailable):
+                with eyes.databases['nb'].rows(timeout=0.05):
+                    self.fail('read beside somebody else')
+        finally:
+            release.set()
+            holder.join()
+
+    def test_nothing_hangs_on_a_server_that_is_gone(self):
+        eyes = self.eyes()
+        self.nb.kill()
+        self.eventually(lambda: not eyes.databases['nb'].connected,
+                        'the loss is noticed')
+        with self.assertRaises(connection.Unavailable):
+            eyes.databases['nb'].connection
+        with eyes.databases['nb'].rows():
+            pass
+
+
+class SchemaTest(base.OvsdbTestCase):
+
+    def test_each_remote_has_its_reason(self):
+        error = self.assertRaises(
+            bounded.NoSchema, bounded.fetch_schema,
+            'unix:/nowhere/sock,%s' % self.sb.remote, 'OVN_Northbound', 5)
+        self.assertIn('unix:/nowhere/sock: No such file', str(error))
+        self.assertIn(self.sb.remote, str(error))

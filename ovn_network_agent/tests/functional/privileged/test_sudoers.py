@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The sudoers lines that are shipped, with the real sudo."""
+
+import errno
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged import start
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.functional.privileged import sudoers_child
+
+
+@needs.needs(shutil.which('sudo') and shutil.which('visudo'), 'needs sudo')
+class SudoersTest(base.KernelTestCase):
+
+    def pinned(self):
+        """Commands of the file, a list of str."""
+        text = sudoers_child.SUDOERS.read_text().replace('\\\n', ' ')
+        alias = next(line for line in text.splitlines()
+                     if line.startswith('Cmnd_Alias '))
+        return [shlex.join(shlex.split(command)) for command
+                in alias.partition('=')[2].split(',')]
+
+    def test_visudo_takes_them(self):
+        subprocess.run(
+            ['visudo', '--check', '--strict', '--quiet',
+             f'--file={sudoers_child.SUDOERS}'], check=True)
+
+    def test_no_word_is_free(self):
+        for command in self.pinned():
+            self.assertEqual(set(), set('*?[]^$!') & set(command), command)
+
+    def test_the_agent_runs_these_and_gets_nothing_else(self):
+        path = os.path.dirname(sys.executable)
+        done = subprocess.run(
+            ['unshare', '--mount', sys.executable, '-W', 'ignore', '-m',
+             sudoers_child.__name__], capture_output=True, text=True,
+            timeout=120, env={
+                **os.environ, 'PATH': f'{path}:{os.environ["PATH"]}',
+                'PYTHONPATH': os.pathsep.join(sys.path)})
+        self.assertEqual(0, done.returncode, done.stderr)
+        got = json.loads(done.stdout)
+        prefix = shlex.join(start.ROOT_HELPER) + ' '
+        self.assertEqual(
+            sorted(prefix + command for command in self.pinned()),
+            sorted(got['commands'].values()))
+        self.assertEqual({c.name for c in privileged.CONTEXTS},
+                         set(got['commands']))
+        self.assertEqual(sudoers_child.NUMBER, got['uid'])
+        # They work, and know their files alone.
+        self.assertEqual([], got['call'])
+        self.assertEqual([errno.EPERM], got['other'])
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+        self.assertEqual([], got['left'])
+        self.assertEqual([], got['through'])

@@ -1,0 +1,408 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wall, looked at by somebody who owns the agent's process.
+
+Each entry point is called with what the agent would never ask for and the
+configuration does not name.  It has to be refused, and the kernel has to be
+as before.  An entry point that nobody attacks here fails the test.
+"""
+
+import errno
+import importlib
+import os
+import pkgutil
+import stat
+
+import fixtures
+from oslo_config import cfg
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.openflow import spec
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent.tests.functional.engine import whole
+
+VIP_DEVICE = 'loopback1'
+ZONE = 'fe80::%x }\ninclude "/etc/passwd"\n#/64'
+FLOW = [ownership.COOKIE_MAC_TWEAK, ownership.PRIORITY_MAC_TWEAK, 3, 4, None,
+        None, '0a:00:00:00:00:01', spec.NORMAL]
+MAC = '02:00:00:00:00:01'
+DEVICE = 'management'
+HOST = '198.51.100.10/32'
+TABLE = 'chain a {\ntype filter hook input priority 0; policy drop;\n}\n'
+
+# What they only say is theirs to know: no argument, or nothing to choose.
+HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
+            'overlap.standing', 'vtysh.read_daemons'}
+# By name of the function: items that are refused one by one.
+ITEMS = {
+    'kernel_routes.set_routes': [
+        # The default route, by any name of it, and all that is beyond.
+        [254, '0.0.0.0/0', 'br-ex', ''],
+        [254, '0.0.0.0/00', 'br-ex', ''],
+        [254, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
+        [254, '0.0.0.0/0', DEVICE, '10.9.9.1'],
+        [254, '0.0.0.0/1', 'br-ex', ''],
+        [254, '::/0', 'veth-default', 'fe80::a9fe:2'],
+        [254, '198.51.100.0/24', 'br-ex', ''],
+        [254, HOST, DEVICE, ''],
+        [254, HOST, 'lo', ''],
+        [254, HOST, 'br-ex', '203.0.113.1'],
+        [77, HOST, 'br-ex', ''],
+        [255, HOST, 'br-ex', ''],
+        [77, HOST, 'veth-provider', '169.254.0.1'],
+        [254, HOST, 'veth-provider', '169.254.0.1'],
+        [0, HOST, 'veth-provider', '169.254.0.1'],
+        [200, '0.0.0.0/0', 'veth-default', '10.9.9.1'],
+        # Halves, and what else is no network of anybody, in each table.
+        *([table, half, dev, via] for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '0.0.0.0/2', '8.0.0.0/7', '::/1',
+            '8000::/1', '2000::/3') for table, dev, via in (
+                (254, 'br-ex', ''), (254, 'lo', ''),
+                (254, 'veth-default', '169.254.0.2'),
+                (200, 'veth-default', '169.254.0.2'),
+                (10, 'veth-provider', '169.254.0.1'),
+                (10, 'br-ex', ''))),
+        [10, '0.0.0.0/0', 'veth-provider', '169.254.0.1'],
+        [10, '127.0.0.0/8', 'veth-provider', '169.254.0.1'],
+        [10, '2001:db8::/64', 'veth-provider', '169.254.0.1'],
+        [200, '198.51.100.0/24', 'veth-default', '169.254.0.2'],
+        [254, '2001:db8::10/128', 'br-ex', ''],
+        # Nobody forwards ports here.
+        [201, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
+        [254, HOST, VIP_DEVICE, ''],
+        [254, ZONE, 'br-ex', '']],
+    'kernel_routes.delete_routes': [[255, HOST], [0, HOST], [254, ZONE]],
+    'links.set_links_up': [DEVICE, 'lo', '../x'],
+    'links.set_veth_pairs': [
+        ['veth-default', 'veth-provider', 'lo'],
+        ['veth-default', 'veth-provider', 'vrf-other'],
+        ['veth-default', 'veth-provider', ''],
+        [DEVICE, 'veth-provider', 'vrf-provider']],
+    'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
+                                ['br-ex', 'br-ex-peer']],
+    'netlink.set_rules': [
+        [1, 254, '0.0.0.0/00', None, None, None, None, None],
+        [1, 77, '198.51.100.0/24', None, None, None, None, None],
+        [2000, 77, '198.51.100.0/24', None, None, None, None, None],
+        [2000, 200, None, None, None, None, None, None],
+        [2000, 200, None, None, DEVICE, None, None, None],
+        [100, 0, None, HOST, DEVICE, None, None, None],
+        [150, 254, None, None, None, [1, 1], None, None],
+        [150, 77, None, None, None, [0x100, 0x100], None, None],
+        [150, 254, None, None, None, [0x100, 0x1], None, None],
+        # Halves, at each place where a network may stand.
+        *(rule for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7', '::/1', '8000::/1')
+          for rule in (
+            [2000, 200, half, None, None, None, None, None],
+            [1998, 0, None, half, 'veth-default', None, None, None],
+            [1997, 254, None, half, 'veth-default', None, 0, None])),
+        # What the drivers do not make, of what stands at these places.
+        [2000, 200, HOST, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, None, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, '198.51.100.0/24', None, None, None, 0, None],
+        [2000, 200, '2001:db8::/64', None, None, None, None, None],
+        [2001, 0, None, '10.9.9.0/24', 'br-ex', None, None, None],
+        [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],
+        [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
+        # Nobody forwards ports here.
+        [150, 254, None, None, None, [0x100, 0x100], None, None],
+        [151, 201, None, None, None, [0x200, 0x200], None, True]],
+    'netlink.delete_rules': [
+        [True, [100, 77, '10.9.9.0/24', None, None, None, None, None]]],
+    'netlink.set_addresses': [
+        [DEVICE, '10.9.9.66/32'], ['lo', '10.9.9.66/32'],
+        ['br-ex', '10.9.9.66/8'], ['br-ex', '10.9.9.66/32'],
+        ['veth-default', '10.9.9.66/30'],
+        ['veth-default', '169.254.0.1/8'],
+        [VIP_DEVICE, '10.9.9.66/8'], [VIP_DEVICE, '127.0.0.2/32'],
+        [VIP_DEVICE, '::1/128'], [VIP_DEVICE, '10.9.9.66/032'],
+        [VIP_DEVICE, '10.9.9.66/32'],
+        ['br-ex', ZONE]],
+    'netlink.delete_addresses': [
+        [DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+        ['lo', '127.0.0.1/8'], [VIP_DEVICE, '10.7.7.7/24']],
+    'netlink.set_neighbours': [
+        [DEVICE, '10.9.9.1', MAC], ['lo', '10.9.9.1', MAC],
+        ['br-ex', 'fe80::1%br-ex', MAC], ['br-ex', '10.8.8.1', MAC]],
+    'netlink.set_sysctls': [
+        [path, '0'] for path in (
+            'kernel/core_pattern', 'net/ipv4/ip_forward',
+            'net/ipv4/conf/all/forwarding',
+            'net/ipv4/conf/default/forwarding',
+            'net/ipv4/conf/lo/forwarding',
+            f'net/ipv4/conf/{DEVICE}/forwarding',
+            'net/ipv4/conf/br-ex/rp_filter',
+            'net/ipv4/conf/br-ex/../all/forwarding',
+            'net/ipv4/tcp_l3mdev_accept', 'net/ipv6/conf/all/forwarding')],
+}
+# What is not refused, and has no effect: a mark decides.
+SILENT = {
+    'netlink.delete_neighbours': [
+        [DEVICE, '10.9.9.1'], ['br-ex', '10.8.8.1']],
+    'kernel_routes.delete_routes': [
+        [254, '10.9.8.0/24'], [254, '0.0.0.0/0']]}
+# Other functions, with each of these argument lists.
+CALLS = {
+    'bgp.read_effect': [['other', [HOST], True], ['', [ZONE], True],
+                        ['vrf-provider', ['0.0.0.0/0 json\nexit'], True]],
+    'bgp.read_sessions': [['other', ['bgpd']], ['x y', []]],
+    'bgp.read_surroundings': [['other', True], ['', True]],
+    'frr_setup.read_setup': [['other', ''], ['vrf-provider', 'OTHER'],
+                             ['vrf-provider', 'A B']],
+    'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+                        ['veth-provider', '10.9.9.9/30'],
+                        ['veth-provider', ZONE]],
+    'openflow.dump_flows': [['br-int'], ['../x'], ['']],
+    'openflow.read_socket': [['br-int'], ['../x']],
+    'openflow.change_flows': [['br-int', [FLOW], [], []],
+                              ['br-int', [], [FLOW], []],
+                              ['../br-ex', [FLOW], [], []]],
+    'overlap.begin': [[[]], [['x']], [['fe80::1%x']], [['10.9.9.9/8']]],
+    'vtysh.read_static': [['other'], ['']],
+    'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
+    'vtysh.read_prefix_list': [['OTHER'], [''], ['A json\nexit']],
+    'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
+                            ['', [], [[HOST, '169.254.0.1']]]],
+    'vtysh.change_prefix_list': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
+                                 ['', [['10.0.0.0/8', 8, 32, 5]], []]],
+    'vtysh.soft_refresh': [['other'], [''], ['all']],
+    'nft.read_tables': [[['inet']], [['ip filter']]],
+    'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],
+    'nft.replace_table': [
+        ['inet', '', {}, [], []], ['ip', '}\nflush ruleset\n', {}, [], []],
+        ['ip', 'include "/etc/passwd"', {}, [], []],
+        ['ip', '', {'other': ['10.0.0.0/8']}, [], []],
+        ['ip6', 'set %s {\ntype ipv6_addr\nflags interval\n}\n' %
+         ownership.NFT_NETWORKS, {ownership.NFT_NETWORKS: [ZONE]}, [], []]],
+    'nft.extend_table': [
+        ['ip', 'include "/etc/passwd"', {}, {}, [], []],
+        ['ip', '', {}, {}, [['tcp', 'x', 1, 'y', 1]], []]],
+    'nft.prune_table': [['ip', [['a b', 1]], [], []],
+                        ['ip', [['a', '1; flush ruleset']], [], []],
+                        ['inet', [], ['a'], []]],
+    'nft.stamp_table': [['ip', '"\nflush ruleset\n'], ['inet', 'x']],
+    'nft.change_elements': [
+        ['ip6', {}, {ownership.NFT_NETWORKS: [ZONE]}],
+        ['ip6', {ownership.NFT_SNAT: ['fe80::1%x }\nflush ruleset']}, {}],
+        ['ip', {}, {'other': ['10.0.0.0/8']}]],
+    'nft.delete_table': [['inet'], ['ip filter']],
+    'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
+                               ['inet', 64000, []]],
+    'nft.subscribe': [['../x'], ['x' * 32], ['0' * 32]],
+    'ovsdb.connect': [['../x'], ['x' * 32], [None]],
+}
+
+
+def entry_points():
+    """All that the agent can call, by 'module.function'."""
+    found = {}
+    for info in pkgutil.iter_modules(privileged.__path__):
+        module = importlib.import_module(
+            f'{privileged.__name__}.{info.name}')
+        for name, value in vars(module).items():
+            if any(context.is_entrypoint(value)
+                   for context in privileged.CONTEXTS):
+                found[f'{info.name}.{name}'] = value
+    return found
+
+
+class WallTest(whole.WholeTestCase):
+
+    rules_file = ''
+
+    def setUp(self):
+        super().setUp()
+        for context in privileged.CONTEXTS:
+            context.set_client_mode(False)
+            self.addCleanup(context.set_client_mode, True)
+        self.fix_limits(self.configure('vrf-provider'))
+        self.useFixture(fixtures.MonkeyPatch(
+            'os.environ', {**os.environ, 'PATH': self.traps()}))
+        self.addCleanup(openflow.close)
+        openflow.register_options()
+        cfg.CONF.set_override('ovs_rundir', self.directory, 'ovs')
+        self.addCleanup(cfg.CONF.clear_override, 'ovs_rundir', 'ovs')
+
+    def useFixture(self, fixture):
+        fixture.setUp()
+        self.addCleanup(fixture.cleanUp)
+        return fixture
+
+    def traps(self):
+        """Programs that leave a trace when the root side starts them.
+
+        :returns: PATH
+        """
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        for name in ('nft', 'vtysh', 'ovs-ofctl', 'sh'):
+            path = os.path.join(self.directory, name)
+            with open(path, 'w') as opened:
+                opened.write(f'#!/bin/sh\necho "$0 $@" >> '
+                             f'{self.directory}/ran\nexit 1\n')
+            os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+        return self.directory + ':' + os.environ['PATH']
+
+    def started(self):
+        """Programs that the root side has started, with arguments."""
+        try:
+            with open(os.path.join(self.directory, 'ran')) as opened:
+                return opened.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def populate(self):
+        """A node with things of the operator."""
+        for command in (
+                'link add veth-default type veth peer name veth-provider',
+                'address add 169.254.0.1/30 dev veth-default',
+                'address add 169.254.0.2/30 dev veth-provider',
+                *(f'link set {name} up' for name in (
+                    'veth-default', 'veth-provider')),
+                f'link add {DEVICE} type veth peer name management-peer',
+                f'address add 10.9.9.9/24 dev {DEVICE}',
+                f'link set {DEVICE} up', 'link set management-peer up',
+                f'neighbour add 10.9.9.1 lladdr {MAC} dev {DEVICE} '
+                'nud permanent',
+                'address add 10.8.8.8/24 dev br-ex',
+                f'neighbour add 10.8.8.1 lladdr {MAC} dev br-ex '
+                'nud permanent',
+                f'link add {VIP_DEVICE} type veth peer name other',
+                f'link set {VIP_DEVICE} up', 'link set other up',
+                f'address add 10.7.7.7/24 dev {VIP_DEVICE}',
+                'rule add pref 100 from 10.9.9.0/24 table 77',
+                f'route add default via 10.9.9.1 dev {DEVICE} metric 9',
+                f'route add 10.9.8.0/24 via 10.9.9.1 dev {DEVICE}'):
+            self.ip(command)
+
+    def test_every_entry_point_is_attacked(self):
+        self.assertEqual(set(entry_points()),
+                         {*HARMLESS, *ITEMS, *CALLS, *SILENT})
+
+    def test_nothing_gets_through(self):
+        self.populate()
+        before = self.state()
+        found = entry_points()
+        for name, items in ITEMS.items():
+            for item in items:
+                with self.subTest(name, item=item):
+                    (place, number, _text), = found[name]([item])
+                    self.assertEqual(0, place)
+                    self.assertIn(number, (
+                        errno.EPERM, errno.EINVAL, errno.EEXIST))
+        for name, calls in CALLS.items():
+            for args in calls:
+                with self.subTest(name, args=args), self.assertRaises(
+                        (OSError, ValueError)):
+                    found[name](*args)
+        for name, items in SILENT.items():
+            found[name](items)
+        self.assert_state(before)
+        self.assertEqual([], self.started())
+
+    def test_nothing_but_named_networks(self):
+        """What the configuration names is all that there is."""
+        self.populate()
+        before = self.state()
+        conf = self.configure('vrf-provider', route_table_id=100)
+        conf.set_override('network_cidr', ['198.51.100.0/24'])
+        self.fix_limits(conf)
+        found = entry_points()
+        for item in (
+                [10, '10.9.9.0/24', 'veth-provider', '169.254.0.1'],
+                [10, '10.9.9.9/32', 'veth-provider', '169.254.0.1'],
+                [10, '198.51.100.0/25', 'veth-provider', '169.254.0.1'],
+                [254, HOST, 'br-ex', ''], [100, '10.9.9.9/32', 'br-ex', '']):
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in found['kernel_routes.set_routes']([item])])
+        for item in (
+                [2000, 200, '10.9.9.0/24', *[None] * 5],
+                [1000, 100, None, '10.9.9.9/32', *[None] * 4],
+                [1000, 100, None, '198.51.100.0/25', *[None] * 4],
+                [1998, 0, None, HOST, 'veth-default', *[None] * 3]):
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in found['netlink.set_rules']([item])])
+        self.assert_state(before)
+
+    def test_a_device_of_somebody_elses_driver(self):
+        """Anything but to take over what the node sends itself."""
+        conf = self.configure('vrf-provider')
+        conf.set_override('driver_devices', [DEVICE])
+        self.fix_limits(conf)
+        self.populate()
+        before = self.state()
+        set_routes = entry_points()['kernel_routes.set_routes']
+        for table in (254, 200):
+            for half in ('0.0.0.0/0', '0.0.0.0/1', '128.0.0.0/1', '8000::/1'):
+                with self.subTest(table=table, half=half):
+                    self.assertEqual([errno.EPERM], [
+                        f[1] for f in set_routes([[table, half, DEVICE, '']])])
+        self.assert_state(before)
+        self.assertEqual([], set_routes([
+            [77, '0.0.0.0/0', DEVICE, ''], [254, '10.0.0.0/8', DEVICE, '']]))
+
+    def test_nftables_where_nobody_forwards_ports(self):
+        """Rows that are good ones for who does."""
+        found = entry_points()
+        for driver, file in ((['port_forward'], ''), (['fip_route'], '/x')):
+            conf = self.configure('vrf-provider')
+            conf.set_override('drivers', driver)
+            conf.set_override('rules_file', file, 'port_forward')
+            self.fix_limits(conf)
+            for name, args in (
+                    ('replace_table', ['ip', '', {}, [], []]),
+                    ('extend_table', ['ip', '', {}, {}, [], []]),
+                    ('prune_table', ['ip', [['a', 1]], [], []]),
+                    ('stamp_table', ['ip', listing.comment('0' * 64, '0')]),
+                    ('change_elements', ['ip', {}, {
+                        ownership.NFT_SNAT: ['198.51.100.10']}]),
+                    ('subscribe', ['0' * 32])):
+                with self.subTest(name, driver=driver), self.assertRaises(
+                        PermissionError):
+                    found[f'nft.{name}'](*args)
+        self.assertEqual([], self.started())
+
+    def test_a_static_route_to_elsewhere(self):
+        """Each is refused by itself; what remains is nothing."""
+        refused, said = entry_points()['vtysh.change_static'](
+            'vrf-provider', [[HOST, hop] for hop in (
+                '10.9.9.1', DEVICE, 'br-ex', 'x\nexit')], [])
+        self.assertEqual([0, 1, 2, 3], [item[1] for item in refused])
+        self.assertEqual('', said)
+
+    def test_the_mark_of_ours_may_go_from_anywhere(self):
+        """An earlier configuration may have put it there."""
+        self.populate()
+        before = self.state()
+        found = entry_points()
+        earlier = self.configure('vrf-provider')
+        earlier.set_override('driver_devices', [DEVICE])
+        self.fix_limits(earlier)
+        for function, item in (
+                ('netlink.set_addresses', [DEVICE, '10.9.9.66/32']),
+                ('kernel_routes.set_routes', [254, HOST, DEVICE, ''])):
+            self.assertEqual([], found[function]([item]))
+        self.fix_limits(self.configure('vrf-provider'))
+        for function, item in (
+                ('netlink.delete_addresses', [DEVICE, '10.9.9.66/32']),
+                ('kernel_routes.delete_routes', [254, HOST])):
+            self.assertEqual([], found[function]([item]))
+        self.assert_state(before)
+
+    def test_all_families_have_our_table_alone(self):
+        self.assertEqual({'ip', 'ip6'}, set(elements.FAMILIES))

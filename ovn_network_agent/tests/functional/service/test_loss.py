@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Databases that go, hang and come back: said at once, nothing withdrawn.
+
+Acceptance row EVT-09, traps T5 and T6, decision D37.
+"""
+
+import os
+import socket
+import time
+
+import fixtures
+
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import test_service
+
+HERE = cloud.CHASSIS
+# Nothing here may be found out by the pass that comes anyhow.
+NEVER = 3600
+PROBE = 1000
+
+
+class Supervisor:
+    """What systemd hears: a socket for the notifications."""
+
+    def __init__(self, path):
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(path)
+        self._socket.setblocking(False)
+        self.status = None
+
+    def hears(self):
+        """The last STATUS so far."""
+        try:
+            while True:
+                for line in self._socket.recv(4096).decode().splitlines():
+                    name, _equals, value = line.partition('=')
+                    if name == 'STATUS':
+                        self.status = value
+        except BlockingIOError:
+            return self.status
+
+    def close(self):
+        self._socket.close()
+
+
+class LossTestCase(test_service.ServiceTestCase):
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(self.useFixture(fixtures.TempDir()).path, 's')
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET', path))
+        self.supervisor = Supervisor(path)
+        self.addCleanup(self.supervisor.close)
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+
+    def running(self, **options):
+        agent = self.agent(**{'reconcile_interval': NEVER,
+                              'ovn__ovsdb_probe_interval': PROBE, **options})
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding') and
+                        self.supervisor.hears() == 'in sync', 'running')
+        return agent
+
+    def degraded(self, agent, *parts):
+        """The log's reasons and the supervisor's text have these parts."""
+        def said():
+            return all(part in str(agent.status.reasons) and
+                       part in (self.supervisor.hears() or '')
+                       for part in parts)
+        self.eventually(said, lambda: (agent.status.reasons,
+                                       self.supervisor.status))
+
+    def well(self, agent):
+        self.eventually(lambda: agent.status.reasons == () and
+                        self.supervisor.hears() == 'in sync',
+                        lambda: agent.status.reasons)
+
+
+class LossTest(LossTestCase):
+    """Row EVT-09, trap T6."""
+
+    def test_each_is_said_at_once_and_so_is_its_return(self):
+        agent = self.running()
+        before = self.world.values()
+        for name, server in self.servers.items():
+            started = time.monotonic()
+            server.kill()
+            self.degraded(agent, ovsdb.DATABASES[name], 'not connected')
+            self.assertLess(time.monotonic() - started, 3)
+            self.assertEqual(before, self.world.values())
+            server.start()
+            self.well(agent)
+        self.assertEqual(before, self.world.values())
+
+    def test_one_that_hangs_is_noticed_by_the_probe(self):
+        # Also on a Unix socket, which python-ovs alone never probes.
+        agent = self.running()
+        before = self.world.values()
+        for name, server in self.servers.items():
+            server.pause()
+            self.degraded(agent, ovsdb.DATABASES[name], 'not connected')
+            # It accepts connections: that alone is no reason to trust it.
+            self.stays_degraded(agent, ovsdb.DATABASES[name])
+            self.assertEqual(before, self.world.values())
+            server.resume()
+            self.well(agent)
+        self.assertEqual(before, self.world.values())
+
+    def stays_degraded(self, agent, text):
+        until = time.monotonic() + 2 * PROBE / 1000
+        while time.monotonic() < until:
+            self.assertIn(text, str(agent.status.reasons))
+            time.sleep(0.01)
+
+    def test_what_changed_meanwhile_is_done_afterwards(self):
+        agent = self.running()
+        for server in (self.nb, self.sb):
+            server.kill()
+        self.degraded(agent, 'OVN_Northbound', 'OVN_Southbound')
+        # Behind its back: other members of the cluster took these.
+        for server in (self.nb, self.sb):
+            server.start()
+            server.transact({'op': 'comment', 'comment': 'up'})
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.11/32'}, self.announced)
+        self.well(agent)
+
+    def test_a_database_of_another_birth(self):
+        # Its rows are other rows; the reload must not be half of both.
+        agent = self.running()
+        self.nb.kill()
+        self.degraded(agent, 'OVN_Northbound')
+        self.nb.create()
+        self.sb.kill()
+        self.sb.create()
+        self.nb.start()
+        self.sb.start()
+        self.cloud.ports.clear()
+        self.fill_again()
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.20/32'}, self.announced)
+        self.well(agent)
+
+    def fill_again(self):
+        ovs, self.ovs.transact = self.ovs.transact, lambda *_ops: None
+        try:
+            self.cloud.fill()
+        finally:
+            self.ovs.transact = ovs
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.20')

@@ -1,0 +1,306 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether this node could announce a gateway, as the real FRR says."""
+
+import os
+import signal
+
+import fixtures
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent import service
+from ovn_network_agent import trigger
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.tests import programs
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.ovn import base as ovn
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches import frr_observers
+
+NEEDED = ['zebra', 'bgpd', 'staticd']
+UP = {'10.0.0.2': 'Established'}
+BGP = ('router bgp 65001',)
+UNICAST = (*BGP, 'address-family ipv4 unicast')
+NEIGHBOUR = ('router bgp 65002', 'no bgp network import-check',
+             'address-family ipv4 unicast')
+
+
+class FitnessTestCase(base.FrrTestCase):
+
+    def conf_of_agent(self, **values):
+        return worlds.conf(**{'drivers': ['gateway_drain'],
+                              'frr__vrf_name': '', **values})
+
+    def shut(self):
+        """No session, until the end of the test."""
+        self.frr.configure(*BGP, 'neighbor 10.0.0.2 shutdown')
+        self.addCleanup(self.frr.wait_for_session)
+        self.addCleanup(self.open_again)
+
+    def open_again(self):
+        self.frr.configure(*BGP, 'no neighbor 10.0.0.2 shutdown')
+
+    def tell(self):
+        """Have the neighbour tell a prefix, until the end of the test."""
+        network = 'network 203.0.113.0/24'
+        self.addCleanup(self.frr.neighbour.configure, *NEIGHBOUR,
+                        'no ' + network)
+        self.frr.neighbour.configure(*NEIGHBOUR, network)
+
+    def without(self, *names):
+        """Without these daemons, until the end of the test."""
+        for name in names:
+            self.frr.kill(name)
+            self.addCleanup(self.back, name)
+
+    def back(self, name):
+        self.frr.start(name, config=base.BGP if name == 'bgpd' else '')
+        self.frr.wait_for_session()
+
+
+class TestRead(FitnessTestCase):
+
+    def test_all_is_well(self):
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
+
+    def test_who_has_told_something(self):
+        self.tell()
+        base.wait_until(lambda: bgp.read_sessions('', NEEDED) == [
+            [], UP, ['10.0.0.2']], 'heard')
+
+    def test_through_vtysh(self):
+        # As where FRR runs in a container.
+        self.root_side(vtysh_wrapper='env')
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
+        self.without('bgpd')
+        self.assertEqual([['bgpd'], {}, []], bgp.read_sessions('', NEEDED))
+
+    def test_costs_no_process(self):
+        with programs.started() as found:
+            for _time in range(10):
+                self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
+        self.assertEqual([], found)
+        # One that is started would have been heard.
+        with programs.started() as found:
+            vtysh.read_prefix_list(base.LIST)
+        self.assertIn('vtysh', str(found))
+
+    def test_each_daemon(self):
+        for name in ('bgpd', 'staticd', 'zebra'):
+            with self.subTest(name):
+                self.frr.kill(name)
+                try:
+                    missing, neighbours, _heard = bgp.read_sessions(
+                        '', NEEDED)
+                    self.assertEqual([name], missing)
+                    self.assertEqual(name == 'bgpd', not neighbours)
+                finally:
+                    self.back(name)
+
+    def test_one_whose_socket_is_still_there(self):
+        self.addCleanup(self.back, 'bgpd')
+        self.addCleanup(self.frr.kill, 'bgpd')
+        self.frr.signal('bgpd', signal.SIGKILL)
+        base.wait_until(lambda: 'bgpd' not in vtysh.read_daemons(), 'gone')
+        self.assertTrue(os.path.exists(self.frr.rundir + '/bgpd.vty'))
+        self.assertEqual([['bgpd'], {}, []], bgp.read_sessions('', NEEDED))
+
+    def test_none_at_all(self):
+        empty = self.frr.rundir + '/bin'
+        self.root_side(frr_run_dir=empty)
+        self.frr.write_vtysh('#!/bin/sh\nexec %s "$@"\n' % (
+            self.frr.real_vtysh.replace('--vty_socket ' + self.frr.rundir,
+                                        '--vty_socket ' + empty)))
+        self.addCleanup(self.frr.restore_vtysh)
+        self.assertEqual([sorted(NEEDED), {}, []],
+                         bgp.read_sessions('', NEEDED))
+
+    def test_wrong_directory_of_the_sockets(self):
+        # vtysh knows better.
+        self.root_side(frr_run_dir=self.frr.rundir + '/nowhere')
+        self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
+
+    def test_neighbour_that_is_shut_down(self):
+        self.shut()
+        self.assertEqual([[], {'10.0.0.2': 'Idle (Admin)'}, []],
+                         bgp.read_sessions('', NEEDED))
+
+    def test_neighbour_that_is_not_activated(self):
+        self.addCleanup(self.frr.wait_for_session)
+        self.addCleanup(self.frr.configure, *UNICAST,
+                        'neighbor 10.0.0.2 activate')
+        self.frr.configure(*UNICAST, 'no neighbor 10.0.0.2 activate')
+        self.assertEqual([[], {}, []], bgp.read_sessions('', NEEDED))
+
+    def test_vrf_without_bgp(self):
+        self.root_side(vrf_name='vrf-none')
+        self.assertEqual([[], {}, []], bgp.read_sessions('vrf-none', NEEDED))
+
+    def test_one_that_hangs(self):
+        self.addCleanup(self.frr.wait_for_session)
+        with self.wedged('bgpd'), self.assertRaises(TimeoutError):
+            bgp.read_sessions('', NEEDED)
+
+    def test_checked(self):
+        with self.assertRaises(OSError):
+            bgp.read_sessions('x y', NEEDED)
+
+
+class TestThread(FitnessTestCase):
+    """On its own thread, as in the agent."""
+
+    def started(self, **values):
+        self.trigger = trigger.Trigger(0)
+        made = frr_fitness.Fitness(self.conf_of_agent(**values))
+        made.start(self.trigger)
+        self.addCleanup(made.stop)
+        return made
+
+    def test_there_and_back(self):
+        made = self.started()
+        self.shut()
+        self.assertIn('fitness', self.trigger.wait(15).reasons)
+        self.assertTrue(made.unfit)
+        self.assertIn('no BGP neighbour of the default VRF is established '
+                      '(1 configured)', made.reasons[0])
+        self.open_again()
+        self.assertIn('fitness', self.trigger.wait(30).reasons)
+        self.assertEqual((False, ()), (made.unfit, made.reasons))
+
+    def test_a_daemon_is_missing_from_the_start(self):
+        self.without('bgpd')
+        made = self.started()
+        self.assertIsNotNone(self.trigger.wait(5))
+        self.assertTrue(made.unfit)
+        self.assertIn('bgpd of FRR not running', made.reasons[0])
+
+    def test_staticd_only_where_it_announces(self):
+        self.without('staticd')
+        made = self.started(fip_route__announce_method='kernel')
+        base.wait_until(lambda: made._judgement._asked, 'looked')
+        self.assertFalse(made.unfit)
+
+    def test_what_hangs_is_said_and_changes_nothing(self):
+        made = self.started()
+        base.wait_until(lambda: made._judgement._asked, 'looked')
+        with self.wedged('bgpd'):
+            self.assertIsNotNone(self.trigger.wait(20))
+            self.assertIn('cannot be found out', made.reasons[0])
+            self.assertFalse(made.unfit)
+        self.frr.wait_for_session()
+        base.wait_until(lambda: not made.reasons, 'found out')
+
+
+class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
+    """FRR, databases, driver and backend are real; OVN is the test."""
+
+    def setUp(self):
+        super().setUp()
+        privileged.kernel.set_client_mode(False)
+        self.addCleanup(privileged.kernel.set_client_mode, True)
+        self.cloud.add_router('r1', chassis=cloud.OTHER)
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=9))
+
+    def agent(self, start=True):
+        remotes = self.remotes()
+        conf = self.conf_of_agent(
+            ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']],
+            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
+            gateway_drain__relay=False, reconcile_interval=3600)
+        made = service.AgentService(
+            conf, [gateway_drain.GatewayDrainDriver('gateway_drain', conf)],
+            [gateway_priority.GatewayPriorityBackend(conf)],
+            frr_observers.make(conf))
+        self.addCleanup(made.close)
+        if start:
+            made.start()
+            self.addCleanup(self.end, made)
+        return made
+
+    def end(self, agent):
+        agent.stop()
+        agent.stop()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+
+    def state(self):
+        """Priority, why it is drained, and what it was, of this chassis."""
+        row, = self.nb.rows(
+            'Gateway_Chassis', 'priority', 'external_ids',
+            where=ovsdb.clauses({'chassis_name': cloud.CHASSIS}))
+        ids = dict(row['external_ids'][1])
+        return (row['priority'], ids.get(ownership.EXT_ID_DRAINED),
+                ids.get(ownership.EXT_ID_EARLIER))
+
+    def becomes(self, *state):
+        self.eventually(lambda: self.state() == state, self.state)
+
+    def test_a_standby_leaves_and_returns(self):
+        agent = self.agent()
+        self.eventually(lambda: agent.status.reasons == (),
+                        lambda: agent.status.reasons)
+        self.assertEqual((2, None, None), self.state())
+        self.shut()
+        self.becomes(0, 'unfit', '2')
+        self.assertIn('no standby until it can', agent.status.reasons[0])
+        self.open_again()
+        self.becomes(1, None, None)
+        self.eventually(lambda: agent.status.reasons == (),
+                        lambda: agent.status.reasons)
+
+    def test_the_only_one_returns_at_once(self):
+        # Its owner may wait for that in a stop.
+        self.useFixture(fixtures.MockPatchObject(
+            frr_fitness, 'STABLE', 3600.0))
+        agent = self.agent()
+        self.eventually(lambda: agent.status.is_ready, 'ready')
+        self.shut()
+        self.becomes(0, 'unfit', '2')
+        self.open_again()
+        looked, = (o for o in agent._observers
+                   if isinstance(o, frr_fitness.Fitness))
+        self.eventually(lambda: looked._judgement._since, 'a session')
+        # Nobody has told it a way out yet.
+        self.assertEqual((0, 'unfit', '2'), self.state())
+        self.tell()
+        self.becomes(1, None, None)
+
+    def test_a_dry_run_knows(self):
+        self.without('bgpd')
+        before = self.nb.content()
+        (verb, planned), = self.agent(start=False).plan(30)[0]
+        self.assertEqual(('update', 0, 'unfit', 2), (
+            verb, planned.priority, planned.drained, planned.earlier))
+        self.assertEqual(before, self.nb.content())
+
+    def test_it_takes_what_nobody_else_has(self):
+        self.without('bgpd')
+        agent = self.agent()
+        self.becomes(0, 'unfit', '2')
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=0))
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        self.eventually(lambda: any(
+            router.local_ports for router in agent._view.last.routers),
+            'the port is here')
+        # It says so, and leaves it to the first one that can announce it.
+        self.assertIn('bgpd of FRR not running', agent.status.reasons[0])
+        self.becomes(0, 'unfit', '2')

@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The netlink watch on the real kernel."""
+
+import os
+import queue
+import threading
+import time
+
+from ovn_network_agent.privileged import kernel_routes
+from ovn_network_agent.privileged import netlink
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.watches import kernel
+from ovn_network_agent.watches import notifications
+
+# Seconds to wait for something that must come, and for what must not.
+SOON = 5.0
+NEVER = 0.2
+
+MAIN = 254
+OURS = (MAIN, '198.51.100.10/32')
+
+
+def is_ours(*key):
+    return key == OURS
+
+
+class WatchTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.bridge_up()
+        self.kinds = queue.SimpleQueue()
+
+    def watch(self, callback=None, **kwargs):
+        time.sleep(NEVER)  # what setUp caused is still under way
+        started = kernel.LinkWatch(callback or self.kinds.put, **kwargs)
+        started.start()
+        self.addCleanup(started.stop)
+        return started
+
+    def expect(self, kind):
+        """Wait for a notice of this kind; others may come before it."""
+        seen = []
+        while kind not in seen:
+            try:
+                seen.append(self.kinds.get(timeout=SOON))
+            except queue.Empty:
+                self.fail(f'no notice of {kind}, only {seen}')
+
+    def _waiting(self):
+        kinds = []
+        while not self.kinds.empty():
+            kinds.append(self.kinds.get())
+        return kinds
+
+    def quiet(self):
+        time.sleep(NEVER)
+        self.assertEqual([], self._waiting())
+
+    def test_each_kind(self):
+        self.watch(neighbour_devices=['br-ex'])
+        entry = '198.51.100.77 dev br-ex'
+        for command, kind in (
+                (f'neighbour add {entry} lladdr 02:00:00:00:00:01 '
+                 f'nud permanent', kernel.NEIGHBOUR),
+                (f'neighbour del {entry}', kernel.NEIGHBOUR),
+                ('address add 203.0.113.1/24 dev br-ex', kernel.ADDRESS),
+                ('address del 203.0.113.1/24 dev br-ex', kernel.ADDRESS),
+                ('rule add pref 77 table 77', kernel.RULE),
+                ('rule del pref 77 table 77', kernel.RULE),
+                ('link set br-ex down', kernel.LINK),
+                ('link del br-ex', kernel.LINK)):
+            with self.subTest(command):
+                self.ip(command)
+                self.expect(kind)
+
+    def test_sysctl(self):
+        self.watch()
+        with open('/proc/sys/net/ipv4/conf/br-ex/proxy_arp', 'w') as opened:
+            opened.write('1')
+        self.expect(kernel.SYSCTL)
+
+    def test_route_of_ours_deleted(self):
+        self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
+        self.watch(owned=is_ours)
+        self.ip('route del 198.51.100.10/32')
+        self.expect(kernel.ROUTE)
+
+    def test_route_of_ours_replaced_by_a_foreign_one(self):
+        self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
+        self.watch(owned=is_ours)
+        self.ip('route replace 198.51.100.10/32 dev br-ex proto static')
+        self.expect(kernel.ROUTE)
+
+    def test_other_routes_are_not_reported(self):
+        self.watch(owned=is_ours)
+        self.ip('route add 198.51.100.10/32 dev br-ex proto static')
+        self.ip('route del 198.51.100.10/32 dev br-ex proto static')
+        self.ip('route add 198.51.100.11/32 dev br-ex')
+        self.ip('route replace 198.51.100.11/32 dev br-ex proto static')
+        self.ip('route add 198.51.100.12/32 dev br-ex proto 44')
+        self.ip('route replace 198.51.100.12/32 dev br-ex-peer proto 44')
+        self.quiet()
+
+    def test_other_neighbours_are_not_reported(self):
+        self.watch(neighbour_devices=['lo'])
+        self.ip('neighbour add 198.51.100.77 lladdr 02:00:00:00:00:01 '
+                'dev br-ex nud permanent')
+        self.quiet()
+
+    def test_our_own_changes_are_not_reported(self):
+        """Trap T65: what we create, replace and remove is no drift."""
+        self.watch(own_ports=lambda: {netlink.port()},
+                   neighbour_devices=['br-ex'])
+        route = [*OURS, 'br-ex', '']
+        rule = [2000, 200, '203.0.113.0/24', None, 'br-ex', None]
+        address = ['br-ex', '203.0.113.1/32']
+        for change, item in (
+                (netlink.set_addresses, address),
+                (netlink.set_neighbours,
+                 ['br-ex', '198.51.100.77', '02:00:00:00:00:01']),
+                (kernel_routes.set_routes, route),
+                (kernel_routes.set_routes, [*route[:2], 'br-ex-peer', '']),
+                (kernel_routes.delete_routes, route[:2]),
+                (netlink.delete_addresses, address),
+                (netlink.set_rules, rule),
+                (netlink.delete_rules, [False, rule])):
+            self.assertEqual([], change([item]))
+        self.quiet()
+
+    def test_an_overflow_is_reported_as_a_change_of_everything(self):
+        go_on = threading.Event()
+
+        def wait(kind):
+            self.kinds.put(kind)
+            go_on.wait(SOON)
+
+        self.watch(wait)
+        self.ip('rule add pref 77 table 77')
+        self.expect(kernel.RULE)
+        items = [[200, f'10.0.{i >> 8}.{i & 255}/32', 'br-ex', '']
+                 for i in range(10000)]
+        self.assertEqual([], kernel_routes.set_routes(items))
+        self.assertEqual([], kernel_routes.delete_routes(
+            [item[:2] for item in items]))
+        go_on.set()
+        self.expect(kernel.SYSCTL)
+
+    def test_a_failing_callback_does_not_end_it(self):
+        def fail(kind):
+            self.kinds.put(kind)
+            raise ValueError('on purpose')
+
+        started = self.watch(fail)
+        with self.assertLogs(notifications.__name__, 'ERROR'):
+            for pref in (77, 78):
+                self.ip(f'rule add pref {pref} table 77')
+                self.expect(kernel.RULE)
+            started.stop()
+
+    def test_a_broken_socket_is_replaced(self):
+        started = self.watch()
+        with (open('/dev/null') as null, self.assertLogs(
+                notifications.__name__, 'WARNING')):
+            os.dup2(null.fileno(), started._socket.fileno())
+            self.ip('rule add pref 77 table 77')
+            # Nothing may have been missed, so everything is reported.
+            self.expect(kernel.SYSCTL)
+        self.ip('address add 203.0.113.1/24 dev br-ex')
+        self.expect(kernel.ADDRESS)
+
+    def test_stop_twice(self):
+        started = self.watch()
+        started.stop()
+        started.stop()
+        self.ip('link set br-ex down')
+        self.quiet()

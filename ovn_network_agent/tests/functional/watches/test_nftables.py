@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Changes of the table by others are noticed at once."""
+
+import json
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import time
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests.functional.nft import base
+from ovn_network_agent.tests.functional.watches import unwatched_child
+from ovn_network_agent.watches import nftables
+
+# Seconds; on a machine that is very slow.
+LIMIT = 30
+
+
+class WatchTest(base.NftTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.woken = queue.SimpleQueue()
+        self.backend.attach(backends.Context(
+            {}, str, wake=lambda reason, stale: self.woken.put(stale)))
+        self.table = base.table(base.TARGET)
+        # The watch begins when something is wanted.
+        self.assertEqual(set(), self.read(self.table))
+        self.load(self.table, base.element('198.51.100.0/24'))
+
+    def quiet(self):
+        """Nobody was woken by what happened so far."""
+        marker = base.element('192.0.2.0/24')
+        self.nft('add element ip ovn-network-agent provider_networks '
+                 '{ 192.0.2.0/24 }')
+        self.told()
+        self.assertTrue(self.woken.empty())
+        self.nft('delete element ip ovn-network-agent provider_networks '
+                 '{ %s }' % marker.element)
+        self.told()
+
+    def told(self):
+        self.assertEqual((notices.NFTABLES,), self.woken.get(timeout=LIMIT))
+
+    def test_flush_ruleset(self):
+        self.nft('flush ruleset')
+        self.told()
+        self.assertEqual(set(), self.read(self.table))
+        self.load(self.table)
+        self.quiet()
+
+    def test_it_is_a_matter_of_milliseconds(self):
+        times = []
+        for _repeat in range(9):
+            self.nft('add element ip ovn-network-agent guarded { eth0 }')
+            started = time.monotonic()
+            self.told()
+            times.append(time.monotonic() - started)
+            self.nft('delete element ip ovn-network-agent guarded { eth0 }')
+            self.told()
+        # Mostly it is known before nft has ended; one that came while the
+        # processor had others to do does not count.
+        self.assertLess(statistics.median(times), 0.01, times)
+
+    def test_a_rule(self):
+        self.nft('add rule ip ovn-network-agent forward_veth_guard drop')
+        self.told()
+
+    def test_our_own_changes_wake_nobody(self):
+        after = base.table(('tcp', base.VIP, 80, base.BACKEND, 80))
+        self.change(self.backend, update=[(self.table, after)],
+                    create=[base.element('203.0.113.0/24')])
+        self.change(self.backend, create=[base.element('10.0.0.0/8')])
+        self.change(self.backend, delete=[base.element('10.0.0.0/8')])
+        self.quiet()
+
+    def test_other_tables_wake_nobody(self):
+        self.nft('table ip kube-proxy {\n chain c {\n jump d\n }\n'
+                 ' chain d {\n }\n'
+                 ' set s {\n type ipv4_addr\n'
+                 ' elements = { 192.0.2.1 }\n }\n}')
+        self.nft('delete table ip kube-proxy')
+        self.quiet()
+
+    def test_lost_notifications(self):
+        """So many that they do not fit into the socket's buffer."""
+        rules = ''.join('add rule ip other c ip saddr 10.%d.%d.%d drop\n' %
+                        (i >> 16, i >> 8 & 255, i & 255)
+                        for i in range(5000))
+        self.nft('add table ip other\nadd chain ip other c')
+        deadline = time.monotonic() + LIMIT
+        # While it is ours to change, the watch does not read.
+        with self.backend._watch.own_change():
+            while self.woken.empty() and time.monotonic() < deadline:
+                self.nft(rules)
+                if self.overflown():
+                    break
+        self.told()
+
+    def overflown(self):
+        """Whether the kernel dropped notifications of some socket."""
+        with open('/proc/net/netlink') as sockets:
+            rows = [row.split() for row in sockets]
+        return any(row[1] == '12' and row[3] == '00000040' and
+                   row[8] != '0' for row in rows[1:])
+
+    def test_a_socket_of_a_stranger_is_not_taken(self):
+        """One who sees the name in /proc/net/unix is faster."""
+        def faster(name):
+            subprocess.run(
+                ['python3', '-c', 'import socket, sys\n'
+                 's = socket.socket(socket.AF_UNIX)\n'
+                 's.connect("\\0" + sys.argv[1])\n'
+                 'socket.send_fds(s, [b"."], [0])', name], check=True)
+            return 1
+
+        with self.assertRaises(OSError) as caught:
+            nftables.TableWatch(lambda: None, faster).start()
+        self.assertIn('somebody else', str(caught.exception))
+
+    def test_it_ends_with_the_backend(self):
+        watching = self.backend._watch
+        self.backend.close()
+        self.assertFalse(watching.running)
+        self.backend.close()
+
+
+class NoWatchTest(base.NftTestCase):
+
+    def test_without_port_forwards(self):
+        self.backend.attach(backends.Context({}, str, wake=print))
+        self.assertEqual(set(), self.read())
+        self.assertIsNone(self.backend._watch)
+
+    def test_what_cannot_be_watched_is_read_nevertheless(self):
+        """The socket does not arrive, and at the next reading it does."""
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-m', unwatched_child.__name__],
+            capture_output=True, text=True, timeout=LIMIT,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(
+            {'failures': [], 'seen': [[True, False], [True, True]]},
+            json.loads(done.stdout))
+
+    def test_what_is_left_of_a_former_run_is_found(self):
+        table = base.table(base.TARGET)
+        self.load(table)
+        again = type(self.backend)(self.conf)
+        self.assertEqual([resources.NftTable('ip', table.digest)],
+                         again.read(frozenset()))

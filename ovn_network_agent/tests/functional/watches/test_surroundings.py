@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the agent says about the node at its start."""
+
+import os
+import tempfile
+
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.watches import surroundings
+
+RULES = '''port_forwards:
+- vip: '%s'
+  rules: [{proto: tcp, port: 80, dest_addr: '%s'}]
+'''
+SIX = ('2001:db8::53', 'fd00::5')
+SWITCH = '/proc/sys/net/ipv6/conf/all/forwarding'
+
+
+class Ipv6ForwardingTest(base.KernelTestCase):
+
+    def said(self, *addresses):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, 'rules.yaml')
+            with open(path, 'w') as opened:
+                opened.write(RULES % addresses if addresses else '')
+            self.conf.set_override('rules_file', path, 'port_forward')
+            return surroundings.ipv6_forwarding(self.conf)
+
+    def test_off_with_ipv6_vips(self):
+        said, = self.said(*SIX)
+        self.assertIn('net.ipv6.conf.all.forwarding', said)
+        self.assertIn('accept_ra', said)
+
+    def test_on(self):
+        with open(SWITCH, 'w') as opened:
+            opened.write('1')
+        self.assertEqual([], self.said(*SIX))
+
+    def test_nothing_to_say(self):
+        self.assertEqual([], surroundings.ipv6_forwarding(self.conf))
+        self.assertEqual([], self.said('192.0.2.53', '10.0.0.5'))
+        self.assertEqual([], self.said())

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What test_nftables runs in a process of its own.
+
+A root side in the namespace of the test, and an agent that is elsewhere for
+a while: the kernel lets no socket be handed over between the two.
+"""
+
+import json
+
+from oslo_config import cfg
+
+from ovn_network_agent import privileged
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import nftables
+from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.functional.netlink import base as kernel
+from ovn_network_agent.tests.functional.nft import base
+
+
+def main():
+    opts.register(cfg.CONF)
+    cfg.CONF([], default_config_files=[], default_config_dirs=[])
+    # Without rules the root side loads no table.
+    cfg.CONF.set_override('rules_file', '/rules', 'port_forward')
+    privileged.netfilter.fork()
+    privileged.netfilter.attach()
+    backend = nftables.NftablesBackend(cfg.CONF)
+    backend.attach(backends.Context({}, str, wake=lambda *_a, **_k: None))
+    table = base.table(base.TARGET)
+    with kernel.other_namespace():
+        failures = backend.apply(backends.Delta(create=[table]))
+        found = [_seen(backend, table)]
+    found.append(_seen(backend, table))
+    backend.close()
+    print(json.dumps({'failures': list(failures.values()), 'seen': found}))
+
+
+def _seen(backend, table):
+    """Whether the table is read, and whether changes of it are noticed."""
+    found = backend.read(frozenset([table.ref]))
+    return set(found) == {table}, backend._watch is not None
+
+
+if __name__ == '__main__':
+    main()

@@ -25,7 +25,7 @@ def needs(present, reason):
     def decorate(cls):
         if not present:
             def fail(_cls):
-                raise AssertionError('%s: run tools/test' % reason)
+                raise AssertionError(f'{reason}: run tools/test')
 
             cls.setUpClass = classmethod(fail)
         return cls

@@ -78,8 +78,7 @@ class LabTestCase(testtools.TestCase):
             if cls.AGENTS:
                 cls.cloud.start_agents(cls.configuration())
         except nodes.NodeError as e:
-            raise nodes.NodeError('%s\n%s' % (
-                e, cls._diagnostics())) from e
+            raise nodes.NodeError(f'{e}\n{cls._diagnostics()}') from e
 
     @classmethod
     def build(cls):
@@ -233,7 +232,7 @@ class LabTestCase(testtools.TestCase):
             ('route', address in routes),
             ('flow', _of_address(flows, address)),
             ('announced', address in announced or
-             'ip route %s/32 169.254.0.1' % address in statics))
+             f'ip route {address}/32 169.254.0.1' in statics))
             if there} for address in addresses}
 
     def assert_served(self, name, *addresses):
@@ -245,19 +244,19 @@ class LabTestCase(testtools.TestCase):
     def wait_gone(self, name, *addresses):
         """Wait until nothing for the addresses is on a gateway."""
         nodes.wait_until(
-            lambda: '%s has nothing of them any more: %s' % (
-                name, self.traces(name, *addresses)),
+            lambda: f'{name} has nothing of them any more: '
+                    f'{self.traces(name, *addresses)}',
             lambda: not any(self.traces(name, *addresses).values()),
             SETTLE)
 
     def hops(self, address):
         """Next hops that the spine's BGP has for an address."""
-        return self.cloud.bgp_table().get('%s/32' % address, [])
+        return self.cloud.bgp_table().get(f'{address}/32', [])
 
     def transmitted(self, name, device):
         """Packets that a device of a node has sent so far."""
         # /proc/PID/net is that of the process.
-        with open('/proc/%d/net/dev' % self.cloud[name].pid,
+        with open(f'/proc/{self.cloud[name].pid}/net/dev',
                   encoding='ascii') as opened:
             for line in opened:
                 if line.strip().startswith(device + ':'):
@@ -267,7 +266,7 @@ class LabTestCase(testtools.TestCase):
     def mac(self, name, device=plan.BRIDGE):
         """MAC of a device of a node."""
         return self.cloud[name].out(
-            'cat', '/sys/class/net/%s/address' % device).strip()
+            'cat', f'/sys/class/net/{device}/address').strip()
 
     # -- what is in NB ----------------------------------------------------
 
@@ -306,7 +305,7 @@ class LabTestCase(testtools.TestCase):
 
     def wait_said(self, name, text, since=0, timeout=SETTLE):
         """Wait until an agent has logged something."""
-        nodes.wait_until('the agent on %s says "%s"' % (name, text),
+        nodes.wait_until(f'the agent on {name} says "{text}"',
                          lambda: text in self.said(name, since), timeout)
 
     # -- state as a whole -------------------------------------------------
@@ -340,7 +339,8 @@ class LabTestCase(testtools.TestCase):
 
     @classmethod
     def _diagnostics(cls):
-        return '\n'.join('--- %s\n%s' % item for item in cls._reports())
+        return '\n'.join(f'--- {about}\n{text}'
+                         for about, text in cls._reports())
 
     @staticmethod
     def _log(node, service):
@@ -362,33 +362,33 @@ class LabTestCase(testtools.TestCase):
                 ('ip', 'route', 'show', 'table', VRF_TABLE),
                 ('ip', '-br', 'addr'),
                 ('vtysh', '-c', 'show running-config'),
-                ('vtysh', '-c', 'show bgp vrf %s ipv4 unicast' % plan.VRF),
+                ('vtysh', '-c', f'show bgp vrf {plan.VRF} ipv4 unicast'),
                 ('ovs-ofctl', 'dump-flows', plan.BRIDGE))]
         for name, argv in commands:
             try:
                 done = cloud[name].run(list(argv), check=False, timeout=10)
-                yield ('%s: %s' % (name, ' '.join(argv)),
+                yield (f'{name}: {" ".join(argv)}',
                        done.stdout + done.stderr)
             except Exception as e:
-                yield '%s: %s' % (name, ' '.join(argv)), str(e)
+                yield f'{name}: {" ".join(argv)}', str(e)
         for name, node in cloud.nodes.items():
             for service in node.services:
                 if service != 'agent':
                     text = cls._log(node, service)
                     if text:
-                        yield '%s: %s' % (name, service), text
+                        yield f'{name}: {service}', text
         for name, agent in cloud.agents.items():
             try:
                 lines = agent.log().splitlines()[-_TAIL:]
             except (OSError, nodes.NodeError) as e:
                 lines = [str(e)]
-            yield 'agent of %s' % name, '\n'.join(lines)
+            yield f'agent of {name}', '\n'.join(lines)
 
 
 def _of_address(flows, address):
     """The values of the flow to an address, or None."""
     for text, values in flows.items():
-        if 'nw_dst=%s ' % address in text:
+        if f'nw_dst={address} ' in text:
             return values
     return None
 
@@ -401,4 +401,4 @@ def without_fabric(state):
 
 def note(text):
     """Print something measured."""
-    print('    %s' % text, flush=True)
+    print(f'    {text}', flush=True)

@@ -79,5 +79,5 @@ class DryRuns:
             self.cloud.agents[name].command('--dry-run'))
         self.assertEqual([], dump.difference(before, self.everything(name)))
         self.assertIn('nothing was changed', done.stdout)
-        return ['%s %s' % (_SIGNS[sign], text)
+        return [f'{_SIGNS[sign]} {text}'
                 for sign, text in _PLAN.findall(done.stdout)]

@@ -83,7 +83,7 @@ class Changes:
         self.addCleanup(self.usual_rules, 'gw1')
         mark = self.mark('gw1')
         self.reload('gw1', text, said='stay as they were')
-        self.assertIn('%s, line 2' % pf.RULES, self.said('gw1', mark))
+        self.assertIn(f'{pf.RULES}, line 2', self.said('gw1', mark))
         self.assertIn('192.0.2.300', self.said('gw1', mark))
         nodes.wait_until('the status has it', lambda: '192.0.2.300' in (
             self.cloud.agents['gw1'].ctl('status', check=False).stdout),
@@ -161,8 +161,9 @@ class Changes:
             'vtysh', '-c', 'configure terminal',
             '-c', 'ip prefix-list DEFAULT-ALONE seq 5 permit 0.0.0.0/0'])
         self._to_gw1('prefix-list DEFAULT-ALONE out', not wanted)
-        self.cloud['spine'].run(['vtysh', '-c', 'clear bgp ipv4 unicast %s '
-                                 'soft out' % plan.UPLINKS['gw1'][1]])
+        self.cloud['spine'].run(['vtysh', '-c',
+                                 'clear bgp ipv4 unicast '
+                                 f'{plan.UPLINKS["gw1"][1]} soft out'])
         nodes.wait_until('the floating IP comes or goes', lambda: wanted is (
             'proto bgp' in self.cloud['gw1'].out(
                 'ip', 'route', 'show', 'vrf', plan.VRF, self.fip.address)),
@@ -170,12 +171,12 @@ class Changes:
 
     def _to_gw1(self, what, wanted):
         """Configure how the spine is a neighbour of gw1, or no longer."""
+        neighbor = f'neighbor {plan.UPLINKS["gw1"][1]} {what}'
         self.cloud['spine'].run([
             'vtysh', '-c', 'configure terminal',
-            '-c', 'router bgp %d' % plan.SPINE_AS,
+            '-c', f'router bgp {plan.SPINE_AS}',
             '-c', 'address-family ipv4 unicast',
-            '-c', '%sneighbor %s %s' % (
-                '' if wanted else 'no ', plan.UPLINKS['gw1'][1], what)])
+            '-c', neighbor if wanted else f'no {neighbor}'])
 
     def test_another_backend_takes_connections_over(self):
         """A backend that is taken out takes its connections along."""
@@ -187,7 +188,7 @@ class Changes:
             report = running.stop()
         self.assertEqual({pf.REMOTE, pf.SEVERAL[0]}, report.responders)
         self.assertEqual({plan.CLIENT}, report.seen_sources)
-        base.note('one backend replaced by another: %s' % report)
+        base.note(f'one backend replaced by another: {report}')
 
     # -- the table --------------------------------------------------------
 
@@ -203,10 +204,10 @@ class Changes:
                 nodes.wait_until(
                     'the table is back',
                     lambda: pf.words(self.table()) == before, AT_ONCE)
-                base.note('nft %s: repaired after %.2f s' % (
-                    ' '.join(argv), time.monotonic() - started))
+                base.note(f'nft {" ".join(argv)}: repaired after '
+                          f'{time.monotonic() - started:.2f} s')
             running.wait_answered(base.SETTLE, after=time.monotonic())
-            base.note('meanwhile: %s' % running.stop())
+            base.note(f'meanwhile: {running.stop()}')
         # Without the table nobody translates answers that are under way.
         self.untranslated_on_purpose()
         self.assertEqual((pf.REMOTE6, plan.CLIENT6),
@@ -259,14 +260,14 @@ class Changes:
         self.addCleanup(self._again, first)
         nodes.wait_until('only the other one answers', lambda: (
             self._responders() == {second}), base.SETTLE)
-        base.note('a dead backend left after %.2f s' % (
-            time.monotonic() - started))
+        base.note('a dead backend left after '
+                  f'{time.monotonic() - started:.2f} s')
         started = time.monotonic()
         backend.stop('echo-' + second)
         self.addCleanup(self._again, second)
         self.cloud.wait_withdrawn(pf.CHECKED, base.SETTLE)
-        base.note('the last one died: withdrawn after %.2f s' % (
-            time.monotonic() - started))
+        base.note('the last one died: withdrawn after '
+                  f'{time.monotonic() - started:.2f} s')
         self.assertNotIn(pf.CHECKED, self.vips_of('gw1'))
         self._again(second)
         self.cloud.wait_announced(pf.CHECKED, 'gw1', base.SETTLE)
@@ -338,9 +339,9 @@ class Changes:
         provider network.  It stays when the rule goes.
         """
         node = self.cloud['gw1']
-        node.batch('addr add %s/32 dev loopback1\n' % pf.OPERATORS)
-        self.addCleanup(node.batch, 'addr del %s/32 dev loopback1\n' %
-                        pf.OPERATORS)
+        node.batch(f'addr add {pf.OPERATORS}/32 dev loopback1\n')
+        self.addCleanup(node.batch,
+                        f'addr del {pf.OPERATORS}/32 dev loopback1\n')
         own = pf.vip(pf.OTHER, pf.both(80, pf.LOCAL))
         self.other_rules('gw1', [*pf.VIPS, own])
         self.cloud.wait_announced(pf.OTHER, 'gw1', base.SETTLE)
@@ -374,7 +375,7 @@ class Changes:
 
         On the standby: there none of them is announced.
         """
-        many = [pf.vip('198.19.%d.%d' % divmod(n, 250), pf.rule(
+        many = [pf.vip(f'198.19.{n // 250}.{n % 250}', pf.rule(
             'tcp', 80, pf.REMOTE)) for n in range(1000)]
         counts = []
         for vips in ([*pf.VIPS, many[0]], [*pf.VIPS, *many]):
@@ -383,8 +384,8 @@ class Changes:
             mark = self.mark('gw2')
             self.other_rules('gw2', vips)
             self.wait_said('gw2', 'updated nft_table', mark, 60)
-            base.note('%d VIPs more: loaded after %.2f s' % (
-                len(vips) - len(pf.VIPS), time.monotonic() - started))
+            base.note(f'{len(vips) - len(pf.VIPS)} VIPs more: loaded after '
+                      f'{time.monotonic() - started:.2f} s')
             self.assertIn(vips[-1]['vip'], self.table('gw2'))
             counts.append(self.generation('gw2') - before)
         self.assertEqual(counts[0], counts[1])

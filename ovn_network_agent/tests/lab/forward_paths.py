@@ -60,8 +60,8 @@ class Paths:
                     self.assertEqual(wanted,
                                      self.asked(pf.PLAIN6, port, kind))
         self.assertIn(plan.uplink6('gw1')[1], str(
-            self.cloud['spine'].out('vtysh', '-c', 'show bgp ipv6 unicast '
-                                    '%s/128' % pf.PLAIN6)))
+            self.cloud['spine'].out('vtysh', '-c',
+                                    f'show bgp ipv6 unicast {pf.PLAIN6}/128')))
 
     def test_no_flow_is_about_a_vip(self):
         """Row OVS-03: the bridge has flows of the router alone."""
@@ -112,8 +112,8 @@ class Paths:
         backend after the table was made anew, for other VIPs.
         """
         first = self._shares(pf.MANY)
-        base.note('1,000 clients by jhash: %s' % sorted(
-            collections.Counter(first.values()).items()))
+        clients = sorted(collections.Counter(first.values()).items())
+        base.note(f'1,000 clients by jhash: {clients}')
         self.assertEqual(first, self._shares(pf.MANY))
         self.other_rules('gw1', [*pf.VIPS, pf.vip(
             pf.OTHER, pf.both(80, pf.REMOTE))])
@@ -154,9 +154,9 @@ class Paths:
                      if before[source] != after[source]}
             strays[balance] = len([source for source in moved
                                    if before[source] != pf.SEVERAL[0]])
-            base.note('%s, one of three backends removed: %d of 1,000 '
-                      'clients move, %d of them from another one' % (
-                          balance, len(moved), strays[balance]))
+            base.note(f'{balance}, one of three backends removed: '
+                      f'{len(moved)} of 1,000 clients move, '
+                      f'{strays[balance]:d} of them from another one')
         self.assertLess(len(moved), 1000 / 3 * 1.15)
         self.assertLess(strays['consistent'], 50)
         self.assertGreater(strays['jhash'], 100)

@@ -136,13 +136,10 @@ class ForwardTestCase(base.LabTestCase):
         # The way back of what is not masqueraded; what floating IPs ask
         # comes back on no way at all.
         backend.batch(
-            'route add {clients} via {gateway}\n'
-            'route add {crowd} via {gateway}\n'
-            'route add {clients6} via {gateway6}\n'
-            'route add blackhole {provider}\n'.format(
-                clients=plan.CLIENT_NET, crowd=plan.CROWD, gateway=LOCAL,
-                clients6=plan.CLIENT_NET6, gateway6=LOCAL6,
-                provider=plan.PROVIDER))
+            f'route add {plan.CLIENT_NET} via {LOCAL}\n'
+            f'route add {plan.CROWD} via {LOCAL}\n'
+            f'route add {plan.CLIENT_NET6} via {LOCAL6}\n'
+            f'route add blackhole {plan.PROVIDER}\n')
 
     def setUp(self):
         super().setUp()
@@ -189,9 +186,9 @@ class ForwardTestCase(base.LabTestCase):
         self.reload(name, VIPS)
         usual = {one['vip'] for one in VIPS} if name == 'gw1' else set()
         nodes.wait_until(
-            lambda: '%s has the usual VIPs: %s' % (name, self.vips_of(name)),
+            lambda: f'{name} has the usual VIPs: {self.vips_of(name)}',
             lambda: self.vips_of(name) - {OPERATORS} == usual, base.SETTLE)
-        nodes.wait_until('%s has the usual table' % name, lambda: (
+        nodes.wait_until(f'{name} has the usual table', lambda: (
             _chains(self.table(name)) == self.chains[name]), base.SETTLE)
         nodes.wait_until('the spine knows the usual VIPs', lambda: (
             {address for address in self.cloud.host_routes()

@@ -74,7 +74,7 @@ class LeavingTestCase(base.LabTestCase):
             lambda: 'all is settled: ' + ', '.join(self._unsettled()),
             lambda: not self._unsettled(), 2 * base.SETTLE)
         for name in self.cloud.gateways:
-            nodes.wait_until('the tunnels of %s are up' % name, lambda n=name:
+            nodes.wait_until(f'the tunnels of {name} are up', lambda n=name:
                              chassis.tunnels_up(self.cloud[n]), base.SETTLE)
         return self.owner()
 
@@ -87,14 +87,14 @@ class LeavingTestCase(base.LabTestCase):
                   if name != owner}
         found = []
         if priorities[owner] <= max(others.values()):
-            found.append('%s does not lead: %s' % (owner, priorities))
+            found.append(f'{owner} does not lead: {priorities}')
         if any(not priority for name, priority in others.items()
                if self.running(name)):
-            found.append('a standby is at 0: %s' % priorities)
+            found.append(f'a standby is at 0: {priorities}')
         if self.hops(self.fip.address) != [plan.UPLINKS[owner][1]]:
-            found.append('announced by %s' % self.hops(self.fip.address))
+            found.append(f'announced by {self.hops(self.fip.address)}')
         if self.proof() != (owner, owner):
-            found.append('proof %s' % (self.proof(),))
+            found.append(f'proof {self.proof()}')
         return found
 
     def owner(self):
@@ -145,7 +145,7 @@ class LeavingTestCase(base.LabTestCase):
     def passed(self, running, count=100):
         """Let so many more probes be sent, at least, each way."""
         before = running.so_far().inward.sent
-        nodes.wait_until('%d probes are sent' % count, lambda: (
+        nodes.wait_until(f'{count:d} probes are sent', lambda: (
             running.so_far().inward.sent >= before + count))
 
     def followed(self):
@@ -229,13 +229,11 @@ class LeavingTestCase(base.LabTestCase):
 
     def _say(self, what, reports):
         whole = sum(1 for report in reports if not report.lost)
-        base.note('%s, %s: %d of %d without a loss; lost %s; longest gaps '
-                  '%s ms' % (
-                      self.SCHEDULER, what,
-                      whole, len(reports),
-                      ' '.join('%d+%d' % (r.inward.lost, r.outward.lost)
-                               for r in reports),
-                      ' '.join('%.0f' % r.longest_gap_ms for r in reports)))
+        lost = ' '.join(f'{r.inward.lost:d}+{r.outward.lost:d}'
+                        for r in reports)
+        gaps = ' '.join(f'{r.longest_gap_ms:.0f}' for r in reports)
+        base.note(f'{self.SCHEDULER}, {what}: {whole} of {len(reports)} '
+                  f'without a loss; lost {lost}; longest gaps {gaps} ms')
 
     def outcome(self, name, since=0):
         """The result of the last drain in an agent's log, or ''."""

@@ -63,15 +63,15 @@ class Reach:
 
     def test_nothing_else_is_announced(self):
         """Only loopbacks, and the addresses of routers and machines."""
-        wanted = {'%s/32' % address for address in (
+        wanted = {f'{address}/32' for address in (
             *(r.address for r in (self.alpha, self.beta, self.gamma)),
             *(f.address for f in (self.fip, self.fip_beta,
                                   self.fip_gamma)),
             *(plan.LOOPBACKS[name] for name in self.cloud.gateways))}
         wanted.add(str(plan.CLIENT_NET))
         nodes.wait_until(
-            lambda: 'exactly %s is announced: %s' % (
-                sorted(wanted), sorted(self.cloud.bgp_table())),
+            lambda: f'exactly {sorted(wanted)} is announced: '
+                    f'{sorted(self.cloud.bgp_table())}',
             lambda: wanted == set(self.cloud.bgp_table()), base.SETTLE)
 
     def test_client_reaches_the_gateway_address(self):
@@ -148,7 +148,7 @@ class Reach:
         # The switch brings its counters up to date only now and then.
         for address, count in zip(both, before):
             nodes.wait_until(
-                'the hairpin flow for %s has seen them all' % address,
+                f'the hairpin flow for {address} has seen them all',
                 lambda a=address, c=count: (
                     self.hairpin('gw1', a)[0] - c >= PROBES), base.SETTLE)
         for kind in ('tcp', 'udp'):

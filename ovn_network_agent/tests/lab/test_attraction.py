@@ -103,9 +103,10 @@ class AttractionTest(base.LabTestCase):
         with self.probing(self.fip.address) as others:
             neutron.set_distributed(fip, True)
             nodes.wait_until(
-                lambda: 'northd lists it: %s' % self.offered(self.alpha),
-                lambda: any(fip.address in text and 'resident("%s")' % (
-                    self.bare.port.uuid) in text
+                lambda: f'northd lists it: {self.offered(self.alpha)}',
+                lambda: any(
+                    fip.address in text and
+                    f'resident("{self.bare.port.uuid}")' in text
                     for text in self.offered(self.alpha)), base.SETTLE)
             self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             self.wait_gone('gw1', fip.address)
@@ -155,8 +156,8 @@ class AttractionTest(base.LabTestCase):
         for old, new in ((_ADDRESS, _ANOTHER), (_ANOTHER, _ADDRESS)):
             with self.subTest(old=old):
                 # At once, so that traffic has all that it needs otherwise.
-                node.batch('addr del {0} dev br-ex\naddr add {1} dev br-ex\n'
-                           .format(old, new))
+                node.batch(f'addr del {old} dev br-ex\n'
+                           f'addr add {new} dev br-ex\n')
                 # Long before reconcile_interval, 60 seconds.
                 probe.wait_reachable(self.client, 'icmp', self.fip.address,
                                      10)
@@ -213,8 +214,8 @@ class AttractionTest(base.LabTestCase):
         node, agent = self.cloud['gw1'], self.cloud.agents['gw1']
         mark = self.mark('gw1')
         map_it = ['ovs-vsctl', 'set', 'Open_vSwitch', '.',
-                  'external_ids:ovn-bridge-mappings=%s:%s' % (
-                      plan.PHYSICAL_NETWORK, plan.BRIDGE)]
+                  'external_ids:ovn-bridge-mappings='
+                  f'{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}']
         node.run(['ovs-vsctl', 'remove', 'Open_vSwitch', '.', 'external_ids',
                   'ovn-bridge-mappings'])
         try:

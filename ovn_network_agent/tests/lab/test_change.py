@@ -75,8 +75,8 @@ class Change:
                 self.reach(self.client, 'icmp', fip.address, 2)
                 self.cloud.neutron.remove_fips(self.alpha, [fip])
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-            base.note('%s: while others came and went: %s' % (
-                self.METHOD, self.lossless(running)))
+            base.note(f'{self.METHOD}: while others came and went: '
+                      f'{self.lossless(running)}')
         # The spine knows of the withdrawal before the agent is through.
         nodes.wait_until('the agent has removed all of it', lambda: len(
             self.changes('gw1', mark)) >= 18, base.SETTLE)
@@ -95,7 +95,7 @@ class Change:
     def _as_old(self, before, after, address):
         """Flows were not written again; one address is excepted."""
         for text, (_packets, age) in before.items():
-            if not address or 'nw_dst=%s ' % address not in text:
+            if not address or f'nw_dst={address} ' not in text:
                 self.assertIn(text, after)
                 self.assertGreaterEqual(after[text][1], age, text)
 
@@ -113,7 +113,7 @@ class Change:
         log = '/tmp/monitor'
         self.cloud['gw1'].spawn('monitor', [
             'sh', '-c', 'exec ip -4 monitor route rule address link '
-            'neigh >%s' % log])
+                        f'neigh >{log}'])
         self.addCleanup(self.cloud['gw1'].stop, 'monitor')
         self._wait_monitor(log, '198.18.0.1')
         fip = self.floating_ip(self.alpha, self.bare.port)
@@ -143,8 +143,8 @@ class Change:
         """Until the monitor has seen what happens now."""
         def seen():
             self.cloud['gw1'].batch(
-                'route add blackhole {0}/32\nroute del blackhole {0}/32\n'
-                .format(address))
+                f'route add blackhole {address}/32\n'
+                f'route del blackhole {address}/32\n')
             return (self.cloud['gw1'].exists(log) and
                     address in self.cloud['gw1'].read(log))
 
@@ -178,8 +178,8 @@ class Change:
         # Once more, because the first has to start threads that stay.
         self._launched_by(1)
         one, many = self._launched_by(1), self._launched_by(MANY)
-        base.note('%s: launched for 1 floating IP %d, for %d %d' % (
-            self.METHOD, one, MANY, many))
+        base.note(f'{self.METHOD}: launched for 1 floating IP {one:d}, for '
+                  f'{MANY} {many:d}')
         return one, many
 
 
@@ -238,7 +238,7 @@ class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
         nodes.wait_until('there is a new patch port', lambda: patch()[1]
                          not in (None, '[]', number), base.SETTLE)
         nodes.wait_until(
-            lambda: 'flows are on %s, and not on %s' % (patch(), used()),
+            lambda: f'flows are on {patch()}, and not on {used()}',
             lambda: used() == {patch()[1]}, base.SETTLE)
         self.reach(self.client, 'icmp', self.fip.address)
         self.assert_served('gw1', self.fip.address, self.fip_beta.address)
@@ -276,7 +276,7 @@ class TestReady(base.LabTestCase):
                     'gw1', table))
             else:
                 self.assertEqual(set(), {
-                    'ip route %s/32 169.254.0.1' % a for a in wanted} -
+                    f'ip route {a}/32 169.254.0.1' for a in wanted} -
                     self.statics('gw1'))
             self.assertEqual('gw1', self.default_route(self.router)[0])
             self.assertEqual(0, agent.stop())

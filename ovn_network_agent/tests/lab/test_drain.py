@@ -56,9 +56,8 @@ class TestDrain(leaving.LeavingTestCase):
             owner = self.settled()
             mark = self.mark(owner)
             stopped = self.stopped(owner)
-            base.note('stop %d: %s to %s in %.1f s: %s' % (
-                number + 1, owner, stopped.to, stopped.seconds,
-                stopped.report))
+            base.note(f'stop {number + 1}: {owner} to {stopped.to} in '
+                      f'{stopped.seconds:.1f} s: {stopped.report}')
             self.assertEqual((0, 'completed'), (
                 stopped.status, self.outcome(owner, mark)))
             self.assertNotIn(stopped.to, ('', owner))
@@ -66,7 +65,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.start(owner)
         died = self._died(self.settled())
         self.assertGreater(died.longest_gap_ms, leaving.DEATH_MS)
-        self.assert_drained('%d drained stops' % RUNS, reports)
+        self.assert_drained(f'{RUNS} drained stops', reports)
 
     def _died(self, owner):
         """The control: nobody has drained the owner."""
@@ -78,7 +77,7 @@ class TestDrain(leaving.LeavingTestCase):
                 self.cloud.power_on(owner)
                 self.start(owner)
         self.settled()
-        base.note('%s died: %s' % (owner, report))
+        base.note(f'{owner} died: {report}')
         return report
 
     def test_ovn_controller_goes_on(self):
@@ -97,7 +96,7 @@ class TestDrain(leaving.LeavingTestCase):
                 self.passed(running, SWITCHED)
             self.assertEqual(successor, self.settled())
             report = self.finished(running)
-        base.note('ovn-controller went on: %s' % report)
+        base.note(f'ovn-controller went on: {report}')
         self.assertEqual([successor], followed.of(self.alpha))
         self.assert_gap(report, leaving.DRAINED_GAP_MS)
 
@@ -115,15 +114,15 @@ class TestDrain(leaving.LeavingTestCase):
                     self.settled()
                 went = {router.name: followed.of(router)
                         for router in routers}
-                base.note('%s restarted: %s were on %s; went to %s' % (
-                    name, ', '.join(before), ', '.join(before.values()),
-                    went))
+                owners = ', '.join(before.values())
+                base.note(f'{name} restarted: {", ".join(before)} were on '
+                          f'{owners}; went to {went}')
                 for router, owner in before.items():
                     self.assertEqual(1 if owner == name else 0,
                                      len(went[router]), went)
                     self.assertNotIn(name, went[router])
             report = self.finished(running)
-        base.note('rolling restart: %s' % report)
+        base.note(f'rolling restart: {report}')
         self.assert_gap(report, leaving.DRAINED_GAP_MS)
 
     def test_killed_in_the_overlap(self):
@@ -146,7 +145,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.start(owner)
             self.settled()
             report = self.finished(running)
-        base.note('killed in the overlap: %s' % report)
+        base.note(f'killed in the overlap: {report}')
         self.assert_gap(report)
 
     # -- the next one is not fit ------------------------------------------
@@ -169,7 +168,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.cloud.wait_withdrawn(self.fip.address)
             agent.thaw()
             self.cloud.wait_announced(self.fip.address, successor)
-        base.note('successor wedged: %s' % report)
+        base.note(f'successor wedged: {report}')
         self.assert_gap(report)
         self.settled()
 
@@ -192,7 +191,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.assertEqual(0, agent_.process.wait(60))
             report = self.finished(running)
             self.assertEqual('completed', self.outcome(owner, mark))
-        base.note('successor announces nothing for a while: %s' % report)
+        base.note(f'successor announces nothing for a while: {report}')
         self.assert_gap(report)
         self.settled()
 
@@ -210,8 +209,8 @@ class TestDrain(leaving.LeavingTestCase):
         stopped = self.stopped(owner)
         self.assertEqual((third, 'completed'), (
             stopped.to, self.outcome(owner, mark)))
-        base.note('drained past one without FRR in %.1f s: %s' % (
-            stopped.seconds, stopped.report))
+        base.note(f'drained past one without FRR in {stopped.seconds:.1f} s: '
+                  f'{stopped.report}')
         self.assert_gap(stopped.report)
         self.start(owner)
         self._wait_candidate(owner, 1, '')
@@ -223,7 +222,7 @@ class TestDrain(leaving.LeavingTestCase):
         mark = self.mark(unfit)
         stopped = self.stopped(unfit)
         self.start(unfit)
-        base.note("back: %s" % stopped.report)
+        base.note(f'back: {stopped.report}')
         self.assertEqual('completed', self.outcome(unfit, mark))
         self.assert_gap(stopped.report)
         self.settled()
@@ -244,7 +243,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.assertIsNone(agent_.process.poll())
             self.assertEqual('', self.outcome(owner, mark))
             report = self.finished(running)
-            base.note('nobody else has BGP: %s' % report)
+            base.note(f'nobody else has BGP: {report}')
             self.assertEqual(0, report.lost, str(report))
             self.assertEqual(4, agent_.process.wait(60))
             self.assertEqual('timeout', self.outcome(owner, mark))
@@ -269,8 +268,8 @@ class TestDrain(leaving.LeavingTestCase):
 
     def _wait_candidate(self, name, priority, mark):
         nodes.wait_until(
-            lambda: '%s has %d %s: %s %s' % (
-                name, priority, mark, self.priorities(), self._marks()),
+            lambda: f'{name} has {priority:d} {mark}: {self.priorities()} '
+                    f'{self._marks()}',
             lambda: (self.priorities()[name], self._marks()[name]) == (
                 priority, mark), base.SETTLE)
 
@@ -300,8 +299,8 @@ class TestDrain(leaving.LeavingTestCase):
         self.addCleanup(self._reload, owner, drain_timeout=60)
         stopped = self.stopped(owner)
         self.addCleanup(self.start, owner)
-        base.note('successor without marks: %.1f s: %s' % (
-            stopped.seconds, stopped.report))
+        base.note(f'successor without marks: {stopped.seconds:.1f} s: '
+                  f'{stopped.report}')
         self.assertEqual((successor, 'timeout'), (
             stopped.to, self.outcome(owner, mark)))
         self.assertGreaterEqual(stopped.seconds, 6)
@@ -350,7 +349,7 @@ class TestDrain(leaving.LeavingTestCase):
             finally:
                 if service not in central.services:
                     central.start_again(service)
-        base.note('%s was away: %s' % (service, report))
+        base.note(f'{service} was away: {report}')
         self.assert_gap(report)
         self.settled()
 
@@ -387,7 +386,7 @@ class TestDrain(leaving.LeavingTestCase):
         self.assertEqual(first, self.owner())
         refused = agent.ctl('drain', check=False)
         self.assertNotEqual(0, refused.returncode)
-        base.note('the last one: %s' % refused.stderr.strip())
+        base.note(f'the last one: {refused.stderr.strip()}')
         for name in others:
             self.cloud.agents[name].ctl('undrain', '--wait')
         self.assert_drained('drained by command', reports)

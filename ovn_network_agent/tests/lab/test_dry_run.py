@@ -80,7 +80,7 @@ class TestDryRun(dry_runs.DryRuns, leaving.LeavingTestCase):
     def wait_vip(self, name):
         """Wait until a gateway has its VIP, and the table for it."""
         nodes.wait_until(
-            '%s forwards' % name, lambda: VIP in self.cloud[name].out(
+            f'{name} forwards', lambda: VIP in self.cloud[name].out(
                 'nft', 'list', 'ruleset'), base.SETTLE)
 
 

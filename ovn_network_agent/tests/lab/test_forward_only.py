@@ -56,16 +56,19 @@ class ForwardOnly:
         super().setUp()
         self.client, self.edge, self.backend = (
             self._node(name) for name in ('outside', 'edge', 'inside'))
+        outside, edge, inside = (
+            node.pid for node in (self.client, self.edge, self.backend))
         subprocess.run(['ip', '-batch', '-'], text=True, check=True, input=(
-            'link add eth0 netns {0} type veth peer name eth1 netns {1}\n'
-            'link add eth0 netns {1} type veth peer name eth0 netns {2}\n'
-            .format(self.client.pid, self.edge.pid, self.backend.pid)))
+            f'link add eth0 netns {outside} type veth peer name eth1 '
+            f'netns {edge}\n'
+            f'link add eth0 netns {edge} type veth peer name eth0 '
+            f'netns {inside}\n'))
         self.client.batch(
-            'link set eth0 up\naddr add %s/24 dev eth0\n'
-            'route add default via %s\n' % (_CLIENT, _UPLINK))
+            f'link set eth0 up\naddr add {_CLIENT}/24 dev eth0\n'
+            f'route add default via {_UPLINK}\n')
         self.backend.batch(
-            'link set eth0 up\naddr add %s/24 dev eth0\n'
-            'route add default via %s\n' % (_BACKEND, _INSIDE))
+            f'link set eth0 up\naddr add {_BACKEND}/24 dev eth0\n'
+            f'route add default via {_INSIDE}\n')
         self._wire_edge()
         for node in (self.edge, self.backend):
             echo.start(node)
@@ -87,17 +90,17 @@ class ForwardOnly:
     def _wire_edge(self):
         lines = ['link set lo up', 'link add loopback1 type dummy',
                  'link set loopback1 up', 'link set eth0 up',
-                 'addr add %s/24 dev eth0' % _INSIDE]
+                 f'addr add {_INSIDE}/24 dev eth0']
         if self.VRF:
-            lines += ['link add %s type vrf table 10' % self.VRF,
-                      'link set %s up' % self.VRF,
-                      'link set eth1 master %s' % self.VRF,
-                      'link set loopback1 master %s' % self.VRF,
+            lines += [f'link add {self.VRF} type vrf table 10',
+                      f'link set {self.VRF} up',
+                      f'link set eth1 master {self.VRF}',
+                      f'link set loopback1 master {self.VRF}',
                       # UDP needs one to answer from the default VRF.
                       'route add default via 10.10.0.254']
-        lines += ['link set eth1 up', 'addr add %s/24 dev eth1' % _UPLINK]
+        lines += ['link set eth1 up', f'addr add {_UPLINK}/24 dev eth1']
         if self.VRF:
-            lines.append('route add default via %s table 10' % _CLIENT)
+            lines.append(f'route add default via {_CLIENT} table 10')
         self.edge.batch('\n'.join(lines) + '\n')
         self.edge.sysctl(net__ipv4__ip_forward=1)
         for path in _ABSENT:

@@ -63,9 +63,8 @@ class TestHandover(leaving.LeavingTestCase):
                 self.assertEqual(name, self.settled())
                 reports.append(self.finished(running))
                 self.assertEqual([name], followed.of(self.alpha))
-            base.note('move %d: %s to %s: %s' % (
-                number + 1, owner, name, reports[-1]))
-        self.assert_gaps('%d moves by priority' % MOVES, reports)
+            base.note(f'move {number + 1}: {owner} to {name}: {reports[-1]}')
+        self.assert_gaps(f'{MOVES} moves by priority', reports)
 
     def test_stops(self):
         """Row DRN-17: the drain of a group."""
@@ -79,7 +78,7 @@ class TestHandover(leaving.LeavingTestCase):
             self.assertNotIn(stopped.to, ('', owner))
             reports.append(stopped.report)
             self.start(owner)
-        self.assert_drained('%d drained stops' % STOPS, reports)
+        self.assert_drained(f'{STOPS} drained stops', reports)
 
     def test_clean_end_of_ovn_controller(self):
         owner = self.settled()
@@ -92,9 +91,9 @@ class TestHandover(leaving.LeavingTestCase):
             new = self.owner()
             self.cloud.wait_announced(self.fip.address, new)
             report = self.finished(running)
-            base.note('ovn-controller of %s ended, moved to %s after '
-                      '%.0f ms: %s' % (owner, new, 1000 * (
-                          followed.when(self.alpha, new) - began), report))
+            seconds = followed.when(self.alpha, new) - began
+            base.note(f'ovn-controller of {owner} ended, moved to {new} after '
+                      f'{1000 * seconds:.0f} ms: {report}')
         self.assert_gap(report, CLEAN_END_MS)
 
     def test_failovers(self):
@@ -102,7 +101,7 @@ class TestHandover(leaving.LeavingTestCase):
         self.settled()
         watch, highest = failovers.run(self.cloud, self.alpha, self.settled,
                                        FAILOVERS)
-        base.note('%d failovers: %s' % (FAILOVERS, watch))
+        base.note(f'{FAILOVERS} failovers: {watch}')
         self.assertEqual([], watch.growth())
         self.assertLessEqual(highest, failovers.PRIORITY_LIMIT)
 
@@ -129,10 +128,10 @@ class TestHandover(leaving.LeavingTestCase):
             announced = found.wait(many)
             report = self.finished(running)
         fabric = max(fabric, self._fabric(heir, others))
-        base.note('power failure: OVN moved after %.0f ms, %d floating IPs '
-                  'announced %.0f ms later, the fabric alone takes %.0f: %s'
-                  % (1000 * (moved - failed), MANY,
-                     1000 * (announced - moved), 1000 * fabric, report))
+        base.note('power failure: OVN moved after '
+                  f'{1000 * (moved - failed):.0f} ms, {MANY} floating IPs '
+                  f'announced {1000 * (announced - moved):.0f} ms later, the '
+                  f'fabric alone takes {1000 * fabric:.0f}: {report}')
         self.assertEqual({heir}, {self.cloud.announcer(address)
                                   for address in many})
         self.assertLess(announced - moved, max(
@@ -142,13 +141,13 @@ class TestHandover(leaving.LeavingTestCase):
     def _fabric(self, name, addresses):
         """Seconds that routes take to the spine without the agent."""
         node, lines = self.cloud[name], [
-            'route %%s %s/32 dev loopback1 table %s\n' % (
-                address, base.VRF_TABLE) for address in addresses]
+            f'{address}/32 dev loopback1 table {base.VRF_TABLE}\n'
+            for address in addresses]
         with learned.Learned(self.cloud, name) as found:
-            node.batch(''.join(line % 'add' for line in lines))
+            node.batch(''.join(f'route add {line}' for line in lines))
             began = time.monotonic()
             seconds = found.wait(addresses) - began
-        node.batch(''.join(line % 'del' for line in lines))
+        node.batch(''.join(f'route del {line}' for line in lines))
         for address in addresses:
             self.cloud.wait_withdrawn(address)
         return seconds
@@ -162,8 +161,8 @@ class TestHandover(leaving.LeavingTestCase):
         nodes.wait_until('the rows of gw1 are gone', lambda: (
             self.proof(self.lonely) is None and
             self.mac_binding(self.lonely) is None), GRACE + 30 + base.SETTLE)
-        base.note('rows of gw1 were gone %.1f s after its chassis' % (
-            time.monotonic() - began))
+        base.note(f'rows of gw1 were gone {time.monotonic() - began:.1f} s '
+                  'after its chassis')
         self.assertEqual(heir, self.proof()[0])
         self.assertIsNotNone(self.mac_binding(self.alpha))
         nodes.wait_until('a survivor says so', lambda: self._removed(marks))

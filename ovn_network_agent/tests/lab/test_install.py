@@ -32,7 +32,7 @@ _HERE = {'64999': str(plan.GATEWAY_AS['gw1']), '64998': str(plan.SPINE_AS),
 
 def printed(first):
     """The block of the page that begins with a line, for this lab."""
-    match = re.search(r'\n\n((?: +)%s.*?\n)(?=\S)' % re.escape(first),
+    match = re.search(rf'\n\n((?: +){re.escape(first)}.*?\n)(?=\S)',
                       _PAGE.read_text(encoding='utf-8'), re.DOTALL)
     return re.sub(r'\b(\d+\.\d+\.\d+\.\d+|\d{5})\b',
                   lambda found: _HERE.get(found[0], found[0]),
@@ -51,9 +51,10 @@ class TestInstall(base.LabTestCase):
         router = self.cloud.add_router('alpha')
         _vm, fip = self.machine(router)
         frr.stop(node)
-        node.batch('link del %s\nlink del loopback1\naddr flush dev eth1\n'
-                   'link set eth1 down\nroute flush table %d\n' % (
-                       plan.VRF, plan.VRF_TABLE))
+        node.batch(f'link del {plan.VRF}\nlink del loopback1\n'
+                   'addr flush dev eth1\n'
+                   'link set eth1 down\n'
+                   f'route flush table {plan.VRF_TABLE:d}\n')
         node.run(['sh', '-ec', printed('ip link add')])
         frr.start(node, printed('ip prefix-list FABRIC'))
         config = configparser.ConfigParser(interpolation=None)

@@ -58,13 +58,12 @@ class LabWithoutAgents(base.LabTestCase):
         patch = re.search(r'(\d+)\(patch-', node.out(
             'ovs-ofctl', 'show', plan.BRIDGE))[1]
         node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE,
-                  'priority=900,ip,in_port=%s,actions=mod_dl_dst:%s,'
-                  'output:LOCAL' % (patch, mac)])
+                  f'priority=900,ip,in_port={patch},actions=mod_dl_dst:{mac},'
+                  'output:LOCAL'])
         node.batch(
             'link add veth-default type veth peer name veth-provider\n'
-            'link set veth-provider master {vrf}\n'
-            'link set veth-default up\nlink set veth-provider up\n'.format(
-                vrf=plan.VRF))
+            f'link set veth-provider master {plan.VRF}\n'
+            'link set veth-default up\nlink set veth-provider up\n')
         # zebra reads devices and addresses in two threads, and forgets the
         # address of a device that it does not know yet.
         nodes.wait_until('zebra knows the pair', lambda: 'vrf: ' + plan.VRF in
@@ -72,18 +71,17 @@ class LabWithoutAgents(base.LabTestCase):
                                   'show interface veth-provider',
                                   check=False))
         node.batch(
-            'addr add 169.254.169.254/32 dev {br}\n'
+            f'addr add 169.254.169.254/32 dev {plan.BRIDGE}\n'
             'addr add 169.254.0.1/30 dev veth-default\n'
             'addr add 169.254.0.2/30 dev veth-provider\n'
-            'route add {fip}/32 dev {br}\n'
+            f'route add {self.address}/32 dev {plan.BRIDGE}\n'
             'route add default via 169.254.0.2 dev veth-default table 200\n'
             'rule add iif veth-default lookup main priority 1999\n'
-            'rule add from {net} lookup 200 priority 2000\n'
-            'route add {net} via 169.254.0.1 dev veth-provider table {table}'
-            '\n'.format(br=plan.BRIDGE, net=plan.PROVIDER,
-                        table=plan.VRF_TABLE, fip=self.address))
+            f'rule add from {plan.PROVIDER} lookup 200 priority 2000\n'
+            f'route add {plan.PROVIDER} via 169.254.0.1 dev veth-provider '
+            f'table {plan.VRF_TABLE}\n')
         node.sysctl(**{
-            'net__ipv4__conf__%s__proxy_arp' % plan.BRIDGE: 1,
+            f'net__ipv4__conf__{plan.BRIDGE}__proxy_arp': 1,
             'net__ipv4__conf__veth-provider__accept_local': 1})
         self.cloud.nb.do(lambda txn, tables: self.default_route_by_hand(
             txn, tables, mac))
@@ -104,7 +102,7 @@ class TestByHand(LabWithoutAgents):
 
     def test_fip_through_bgp(self):
         spine = self.cloud['spine']
-        own = {'%s/32' % plan.LOOPBACKS[name]
+        own = {f'{plan.LOOPBACKS[name]}/32'
                for name in self.cloud.gateways}
         self.assertEqual(own | {str(plan.CLIENT_NET)},
                          set(self.cloud.bgp_table()),
@@ -166,7 +164,7 @@ class TestNodes(LabWithoutAgents):
         node = self.cloud['gw1']
         pid = node.out('sh', '-c', 'sleep 0.1 >/dev/null & echo $!').strip()
         # A process that nobody waits for would stay as a zombie.
-        nodes.wait_until('nothing is left of %s' % pid, lambda: node.run(
+        nodes.wait_until(f'nothing is left of {pid}', lambda: node.run(
             ['test', '-e', '/proc/' + pid], check=False).returncode == 1,
             base.SETTLE)
 
@@ -183,8 +181,8 @@ class TestNodes(LabWithoutAgents):
         self.cloud.power_off('gw1')
         self.assertIsNone(self.cloud['gw1'].pid)
         self.cloud.wait_owner(self.router, 'gw2')
-        base.note('gw2 took over %.1f s after the power failure' % (
-            time.monotonic() - failed))
+        base.note(f'gw2 took over {time.monotonic() - failed:.1f} s after the '
+                  'power failure')
         self.cloud.wait_withdrawn(plan.LOOPBACKS['gw1'])
         self.cloud.power_on('gw1')
         self.assertEqual('on disk', self.cloud['gw1'].read(
@@ -206,8 +204,9 @@ class TestNodes(LabWithoutAgents):
             self.cloud.stop_controller('gw1')
             self.cloud.wait_owner(self.router, 'gw2')
             self.assertEqual(['gw2'], followed.of(self.router))
-            base.note('gw2 has the gateway %.2f s after the stop' % (
-                followed.when(self.router, 'gw2') - stopped))
+            base.note('gw2 has the gateway '
+                      f'{followed.when(self.router, "gw2") - stopped:.2f} s '
+                      'after the stop')
             self.assertIsNone(self.cloud.sb.find('Chassis', hostname='gw1'))
             self.cloud.start_controller('gw1')
             self.cloud.wait_owner(self.router, 'gw1')

@@ -56,9 +56,9 @@ class Move:
             announced = time.monotonic() - started
             running.wait_answered(base.SETTLE, after=time.monotonic())
             report = running.stop()
-        base.note('%s, %s: to %s: claimed after %.2f s, announced after '
-                  '%.2f s; %s' % (self.METHOD, self.SCHEDULER, name, owned,
-                                  announced, report))
+        base.note(f'{self.METHOD}, {self.SCHEDULER}: to {name}: claimed after '
+                  f'{owned:.2f} s, announced after {announced:.2f} '
+                  f's; {report}')
         self._handed_over(name, other)
         return report.longest_gap_ms
 
@@ -66,15 +66,14 @@ class Move:
         uplink = plan.UPLINKS[name][1]
         for address in self._addresses():
             nodes.wait_until(
-                lambda a=address: 'only %s announces %s: %s' % (
-                    name, a, self.hops(a)),
+                lambda a=address: f'only {name} announces {a}: {self.hops(a)}',
                 lambda a=address: self.hops(a) == [uplink], base.SETTLE)
         self.wait_gone(other, *self._addresses())
         self.assert_served(name, *self._addresses())
         nodes.wait_until(
-            lambda: 'the rows are those of %s: %s %s' % (
-                name, self.default_route(self.alpha),
-                self.mac_binding(self.alpha)),
+            lambda: f'the rows are those of {name}: '
+                    f'{self.default_route(self.alpha)} '
+                    f'{self.mac_binding(self.alpha)}',
             lambda: (self.default_route(self.alpha) == (
                 name, str(plan.PROVIDER[-2])) and
                 self.mac_binding(self.alpha) == self.mac(name)),
@@ -89,8 +88,8 @@ class Move:
         with self.probing(self.fip_beta.address) as beta:
             gaps = [self._move(name) for name in ('gw2', 'gw1') * 2]
             self.lossless(beta)
-        base.note('longest gaps: %s ms' % ' '.join(
-            '%.0f' % gap for gap in gaps))
+        shown = ' '.join(f'{gap:.0f}' for gap in gaps)
+        base.note(f'longest gaps: {shown} ms')
         self.assertLess(max(gaps), leaving.DEATH_MS)
         self.assertLess(statistics.median_low(gaps), USUAL_GAP_MS)
         for address, (_packets, age) in before.items():

@@ -39,9 +39,9 @@ class ProbeTestCase(unittest.TestCase):
             ['ip', 'link', 'add', 'eth0', 'netns', str(self.near.pid),
              'type', 'veth', 'peer', 'name', 'eth0', 'netns',
              str(self.far.pid)], check=True)
-        self.near.batch('link set eth0 up\naddr add %s/24 dev eth0\n' % NEAR)
-        self.far.batch('link set eth0 up\naddr add %s/24 dev eth0\n'
-                       'addr add %s/32 dev lo\n' % (FAR, LOOPBACK))
+        self.near.batch(f'link set eth0 up\naddr add {NEAR}/24 dev eth0\n')
+        self.far.batch(f'link set eth0 up\naddr add {FAR}/24 dev eth0\n'
+                       f'addr add {LOOPBACK}/32 dev lo\n')
         echo.start(self.far)
 
     def node(self, name):
@@ -63,8 +63,8 @@ class ProbeTestCase(unittest.TestCase):
         """
         # `ip -batch` would not wait; one process without any start-up in
         # between keeps the outage close to what is asked for.
-        script = ('ip link set eth0 down; sleep %g; ip link set eth0 up'
-                  % seconds)
+        script = (f'ip link set eth0 down; sleep {seconds:g}; ip link '
+                  'set eth0 up')
         started = time.monotonic()
         self.far.run(['sh', '-c', script])
         return seconds * 1000, (time.monotonic() - started) * 1000
@@ -170,7 +170,7 @@ class TestTargets(ProbeTestCase):
             self.assertEqual({'192.0.2.77'}, report.seen_sources, kind)
 
     def test_answer_comes_from_the_address_asked(self):
-        self.near.batch('route add %s/32 via %s\n' % (LOOPBACK, FAR))
+        self.near.batch(f'route add {LOOPBACK}/32 via {FAR}\n')
         for kind in probe.KINDS:
             report = probe.ping(self.near, LOOPBACK, 2, 0.01, kind)
             self.assertEqual(2, report.received, kind)
@@ -180,7 +180,7 @@ class TestTargets(ProbeTestCase):
         self.far.run(['nft', '-f', '-'], input=(
             'table ip t {\n'
             'chain in { type filter hook prerouting priority raw;\n'
-            ' ip daddr %s ip daddr set %s\n}\n}\n' % (NOBODY, FAR)))
+            f' ip daddr {NOBODY} ip daddr set {FAR}\n}}\n}}\n'))
         self.near.run(['ip', 'neighbour', 'replace', NOBODY, 'dev', 'eth0',
                        'lladdr', self.far.out(
                            'cat', '/sys/class/net/eth0/address').strip()])
@@ -209,7 +209,7 @@ class TestTargets(ProbeTestCase):
             probe.wait_reachable(self.near, 'udp', new, 0.2)
         with probe.Probe(self.near, 'udp', new, 0.005, limit=10.0) as waiting:
             added = time.monotonic()
-            self.far.batch('addr add %s/24 dev eth0\n' % new)
+            self.far.batch(f'addr add {new}/24 dev eth0\n')
             answered = waiting.wait_answered(10, after=added)
         self.assertGreater(answered, added)
         self.assertLess(answered, time.monotonic())
@@ -244,11 +244,12 @@ class TestFailures(ProbeTestCase):
     def test_responder_survives_its_peers(self):
         script = ('import socket, struct\n'
                   'for n in range(20):\n'
-                  '    s = socket.create_connection(("%s", %d))\n'
+                  f'    s = socket.create_connection(("{FAR}", '
+                  f'{echo.PORT:d}))\n'
                   '    s.send(b"x" * n)\n'
                   '    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,\n'
                   '                 struct.pack("ii", 1, 0))\n'
-                  '    s.close()\n' % (FAR, echo.PORT))
+                  '    s.close()\n')
         self.near.run(['python3', '-c', script])
         self.assertEqual(3, probe.ping(self.near, FAR, 3, 0.01,
                                        'tcp').received)

@@ -48,15 +48,14 @@ class Quick:
                     self.outcome(name, mark)), self.said(name, mark)[-3000:])
                 # It is not waited for.
                 self.cloud.agents[name].start()
-                base.note('%s: %s restarted: %s' % (
-                    self.SCHEDULER, name, running.so_far()))
+                base.note(f'{self.SCHEDULER}: {name} restarted: '
+                          f'{running.so_far()}')
             took = time.monotonic() - began
             for agent in self.cloud.agents.values():
                 agent.wait_ready()
             self.settled()
             report = self.finished(running)
-        base.note('%s: two restarts in %.1f s: %s' % (
-            self.SCHEDULER, took, report))
+        base.note(f'{self.SCHEDULER}: two restarts in {took:.1f} s: {report}')
         self.assertLessEqual(report.lost, LOST, str(report))
         self.assert_gap(report, GAP)
 
@@ -92,7 +91,7 @@ class TestQuick(Quick, leaving.LeavingTestCase):
             self.assertEqual('completed', self.outcome('gw1', mark))
             self.assertEqual('gw2', self.owner())
             report = self.finished(running)
-        base.note('the port came back in a drain: %s' % report)
+        base.note(f'the port came back in a drain: {report}')
 
     def _controller_again(self, name):
         if 'ovn-controller' not in self.cloud[name].services:
@@ -119,7 +118,7 @@ class TestQuickGroup(Quick, leaving.LeavingTestCase):
             report = self.finished(running)
             self.assertEqual([], followed.of(self.alpha))
         self.assertEqual(before, self._candidates())
-        base.note('killed and started: %s' % report)
+        base.note(f'killed and started: {report}')
         self.assertEqual(0, report.lost, str(report))
 
     def test_the_other_one_is_dead(self):
@@ -134,9 +133,9 @@ class TestQuickGroup(Quick, leaving.LeavingTestCase):
         began = time.monotonic()
         self.assertEqual((4, 'nobody'), (
             self.cloud.agents['gw1'].stop(), self.outcome('gw1', mark)))
-        base.note('a stop without anybody else took %.1f s' % (
-            time.monotonic() - began))
-        self.assertIn('%s does not answer' % plan.system_id('gw2'),
+        base.note('a stop without anybody else took '
+                  f'{time.monotonic() - began:.1f} s')
+        self.assertIn(f'{plan.system_id("gw2")} does not answer',
                       self.said('gw1', mark))
         # It is to get the gateway when it is back.
         self.assertEqual(0, self.priorities()['gw1'])

@@ -61,8 +61,8 @@ class Restart(dry_runs.DryRuns):
                 self.assertEqual([], [
                     change for change in self.changes('gw1', mark)
                     if fip.address + '/32' not in change])
-            base.note('%s: killed and restarted twice: %s' % (
-                self.METHOD, self.lossless(running)))
+            base.note(f'{self.METHOD}: killed and restarted twice: '
+                      f'{self.lossless(running)}')
             self.lossless(tcp)
         self.assertEqual([], dump.difference(before, self.state('gw1')))
         self.assertEqual([], dump.difference(
@@ -129,8 +129,8 @@ class Restart(dry_runs.DryRuns):
             self._set(announce_method=self.METHOD)
             agent.process.send_signal(signal.SIGHUP)
             self._only(self.METHOD)
-            base.note('%s, other method and back twice: %s' % (
-                self.METHOD, self.lossless(running)))
+            base.note(f'{self.METHOD}, other method and back twice: '
+                      f'{self.lossless(running)}')
             self.lossless(tcp)
             self.assertEqual([], withdrawals.seen())
         self.assertEqual([], dump.difference(before, self.state('gw1')))
@@ -152,13 +152,13 @@ class Restart(dry_runs.DryRuns):
             statics, kernel = (self.statics('gw1'),
                                self.kernel_routes('gw1', base.VRF_TABLE))
             return {
-                'static': {a for a in mine if 'ip route %s/32 169.254.0.1'
-                           % a in statics},
+                'static': {a for a in mine
+                           if f'ip route {a}/32 169.254.0.1' in statics},
                 'kernel': {a for a in mine if a in kernel}}
 
         wanted = {'static': set(), 'kernel': set(), method: set(mine)}
         nodes.wait_until(
-            lambda: 'announced by %s alone: %s' % (method, announced()),
+            lambda: f'announced by {method} alone: {announced()}',
             lambda: announced() == wanted, base.SETTLE)
 
     # -- dry run ----------------------------------------------------------
@@ -199,7 +199,7 @@ class Restart(dry_runs.DryRuns):
     def test_ten_kills_at_random_moments(self):
         """While floating IPs come and go; what was right stays right."""
         seed = random.SystemRandom().randrange(10 ** 6)
-        base.note('%s: seed %d' % (self.METHOD, seed))
+        base.note(f'{self.METHOD}: seed {seed:d}')
         dice = random.Random(seed)
         agent = self.cloud.agents['gw1']
         before = self.state('gw1')
@@ -225,8 +225,8 @@ class Restart(dry_runs.DryRuns):
             for fip in last:
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             self.wait_gone('gw1', *(fip.address for fip in last))
-            base.note('%s: killed ten times, seed %d: %s' % (
-                self.METHOD, seed, self.lossless(running)))
+            base.note(f'{self.METHOD}: killed ten times, seed {seed:d}: '
+                      f'{self.lossless(running)}')
             self.lossless(tcp)
         self.assertEqual([], dump.difference(before, self.state('gw1')))
 
@@ -239,7 +239,7 @@ def _known(steps):
     """
     return sorted(step for step in steps
                   if 'sysctl path=net/ipv4/conf/veth-' not in step and
-                  'cookie=%#x ' % ownership.COOKIE_RELAY not in step)
+                  f'cookie={ownership.COOKIE_RELAY:#x} ' not in step)
 
 
 class Withdrawals:
@@ -268,15 +268,15 @@ class Withdrawals:
     def _mark(self, address):
         def marked():
             self._cloud['spine'].batch(
-                'route replace blackhole %s/32\n'
-                'route del blackhole %s/32\n' % (address, address))
+                f'route replace blackhole {address}/32\n'
+                f'route del blackhole {address}/32\n')
             return any(address in line for line in self._lines())
 
         nodes.wait_until('the monitor of the spine sees routes', marked)
 
     def _lines(self):
         self._output.flush()
-        with open('/proc/self/fd/%d' % self._output.fileno(),
+        with open(f'/proc/self/fd/{self._output.fileno():d}',
                   encoding='ascii') as opened:
             return opened.read().splitlines()
 

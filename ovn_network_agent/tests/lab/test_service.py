@@ -121,9 +121,9 @@ class Signals:
         node = self.cloud.nodes['gw1']
         said = node.out(os.path.join(os.path.dirname(sys.executable),
                                      'ovn-network-agent-ctl'), 'status')
-        self.assertIn('port %s: here' % self.alpha.lrp, said)
+        self.assertIn(f'port {self.alpha.lrp}: here', said)
         self.assertIn('drains: none', said)
-        self.assertIn('port %s: here' % self.alpha.lrp, node.out(
+        self.assertIn(f'port {self.alpha.lrp}: here', node.out(
             'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
             'status'))
 
@@ -132,7 +132,7 @@ class Signals:
         mark = self.mark('gw1')
         self.agent.process.send_signal(signal.SIGUSR2)
         self.wait_said('gw1', 'Guru Meditation', mark)
-        self.wait_said('gw1', 'announce_method = %s' % self.METHOD, mark)
+        self.wait_said('gw1', f'announce_method = {self.METHOD}', mark)
         self.assertIn('Threads', self.said('gw1', mark))
         self.another()
 
@@ -160,17 +160,16 @@ class Interval:
                       'ANNOUNCED-NETWORKS'])
             self.wait_said('gw1', 'created prefix_list_entry', mark)
             self.assertIn(
-                'permit %s ge 32 le 32' % plan.PROVIDER,
+                f'permit {plan.PROVIDER} ge 32 le 32',
                 node.out('vtysh', '-c', 'show running-config'))
             self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
         with self.subTest('announcement'):
             if self.METHOD == 'static':
-                node.run(['vtysh', '-c', 'conf t', '-c', 'vrf %s' %
-                          plan.VRF, '-c', 'no ip route %s/32 169.254.0.1'
-                          % self.fip.address])
+                node.run(['vtysh', '-c', 'conf t', '-c',
+                          f'vrf {plan.VRF}', '-c',
+                          f'no ip route {self.fip.address}/32 169.254.0.1'])
             else:
-                node.batch('route del %s/32 table %s\n' % (
-                    self.fip.address, _VRF))
+                node.batch(f'route del {self.fip.address}/32 table {_VRF}\n')
             nodes.wait_until(
                 'it is back', lambda: 'announced' in self.traces(
                     'gw1', self.fip.address)[self.fip.address],
@@ -193,10 +192,10 @@ class Repair:
         mark = self.mark('gw1')
         self.cloud['gw1'].batch(batch)
         self.wait_said('gw1', 'created', mark, WATCHED)
-        nodes.wait_until('%s is back' % name, there,
+        nodes.wait_until(f'{name} is back', there,
                          WATCHED - (time.monotonic() - started), 0.01)
-        base.note('%s: back after at most %.2f s' % (
-            name, time.monotonic() - started))
+        base.note(f'{name}: back after at most '
+                  f'{time.monotonic() - started:.2f} s')
         self.reach(self.client, 'icmp', self.fip.address, 2)
         self.assertEqual(0, self.said('gw1', mark).count('(full)'))
         for text, (_packets, age) in flows.items():
@@ -204,15 +203,15 @@ class Repair:
 
     def test_route(self):
         """A host route to the bridge."""
-        self._broken('the route', 'route del %s/32 dev br-ex\n' %
-                     self.fip.address,
+        self._broken('the route',
+                     f'route del {self.fip.address}/32 dev br-ex\n',
                      lambda: self.fip.address in self.kernel_routes('gw1'))
 
     def test_announced_route(self):
         """The route that FRR redistributes."""
         self._broken(
-            'the announced route', 'route del %s/32 table %s\n' % (
-                self.fip.address, _VRF),
+            'the announced route',
+            f'route del {self.fip.address}/32 table {_VRF}\n',
             lambda: self.fip.address in self.kernel_routes('gw1', _VRF))
         self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
 
@@ -226,13 +225,13 @@ class Repair:
         def rules():
             return [line for line in self.cloud['gw1'].out(
                 'ip', 'rule').splitlines()
-                if 'proto %d' % ownership.RULE_PROTOCOL in line]
+                if f'proto {ownership.RULE_PROTOCOL:d}' in line]
 
         wanted = rules()
         self.assertGreaterEqual(len(wanted), 3)
         for line in wanted:
-            self._broken('rule %s' % line.partition(':')[0],
-                         'rule del priority %s\n' % line.partition(':')[0],
+            self._broken(f'rule {line.partition(":")[0]}',
+                         f'rule del priority {line.partition(":")[0]}\n',
                          # Of equal priority the one made again is last.
                          lambda: sorted(rules()) == sorted(wanted))
 
@@ -265,8 +264,7 @@ class Repair:
         self._broken('the pair', 'link del veth-default\n',
                      lambda: 'default' in self.kernel_routes('gw1', '200'))
         nodes.wait_until(
-            lambda: 'all of it is back: %s' % dump.difference(
-                before, state()),
+            lambda: f'all of it is back: {dump.difference(before, state())}',
             lambda: not dump.difference(before, state()), WATCHED)
         self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
         for kind in probe.KINDS:
@@ -306,7 +304,7 @@ class Outage:
             if name not in self.cloud['central'].services:
                 self.cloud['central'].start_again(name)
         for name in ('nb', 'sb'):
-            nodes.wait_until('%s is served' % name, lambda n=name: (
+            nodes.wait_until(f'{name} is served', lambda n=name: (
                 os.path.exists(central.remote(
                     self.cloud['central'], n).removeprefix('unix:'))))
 
@@ -324,7 +322,7 @@ class Outage:
             self.reload(reconcile_interval=1)
             self._stop_databases()
             for name in ('OVN_Northbound', 'OVN_Southbound'):
-                self.wait_said('gw1', '%s is not connected' % name, mark)
+                self.wait_said('gw1', f'{name} is not connected', mark)
             mark = self.mark('gw1')
             nodes.wait_until('three passes without OVN', lambda: self.said(
                 'gw1', mark).count('Computed') >= 3, base.SETTLE)
@@ -337,8 +335,8 @@ class Outage:
             # On a busy machine a comparison takes longer than a second.
             self.reload(reconcile_interval=3600)
             self.another()
-            base.note('%s: databases down and up: %s' % (
-                self.METHOD, self.lossless(running)))
+            base.note(f'{self.METHOD}: databases down and up: '
+                      f'{self.lossless(running)}')
 
     def test_databases_hang(self):
         """The same with databases that are there and do not answer."""

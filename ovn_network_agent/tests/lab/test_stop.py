@@ -41,8 +41,6 @@ rule add from 192.0.2.128/25 lookup 200 priority 2000 protocol static
 rule add from 192.0.2.128/25 lookup 201 priority 2000
 rule add from 198.51.100.0/24 lookup 123 priority 2002
 '''
-# A VIP of the operator on each gateway; only his line lets it out.
-_VIP = '192.0.2.23%s'
 _FLOWS = ('cookie=0x777,priority=910,ip,nw_dst=198.51.100.201,'
           'actions=NORMAL',
           'cookie=0x777,priority=900,ip,nw_dst=192.0.2.77,actions=drop')
@@ -117,7 +115,8 @@ class Stop:
     def _reach_vips(self):
         """What the operator announces by a line of our shape (FIP-20)."""
         for name in self.cloud.gateways:
-            vip = _VIP % name[-1]
+            # On each gateway; only the operator's line lets it out.
+            vip = f'192.0.2.23{name[-1]}'
             self.cloud.wait_announced(vip, name, base.SETTLE)
             self.reach(self.client, 'icmp', vip, 2)
 
@@ -131,7 +130,7 @@ class Stop:
                                   (self.beta, self.fip_beta, 'gw2')):
             self.cloud.wait_announced(fip.address, name, base.SETTLE)
             self.reach(self.client, 'icmp', fip.address, 2)
-            nodes.wait_until('%s has a default route' % router.name,
+            nodes.wait_until(f'{router.name} has a default route',
                              lambda r=router: self.default_route(r),
                              base.SETTLE)
         self._reach_vips()
@@ -165,9 +164,8 @@ class Stop:
                 self.assertEqual(
                     0, self.cloud.agents[name].stop(number),
                     self.cloud.agents[name].log()[-2000:])
-                base.note('%s: %s stopped %s in %.1f s' % (
-                    self.METHOD, number.name, name,
-                    time.monotonic() - started))
+                base.note(f'{self.METHOD}: {number.name} stopped {name} in '
+                          f'{time.monotonic() - started:.1f} s')
             for fip in (self.fip, self.fip_beta):
                 self.cloud.wait_withdrawn(fip.address, base.SETTLE)
             self.assert_as_before()
@@ -177,7 +175,7 @@ class Stop:
         rules = [line for line in changes if line.startswith('ip rule: +')]
         self.assertNotEqual([], rules)
         for line in rules:
-            self.assertIn('proto %d' % ownership.RULE_PROTOCOL, line)
+            self.assertIn(f'proto {ownership.RULE_PROTOCOL:d}', line)
         flows = [line for line in changes
                  if line.startswith('ovs-ofctl dump-flows br-ex: +')]
         self.assertNotEqual([], flows)
@@ -240,8 +238,8 @@ class TestStopKernel(Stop, base.LabTestCase):
             took = time.monotonic() - started
         finally:
             self.cloud['central'].resume('nb')
-        base.note('%s: the second SIGTERM ended it in %.1f s' % (
-            self.METHOD, took))
+        base.note(f'{self.METHOD}: the second SIGTERM ended it in '
+                  f'{took:.1f} s')
         self.assertEqual(3, status)
         self.assertLess(took, 5)
         self.assertIn('Clean-up is not complete', self.said('gw1', mark))

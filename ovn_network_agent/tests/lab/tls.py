@@ -43,12 +43,12 @@ class OverTls:
         for name, (database, port) in DATABASES.items():
             central.spawn('tls-' + name, [
                 'ovsdb-server', '-vconsole:warn',
-                '--remote=pssl:%d:%s' % (port, plan.HOSTS['central']),
-                '--ca-cert=%s/authority.pem' % DIRECTORY,
-                '--certificate=%s/server.crt' % DIRECTORY,
-                '--private-key=%s/server.key' % DIRECTORY,
-                '--unixctl=%s/%s.ctl' % (DIRECTORY, name),
-                'relay:%s:unix:/run/ovn/ovn%s_db.sock' % (database, name)])
+                f'--remote=pssl:{port:d}:{plan.HOSTS["central"]}',
+                f'--ca-cert={DIRECTORY}/authority.pem',
+                f'--certificate={DIRECTORY}/server.crt',
+                f'--private-key={DIRECTORY}/server.key',
+                f'--unixctl={DIRECTORY}/{name}.ctl',
+                f'relay:{database}:unix:/run/ovn/ovn{name}_db.sock'])
             self.addCleanup(lambda n='tls-' + name: (
                 n in central.services and central.stop(n)))
         return [open_and_read(path) for path in (
@@ -68,11 +68,11 @@ class OverTls:
         gateway, before = self.cloud['gw1'], dict(self.agent.config['ovn'])
         options = dict(before)
         for name, (_database, port) in DATABASES.items():
-            options['ovn_%s_remote' % name] = 'ssl:%s:%d' % (
-                plan.HOSTS['central'], port)
+            options[f'ovn_{name}_remote'] = (
+                f'ssl:{plan.HOSTS["central"]}:{port:d}')
         for what, text in zip(('ca', 'cert', 'key'), self._start_relays(),
                               strict=True):
-            path = '%s/%s.pem' % (DIRECTORY, what)
+            path = f'{DIRECTORY}/{what}.pem'
             gateway.write(path, text, 0o600)
             options['ovn_ssl_' + what] = path
         mark = self.mark('gw1')
@@ -80,8 +80,9 @@ class OverTls:
             self.addCleanup(self._restart_agent, before)
             self._restart_agent(options)
             for name, (database, _port) in DATABASES.items():
-                self.wait_said('gw1', 'Connected to %s at %s' % (
-                    database, options['ovn_%s_remote' % name]), mark)
+                remote = options[f'ovn_{name}_remote']
+                self.wait_said('gw1', f'Connected to {database} at {remote}',
+                               mark)
             self.another()
             # Lost, with the reason, and nothing happens; and back.
             mark = self.mark('gw1')

@@ -50,9 +50,9 @@ ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 14), ('EVT', 1, 9),
 TRAPS = 73
 BESIDE = {'T28b', 'T44b'}
 
+PREFIXES = '|'.join({prefix for prefix, _first, _last in ROWS})
 # What a comment may call a row, and the numbers of plans that are not here.
-NUMBER = re.compile(r'\b(?:(?:%s)-\d{2}|[DT]\d{1,2}b?)\b' % '|'.join(
-    {prefix for prefix, _first, _last in ROWS}))
+NUMBER = re.compile(rf'\b(?:(?:{PREFIXES})-\d{{2}}|[DT]\d{{1,2}}b?)\b')
 TERM = re.compile(r'^   (?=\S)(?!:)(.+)$', re.M)
 
 Row = collections.namedtuple('Row', 'name behaviour tests where')
@@ -60,10 +60,10 @@ Row = collections.namedtuple('Row', 'name behaviour tests where')
 
 def everything():
     """All rows that the table can have."""
-    names = {'%s-%02d' % (prefix, number) for prefix, first, last in ROWS
+    names = {f'{prefix}-{number:02d}' for prefix, first, last in ROWS
              for number in range(first, last + 1)}
     return names | BESIDE | {
-        'T%d' % number for number in range(1, TRAPS + 1)}
+        f'T{number}' for number in range(1, TRAPS + 1)}
 
 
 def cells(text):
@@ -87,11 +87,10 @@ def table():
     for part in sorted(PARTS.glob('*.rst')):
         text = part.read_text()
         if not text.startswith(HEADER):
-            raise ValueError('%s: begins otherwise' % part.name)
+            raise ValueError(f'{part.name}: begins otherwise')
         for row in cells(text)[1:]:
             if len(row) != 3:
-                raise ValueError('%s: %s: not three cells' % (
-                    part.name, row[0]))
+                raise ValueError(f'{part.name}: {row[0]}: not three cells')
             yield Row(row[0], row[1], row[2].split(), part.name)
 
 
@@ -102,14 +101,14 @@ def later():
         if names == 'Row':
             continue
         if not why.strip():
-            raise ValueError('%s: why?' % names)
+            raise ValueError(f'{names}: why?')
         for name in names.split(', '):
             first, _to, last = name.partition(' to ')
             prefix, _dash, number = first.rpartition('-')
             if not last:
                 found.add(name)
                 continue
-            found |= {'%s-%02d' % (prefix, n) for n in range(
+            found |= {f'{prefix}-{n:02d}' for n in range(
                 int(number), int(last.rpartition('-')[2]) + 1)}
     return found
 
@@ -125,11 +124,11 @@ def resolve(name):
         module = importlib.import_module('ovn_network_agent.tests.' + path)
         found = getattr(module, cls)
     except (ImportError, AttributeError) as e:
-        raise LookupError('%s: %s' % (name, e)) from e
+        raise LookupError(f'{name}: {e}') from e
     if not issubclass(found, unittest.TestCase):
-        raise LookupError('%s: %s is no test case by itself' % (name, cls))
+        raise LookupError(f'{name}: {cls} is no test case by itself')
     if not callable(getattr(found, method, None)):
-        raise LookupError('%s: has no such test' % name)
+        raise LookupError(f'{name}: has no such test')
     return found, method
 
 
@@ -168,8 +167,8 @@ class BehaviourTest(unittest.TestCase):
         if COMPLETE:
             self.assertEqual([], missing)
         elif missing:
-            print('Not in the table of the behaviour yet: %s' %
-                  ' '.join(missing), file=sys.stderr)
+            print('Not in the table of the behaviour yet: '
+                  f'{" ".join(missing)}', file=sys.stderr)
 
     def test_what_is_not_there_yet_is_in_the_overview(self):
         missing = PAGE.read_text().partition('Not yet\n')[2].partition(
@@ -177,14 +176,14 @@ class BehaviourTest(unittest.TestCase):
         rows = [name for name, _why in cells(missing) if name != 'Row']
         self.assertNotEqual([], rows)
         for name in rows:
-            self.assertRegex(OVERVIEW.read_text(), r'\(row\s+%s\)' % name)
+            self.assertRegex(OVERVIEW.read_text(), rf'\(row\s+{name}\)')
 
     def test_each_row_says_something_and_names_a_test(self):
         for row in self.table:
             self.assertGreater(len(row.behaviour.split()), 3, row)
             self.assertTrue(row.tests, row)
             for test in row.tests:
-                self.assertRegex(test, '^%s$' % TEST.pattern, row)
+                self.assertRegex(test, f'^{TEST.pattern}$', row)
 
     def test_the_tests_exist(self):
         missing = []
@@ -193,7 +192,7 @@ class BehaviourTest(unittest.TestCase):
                 try:
                     resolve(name)
                 except LookupError as e:
-                    missing.append('%s, %s: %s' % (row.where, row.name, e))
+                    missing.append(f'{row.where}, {row.name}: {e}')
         self.assertEqual([], missing)
 
     def test_the_test_of_a_trap_names_it(self):
@@ -202,8 +201,8 @@ class BehaviourTest(unittest.TestCase):
                 continue
             for name in TEST.findall(' '.join(row.tests)):
                 text = '\n'.join(about(*resolve(name)))
-                self.assertRegex(text, r'\b%s\b' % row.name,
-                                 '%s: %s' % (row.where, name))
+                self.assertRegex(text, rf'\b{row.name}\b',
+                                 f'{row.where}: {name}')
 
     def test_what_does_not_exist_is_noticed(self):
         here = 'unit.test_behaviour.BehaviourTest.'

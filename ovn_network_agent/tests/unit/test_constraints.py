@@ -63,7 +63,7 @@ class ConstraintsTest(base.BaseTestCase):
                 self.lowest.canonical(one.name) + '==')]
             lowest = version.Version(line.partition('==')[2])
             self.assertIn(str(lowest), one.specifier)
-            self.assertIn('>=%s' % lowest, str(one.specifier).split(','))
+            self.assertIn(f'>={lowest}', str(one.specifier).split(','))
 
     def test_a_requirement_without_a_bound(self):
         error = self.assertRaises(ValueError, self.lowest.bounds,

@@ -75,7 +75,7 @@ class CostsTest(base.BaseTestCase):
 
     def test_a_class_that_could_not_be_set_up(self):
         self.assertEqual(_B.removeprefix('ovn_network_agent.tests.'),
-                         costs.class_of('setUpClass (%s)' % _B))
+                         costs.class_of(f'setUpClass ({_B})'))
         self.assertEqual('unit.test_b.BTest',
                          costs.class_of(_B + '.test_1(with a scenario)'))
 

@@ -56,9 +56,9 @@ def imported(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise AssertionError('%s: relative import' % path)
+                raise AssertionError(f'{path}: relative import')
             # What is imported from a package may be a module or not.
-            yield from ('%s.%s' % (node.module, alias.name)
+            yield from (f'{node.module}.{alias.name}'
                         for alias in node.names)
 
 
@@ -101,14 +101,14 @@ class PureTest(base.BaseTestCase):
                     self.assertTrue(waiting[-1], (name, target))
                 else:
                     self.assertIn(target.split('.')[0], HARMLESS,
-                                  '%s imports %s' % (name, target))
+                                  f'{name} imports {target}')
 
     def test_nothing_comes_in_at_run_time_either(self):
-        names = sorted('%s.%s' % (PACKAGE, name)
+        names = sorted(f'{PACKAGE}.{name}'
                        for name in self.pure_modules())
         code = ('import sys; from oslo_config import cfg; '
                 'before = set(sys.modules)\n' +
-                ''.join('import %s\n' % name for name in names) +
+                ''.join(f'import {name}\n' for name in names) +
                 'print(*set(sys.modules) - before)')
         found = subprocess.run(
             [sys.executable, '-c', code], check=True, text=True,

@@ -95,8 +95,8 @@ class ZoneTest(base.BaseTestCase):
         for deletes, adds in (({}, {ownership.NFT_NETWORKS: [prefix]}),
                               ({ownership.NFT_SNAT: [address]}, {})):
             self.refused(transaction.change, 'ip6', deletes, adds)
-        self.refused(text.check, 'chain a {\nip6 saddr %s accept\n}\n' %
-                     address)
+        self.refused(text.check,
+                     f'chain a {{\nip6 saddr {address} accept\n}}\n')
 
     @hypothesis.given(addresses)
     @hypothesis.example(ATTACK)

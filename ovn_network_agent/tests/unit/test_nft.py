@@ -102,7 +102,7 @@ class TextTest(base.BaseTestCase):
             self.refused(GOOD.replace('accept\n', f'accept {bad}\n', 1))
 
     def test_strings(self):
-        for bad in ('"', '"a', '"a\nb"', '"a\\"', '"{"', '"%s"' % ('x' * 65)):
+        for bad in ('"', '"a', '"a\nb"', '"a\\"', '"{"', f'"{65 * "x"}"'):
             self.refused(GOOD.replace('"veth-default"', bad))
 
     def test_names_that_the_agent_needs(self):

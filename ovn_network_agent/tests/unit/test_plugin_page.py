@@ -57,7 +57,7 @@ class StableTest(unittest.TestCase):
             for name, listed in names.items():
                 self.assertEqual(
                     set(), set(listed) - members(getattr(there, name)),
-                    '%s.%s' % (module, name))
+                    f'{module}.{name}')
 
     def test_the_fields_of_resources_are_complete(self):
         for name, listed in stable()[resources.__name__].items():
@@ -74,8 +74,8 @@ class StableTest(unittest.TestCase):
                  issubclass(kind, resources.Resource)]
         self.assertGreater(len(kinds), 20)
         self.assertEqual([], [name for name in kinds
-                              if '``%s``' % name not in text and
-                              '``%s(' % name not in text])
+                              if f'``{name}``' not in text and
+                              f'``{name}(' not in text])
 
 
 class ExamplesTest(unittest.TestCase):
@@ -94,8 +94,7 @@ class ExamplesTest(unittest.TestCase):
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom):
                     for alias in node.names:
-                        modules[alias.name] = '%s.%s' % (node.module,
-                                                         alias.name)
+                        modules[alias.name] = f'{node.module}.{alias.name}'
                 elif isinstance(node, ast.Import):
                     self.assertNotIn('ovn_network_agent', [
                         alias.name.partition('.')[0] for alias in node.names])
@@ -112,7 +111,7 @@ class ExamplesTest(unittest.TestCase):
         text = PAGE.read_text()
         included = INCLUDED.findall(text)
         self.assertEqual(
-            {'%s/%s' % (folder, path.name) for folder in EXAMPLES
+            {f'{folder}/{path.name}' for folder in EXAMPLES
              for path in (PLUGINS / folder).iterdir() if path.is_file()},
             {'/'.join(name.split('/')[-2:]) for name in included})
         self.assertNotIn('code-block:: python', text)

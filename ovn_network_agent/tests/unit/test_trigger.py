@@ -106,8 +106,8 @@ class TriggerTest(base.BaseTestCase):
     def test_a_steady_storm_has_a_bounded_number_of_wakes(self):
         wakes = []
         for number in range(10000):
-            self.trigger.fire('event-%d' % (number % 3),
-                              stale=('s%d' % (number % 7),))
+            self.trigger.fire(f'event-{number % 3}',
+                              stale=(f's{number % 7}',))
             self.clock.now += 0.001
             wake = self.take()
             if wake:
@@ -167,7 +167,7 @@ class TriggerThreadsTest(base.BaseTestCase):
 
         def fire(thread):
             for number in range(2500):
-                waker.fire('%d-%d' % (thread, number))
+                waker.fire(f'{thread:d}-{number}')
 
         threads = [threading.Thread(target=fire, args=(n,), daemon=True)
                    for n in range(4)]
@@ -175,7 +175,7 @@ class TriggerThreadsTest(base.BaseTestCase):
             thread.start()
         while len(seen) < fired:
             wake = waker.wait(20)
-            self.assertIsNotNone(wake, 'lost: %d of %d' % (len(seen), fired))
+            self.assertIsNotNone(wake, f'lost: {len(seen)} of {fired:d}')
             self.assertTrue(seen.isdisjoint(wake.reasons))
             seen.update(wake.reasons)
         for thread in threads:

@@ -145,7 +145,7 @@ class WorldBackend(base.Backend):
     def read(self, known):
         self._reach()
         if self.name in self.world.mute:
-            raise base.BackendError('%s cannot be read' % self.name)
+            raise base.BackendError(f'{self.name} cannot be read')
         self.world.reads.append(self.name)
         names = [kind.kind for kind in self.kinds]
         return [r for r in self.world.objects.values() if r.kind in names]
@@ -173,7 +173,7 @@ class WorldBackend(base.Backend):
         if self.name in self.world.raises:
             raise self.world.raises[self.name]
         if self.name in self.world.down:
-            raise base.BackendError('%s is down' % self.name)
+            raise base.BackendError(f'{self.name} is down')
 
     def _change(self, verb, resource, failures):
         ref = resource.ref
@@ -240,8 +240,8 @@ def segment(**values):
 def port(number=1, **values):
     """A gateway port that is active here: 198.51.100.<number>/24."""
     return model.GatewayPort(**{
-        'lrp': 'lrp-%d' % number, 'mac': 'fa:16:3e:00:00:%02x' % number,
-        'networks': ('198.51.100.%d/24' % number,), 'chassis': CHASSIS,
+        'lrp': f'lrp-{number:d}', 'mac': f'fa:16:3e:00:00:{number:02x}',
+        'networks': (f'198.51.100.{number:d}/24',), 'chassis': CHASSIS,
         'local': True, 'segment': segment(), **values})
 
 
@@ -255,8 +255,8 @@ def fip(address, **values):
 def router(number=1, fips=(), **values):
     """A router with one local gateway port and floating IPs."""
     return model.Router(**{
-        'uuid': '00000000-0000-4000-8000-%012d' % number,
-        'name': 'neutron-%d' % number, 'ports': (port(number),),
+        'uuid': f'00000000-0000-4000-8000-{number:012d}',
+        'name': f'neutron-{number:d}', 'ports': (port(number),),
         'nats': tuple(fip(a) for a in fips), **values})
 
 

@@ -140,22 +140,23 @@ class LacksTest(base.ConfTestCase):
 
     def load_rules(self, content, text=''):
         path = self.file(content, 'rules.yaml')
-        conf = self.load(DRIVERS + text + '[port_forward]\nrules_file = %s\n'
-                         % path, remotes=False)
+        conf = self.load(
+            f'{DRIVERS}{text}[port_forward]\nrules_file = {path}\n',
+            remotes=False)
         return path, rules.problems(conf)
 
     def test_messages_name_file_line_and_value(self):
         path, messages = self.load_rules(RULES_FILE)
         self.assertEqual(
-            ['%s, line 3: port_forwards[0].router_masquerade = true: needs '
-             'the SNAT addresses' % path,
-             '%s, line 4: port_forwards[0].hairpin_masquerade = true: needs '
-             'the provider networks' % path],
+            [f'{path}, line 3: port_forwards[0].router_masquerade = true: '
+             'needs the SNAT addresses',
+             f'{path}, line 4: port_forwards[0].hairpin_masquerade = true: '
+             'needs the provider networks'],
             [message.partition(' of routers')[0].partition(', and')[0]
              for message in messages])
         path, (message,) = self.load_rules('port_forwards: []\n')
         self.assertTrue(message.startswith(
-            '%s, line 1: port_forwards: has no VIP' % path), message)
+            f'{path}, line 1: port_forwards: has no VIP'), message)
         _path, (message,) = self.load_rules(
             RULES_FILE.replace('  router_masquerade: true\n', ''))
         self.assertIn('hairpin_masquerade', message)

@@ -74,7 +74,7 @@ class SourcesTest(base.ConfTestCase):
         for text, value in (('true', True), ('1', True), ('yes', True),
                             ('false', False), ('0', False), ('no', False)):
             conf = self.load(
-                '[DEFAULT]\ncleanup_on_shutdown = %s\n' % (not value),
+                f'[DEFAULT]\ncleanup_on_shutdown = {not value}\n',
                 env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': text})
             self.assertIs(value, conf.cleanup_on_shutdown, text)
 

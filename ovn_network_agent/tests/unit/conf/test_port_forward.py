@@ -30,8 +30,8 @@ class PortForwardTest(base.ConfTestCase):
 
     def bad(self, option, value):
         found, = validate.problems(self.load(
-            '[port_forward]\n%s = %s\n' % (option, value)))
-        self.assertIn('[port_forward] %s' % option, found)
+            f'[port_forward]\n{option} = {value}\n'))
+        self.assertIn(f'[port_forward] {option}', found)
         self.assertIn(value, found)
 
     def test_what_they_do_not_take(self):
@@ -51,6 +51,5 @@ class PortForwardTest(base.ConfTestCase):
         for option, values in (('port_forward_table_id', ('1', '252')),
                                ('port_forward_ct_zone', ('1', '65535'))):
             for value in values:
-                conf = self.load('[port_forward]\n%s = %s\n' % (
-                    option, value))
+                conf = self.load(f'[port_forward]\n{option} = {value}\n')
                 self.assertEqual([], validate.problems(conf))

@@ -61,7 +61,7 @@ class SampleTest(base.ConfTestCase):
             text = shipped.read()
         for group, opt in opts.everything():
             self.assertEqual(
-                1, len(re.findall('(?m)^#%s = ?' % opt.dest, text)),
+                1, len(re.findall(f'(?m)^#{opt.dest} = ?', text)),
                 opt.name)
 
     def test_can_be_used_as_it_is(self):

@@ -63,7 +63,7 @@ class EveryOptionTest(base.ConfTestCase):
 
     def file_of(self, which):
         """A file with the first or the second text of each option."""
-        return ''.join('[%s]\n%s = %s\n' % (group, option.dest, texts[which])
+        return ''.join(f'[{group}]\n{option.dest} = {texts[which]}\n'
                        for group, option, *texts in self.options)
 
     def environment(self, which):
@@ -113,14 +113,14 @@ class EveryArgumentTest(base.ConfTestCase):
                     continue
                 other = texts[not which]
                 conf = self.load(
-                    '[DEFAULT]\n%s = %s\n' % (dest, other), argv,
+                    f'[DEFAULT]\n{dest} = {other}\n', argv,
                     {'OS_DEFAULT__' + dest.upper(): other})
                 self.assertEqual(values[which], conf[dest], argv)
 
     def test_it_counts_behind_the_file_too(self):
         for name, texts, values in self.arguments():
             dest = name.replace('-', '_')
-            path = self.file('[DEFAULT]\n%s = %s\n' % (dest, texts[1]))
+            path = self.file(f'[DEFAULT]\n{dest} = {texts[1]}\n')
             conf = self.load('', ['--config-file', path, *(
                 ['--' + name, texts[0]] if values == texts
                 else ['--' + name])])
@@ -130,6 +130,5 @@ class EveryArgumentTest(base.ConfTestCase):
         for name, texts, values in self.arguments():
             dest = name.replace('-', '_')
             for which in (0, 1):
-                conf = self.load('[DEFAULT]\n%s = %s\n' % (
-                    dest, texts[which]))
+                conf = self.load(f'[DEFAULT]\n{dest} = {texts[which]}\n')
                 self.assertEqual(values[which], conf[dest], name)

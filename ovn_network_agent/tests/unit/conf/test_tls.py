@@ -49,10 +49,13 @@ class TlsTestCase(base.ConfTestCase):
     def conf(self, ovs=None, **options):
         sections = {'ovn': {**REMOTES, **self.files, **options},
                     'ovs': ovs or {}}
-        return self.load('\n'.join(
-            '[%s]\n%s\n' % (section, '\n'.join(
-                '%s = %s' % item for item in values.items()))
-            for section, values in sections.items()), remotes=False)
+        lines = []
+        for section, values in sections.items():
+            lines.append(f'[{section}]')
+            lines += [f'{option} = {value}'
+                      for option, value in values.items()]
+            lines.append('')
+        return self.load('\n'.join(lines), remotes=False)
 
     def problems(self, **options):
         return validate.problems(self.conf(**options))
@@ -92,9 +95,8 @@ class ProblemsTest(TlsTestCase):
         for option, database in (('ovn_nb_remote', '6641'),
                                  ('ovn_sb_remote', '6642')):
             self.one(self.problems(**{
-                option: 'ssl:192.0.2.1:%s,TCP:192.0.2.2:%s' % (
-                    database, database)}),
-                '[ovn] %s = ssl:192.0.2.1' % option, 'mixes tcp and ssl',
+                option: f'ssl:192.0.2.1:{database},TCP:192.0.2.2:{database}'}),
+                f'[ovn] {option} = ssl:192.0.2.1', 'mixes tcp and ssl',
                 'use one of them for all')
 
     def test_certificate_and_key_only_together(self):
@@ -108,7 +110,7 @@ class ProblemsTest(TlsTestCase):
             path = self.copy(self.pair[1], 0o600 | 1 << bit)
             self.one(self.problems(ovn_ssl_key=path),
                      '[ovn] ovn_ssl_key = ' + path, 'chmod 600',
-                     'mode %o' % (0o600 | 1 << bit))
+                     f'mode {0o600 | 1 << bit:o}')
         for mode in (0o400, 0o600):
             self.assertEqual([], self.problems(
                 ovn_ssl_key=self.copy(self.pair[1], mode)))
@@ -122,7 +124,7 @@ class ProblemsTest(TlsTestCase):
     def test_files_have_to_be_there(self):
         for option in self.files:
             self.one(self.problems(**{option: '/nonexistent/x.pem'}),
-                     '[ovn] %s = /nonexistent/x.pem' % option,
+                     f'[ovn] {option} = /nonexistent/x.pem',
                      'No such file', 'name a PEM file')
 
     def test_a_directory_is_no_file(self):
@@ -134,7 +136,7 @@ class ProblemsTest(TlsTestCase):
         garbage = self.file('garbage')
         for option in self.files:
             self.one(self.problems(**{option: garbage}),
-                     '[ovn] %s = %s' % (option, garbage), '-----BEGIN')
+                     f'[ovn] {option} = {garbage}', '-----BEGIN')
 
     def test_certificate_and_key_in_the_wrong_order(self):
         self.one(self.problems(ovn_ssl_cert=self.pair[1],
@@ -188,7 +190,7 @@ class WarningsTest(TlsTestCase):
         self.assertEqual(3, len(found), found)
         for option, path in self.files.items():
             self.assertTrue(any(text.startswith(
-                '[ovn] %s = %s: has no effect' % (option, path))
+                f'[ovn] {option} = {path}: has no effect')
                 for text in found), found)
         # The local database may be what they are for.
         self.assertEqual([], self.warnings(

@@ -70,8 +70,8 @@ class ProblemsTest(base.ConfTestCase):
                             ('veth-default', 'veth pair'),
                             ('veth-provider', 'veth pair')):
             self.one('[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
-                     'port_forward_dev = %s\n' % name,
-                     '[port_forward] port_forward_dev = %s: ' % name, other,
+                     f'port_forward_dev = {name}\n',
+                     f'[port_forward] port_forward_dev = {name}: ', other,
                      'dummy device')
 
     def test_check_raises_all_of_them(self):
@@ -120,11 +120,12 @@ class ProblemsTest(base.ConfTestCase):
 
     def test_a_silent_chassis_has_more_time_than_a_missing_one(self):
         """Row A-20."""
-        text = '[gateway_drain]\nsilent_chassis_limit = %d\n'
-        self.one(text % 299, '[gateway_drain] silent_chassis_limit = 299: ',
+        limit = '[gateway_drain]\nsilent_chassis_limit = '
+        self.one(f'{limit}299\n',
+                 '[gateway_drain] silent_chassis_limit = 299: ',
                  'stale_chassis_grace_period (300)', '300 or more', 'off')
-        for right in (text % 0, text % 300,
-                      text % 60 + 'stale_chassis_grace_period = 0\n'):
+        for right in (f'{limit}0\n', f'{limit}300\n',
+                      f'{limit}60\nstale_chassis_grace_period = 0\n'):
             self.assertEqual([], self.problems(right))
 
     def test_several_bad_values_at_once(self):
@@ -144,10 +145,10 @@ class ProblemsTest(base.ConfTestCase):
             '[veth_leak]\nveth_leak_enabled = false\n'))
 
     def test_route_rules_come_before_the_leak_rules(self):
-        text = ('[fip_route]\nroute_table_id = 100\n'
-                'route_rule_priority = %d\n')
-        self.one(text % 1997, 'route_rule_priority = 1997', 'lower')
-        self.assertEqual([], self.problems(text % 1996))
+        priority = ('[fip_route]\nroute_table_id = 100\n'
+                    'route_rule_priority = ')
+        self.one(f'{priority}1997\n', 'route_rule_priority = 1997', 'lower')
+        self.assertEqual([], self.problems(f'{priority}1996\n'))
         self.assertEqual([], self.problems(
             '[fip_route]\nroute_rule_priority = 1999\n'))
 
@@ -156,8 +157,8 @@ class PairTest(base.ConfTestCase):
 
     def pair(self, nexthop, provider='', more=''):
         return validate.problems(self.load(
-            '[veth_leak]\nveth_nexthop = %s\nveth_provider_ip = %s\n%s' %
-            (nexthop, provider, more)))
+            f'[veth_leak]\nveth_nexthop = {nexthop}\n'
+            f'veth_provider_ip = {provider}\n{more}'))
 
     def test_the_two_hosts_of_a_slash_30_in_either_order(self):
         self.assertEqual([], self.pair('169.254.0.1'))
@@ -174,7 +175,7 @@ class PairTest(base.ConfTestCase):
                                   ('255.255.255.255', '')):
             found = self.pair(nexthop, provider)
             self.assertEqual(1, len(found), (nexthop, provider))
-            self.assertIn('veth_nexthop = %s' % nexthop, found[0])
+            self.assertIn(f'veth_nexthop = {nexthop}', found[0])
             self.assertIn('/30', found[0])
 
     def test_not_looked_at_without_a_pair(self):
@@ -208,11 +209,11 @@ class WarningsTest(base.ConfTestCase):
 
     def test_rules_that_nobody_reads(self):
         text = ProblemsTest.FORWARDS
-        drivers = '[DEFAULT]\ndrivers = fip_route,veth_leak%s\n'
-        found, = self.warnings(drivers % '' + text)
+        drivers = '[DEFAULT]\ndrivers = fip_route,veth_leak'
+        found, = self.warnings(f'{drivers}\n{text}')
         self.assertIn('[port_forward] rules_file = /etc/rules.yaml: without '
                       'the driver port_forward nothing is forwarded', found)
-        self.assertEqual([], self.warnings(drivers % ',port_forward' + text))
+        self.assertEqual([], self.warnings(f'{drivers},port_forward\n{text}'))
 
     def test_unknown_option(self):
         found = self.warnings('[DEFAULT]\nreconcile_intervall = 5\n')
@@ -237,11 +238,11 @@ class WarningsTest(base.ConfTestCase):
                       found[0])
 
     def test_the_section_of_no_daemon(self):
-        text = '%s\nhelper_command = sudo privsep-helper\n'
-        found, = self.warnings(text % '[privsep]')
+        option = 'helper_command = sudo privsep-helper\n'
+        found, = self.warnings(f'[privsep]\n{option}')
         self.assertIn('section [privsep] has no effect', found)
         self.assertIn('[privsep_kernel], [privsep_ovs]', found)
-        self.assertEqual([], self.warnings(text % '[privsep_kernel]'))
+        self.assertEqual([], self.warnings(f'[privsep_kernel]\n{option}'))
 
     def test_a_drain_that_never_completes(self):
         text = '[gateway_drain]\ndrain_settle_delay = 60\n'

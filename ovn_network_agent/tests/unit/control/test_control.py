@@ -144,8 +144,8 @@ class ReportTest(ReportTestCase):
         self.assertIn('database nb: NB is away\n', said)
         self.assertIn('database sb: connected\n', said)
         self.assertIn('degraded:\n  one\n  two\n', said)
-        self.assertIn('router web (%s): default route by gw2, proved to be '
-                      'announced by gw2\n' % R1, said)
+        self.assertIn(f'router web ({R1}): default route by gw2, proved to be '
+                      'announced by gw2\n', said)
         self.assertIn('port p1: on gw2\n', said)
         self.assertIn('candidate gw1: priority 0, drained: maintenance\n',
                       said)

@@ -121,5 +121,5 @@ class BucketsTest(base.BaseTestCase):
         for count, size in ((1, 64), (6, 64), (7, 256), (25, 256),
                             (26, 1024), (256, 1024)):
             table = buckets.owners(frozenset(
-                ('10.0.0.%d' % number, 1) for number in range(count)))
+                (f'10.0.0.{number}', 1) for number in range(count)))
             self.assertEqual((size, count), (len(table), len(set(table))))

@@ -470,7 +470,7 @@ class NorthboundTest(FipRouteTestCase):
                     nexthop_user='a NAT row'),)), 'a NAT row')):
             self.assertEqual([], self.rows(router))
             said, = self.problems(router)
-            self.assertIn('198.51.100.254 is in use by %s;' % who, said)
+            self.assertIn(f'198.51.100.254 is in use by {who};', said)
             self.assertIn('gets no default route', said)
 
     def test_a_router_that_goes_through_it_already_goes_on(self):
@@ -506,8 +506,8 @@ class NorthboundTest(FipRouteTestCase):
         said, = self.problems(world.router(balanced=(
             balanced(FIP, unanswered='it is distributed'),
             balanced('10.0.0.9', floating=False, unanswered='it is so'))))
-        self.assertIn('%s of a load balancer is not announced, because it '
-                      'is distributed' % FIP, said)
+        self.assertIn(f'{FIP} of a load balancer is not announced, because it '
+                      'is distributed', said)
         # By hand it is what was asked for.
         self.assertEqual([], self.problems(
             elsewhere, network_cidr=['198.51.100.0/24']))

@@ -202,12 +202,12 @@ class GatewayDrainTest(base.BaseTestCase):
         # Decision record 0009: for some milliseconds, of an owner, too.
         self.assertEqual({}, self.wanted(
             group(3, 2, owner='', unfit=True)))
-        ports = tuple(model.GroupPort('cr-lrp-%d' % n, owner)
+        ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
                       for n, owner in enumerate((OTHER, '')))
         self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
                                                unfit=True)))
         # Of a shared group it has one.
-        ports = tuple(model.GroupPort('cr-lrp-%d' % n, owner)
+        ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
                       for n, owner in enumerate((OTHER, HERE)))
         self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
                                                unfit=True)))
@@ -346,7 +346,7 @@ class GatewayDrainTest(base.BaseTestCase):
 
     def test_a_shared_group(self):
         def ports(*owners):
-            return tuple(model.GroupPort('cr-lrp-%d' % n, owner)
+            return tuple(model.GroupPort(f'cr-lrp-{n}', owner)
                          for n, owner in enumerate(owners))
 
         shared = group(1, 2, table='HA_Chassis_Group',

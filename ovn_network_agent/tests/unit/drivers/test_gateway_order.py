@@ -94,7 +94,7 @@ class Group:
             self.ovn()
             if not any(changed) and owner == self.owner:
                 return
-        raise AssertionError('they never agree: %s' % self.rows)
+        raise AssertionError(f'they never agree: {self.rows}')
 
     def ranks(self):
         """Order of the standbys: what they have, or come back to."""

@@ -39,7 +39,7 @@ class TableTest(base.BaseTestCase):
 
     def chain(self, text, name):
         """Lines of a chain, stripped; None when there is no such chain."""
-        head = '\tchain %s {\n' % name
+        head = f'\tchain {name} {{\n'
         if head not in text:
             return None
         body = text.split(head)[1].split('\n\t}\n')[0]

@@ -111,7 +111,7 @@ class TrackerTest(base.BaseTestCase):
 def routes():
     return strategies.builds(
         resources.KernelRoute, strategies.just(254),
-        strategies.sampled_from(['192.0.2.%d/32' % n for n in range(6)]),
+        strategies.sampled_from([f'192.0.2.{n}/32' for n in range(6)]),
         strategies.sampled_from(['br-a', 'br-b']))
 
 

@@ -36,9 +36,9 @@ class PresenceTest(base.BaseTestCase):
     def present(self, vrf):
         """Names of devices whose addresses count."""
         index = {device.name: device.index for device in DEVICES}
-        numbers = {'192.0.2.%d' % n: name for name, n in index.items()}
+        numbers = {f'192.0.2.{n:d}': name for name, n in index.items()}
         return {numbers[address] for address in presence.of(
-            [addresses.Address(n, '192.0.2.%d/32' % n, False)
+            [addresses.Address(n, f'192.0.2.{n:d}/32', False)
              for n in index.values()], DEVICES, vrf)}
 
     def test_devices(self):

@@ -56,13 +56,13 @@ class RulesTestCase(base.BaseTestCase):
             self.assertIn(part, messages[0])
 
     def vip(self, key, rule='proto: tcp, port: 53, dest_addr: 10.0.0.5'):
-        return '''\
+        return f'''\
             port_forwards:
             - vip: 192.0.2.53
-              %s
+              {key}
               rules:
-              - {%s}
-            ''' % (key, rule)
+              - {{{rule}}}
+            '''
 
     def rule(self, rule):
         return self.vip('manage_vip: true', rule)
@@ -156,22 +156,27 @@ class ValuesTest(RulesTestCase):
 
     def test_most_backends(self):
         """CFG-67."""
-        text = self.rule('proto: tcp, port: 1, dest_addrs: [%s]')
-        many = ['10.0.%d.%d' % (n // 250, n % 250 + 1) for n in range(257)]
-        found, = vips(text % ', '.join(many[:256]))
+        def text(addresses):
+            return self.rule('proto: tcp, port: 1, '
+                             f'dest_addrs: [{", ".join(addresses)}]')
+
+        many = [f'10.0.{n // 250}.{n % 250 + 1}' for n in range(257)]
+        found, = vips(text(many[:256]))
         self.assertEqual(256, len(found.rules[0].backends))
-        self.says(text % ', '.join(many), 'line 5', 'dest_addrs = a list',
+        self.says(text(many), 'line 5', 'dest_addrs = a list',
                   'has 257 items', '1 to 256')
 
     def test_the_check_of_a_vip_is_that_of_its_rules(self):
-        text = self.vip('health_check: {type: tcp, interval: 0.5}',
-                        'proto: tcp, port: 1, dest_addr: 10.0.0.5%s')
-        found, = vips(text % '')
+        def text(check):
+            return self.vip('health_check: {type: tcp, interval: 0.5}',
+                            f'proto: tcp, port: 1, dest_addr: 10.0.0.5{check}')
+
+        found, = vips(text(''))
         self.assertEqual(port_forwards.HealthCheck('tcp', 0.5, 0.5),
                          found.rules[0].check)
-        found, = vips(text % ', health_check: null')
+        found, = vips(text(', health_check: null'))
         self.assertIsNone(found.rules[0].check)
-        found, = vips(text % ', health_check: {type: http}')
+        found, = vips(text(', health_check: {type: http}'))
         self.assertEqual(port_forwards.HealthCheck('http'),
                          found.rules[0].check)
 
@@ -240,15 +245,15 @@ class ShapeTest(RulesTestCase):
                 ('0x35', '"0x35"', 'no decimal number'),
                 ('1:30', '"1:30"', 'no decimal number'),
                 ('true', 'true', '1 to 65535'), ('', 'null', 'is empty')):
-            self.says('''\
+            self.says(f'''\
                 port_forwards:
                 - vip: 192.0.2.53
                   rules:
                   - proto: tcp
-                    port: %s
+                    port: {value}
                     dest_addr: 10.0.0.5
-                ''' % value, 'line 5',
-                'port_forwards[0].rules[0].port = %s' % shown, why)
+                ''', 'line 5',
+                f'port_forwards[0].rules[0].port = {shown}', why)
         self.says(self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
                             'dest_port: 65536'), 'dest_port = 65536')
 
@@ -282,8 +287,10 @@ class ShapeTest(RulesTestCase):
             self.says(text, *parts)
 
     def test_health_checks(self):
-        text = self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
-                         'health_check: {type: http, %s}')
+        def text(kind, value):
+            return self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
+                             f'health_check: {{type: {kind}, {value}}}')
+
         for value, parts in (
                 ('interval: 0', ('interval = 0', '0.1 to 3600')),
                 ('interval: 1, timeout: 2', ('timeout = 2', 'interval (1)')),
@@ -299,18 +306,20 @@ class ShapeTest(RulesTestCase):
                 ('expect: ["299-200"]', ('expect[0] = "299-200"',
                                          '200-299')),
                 ('intervall: 1', ('intervall', '"interval"'))):
-            self.says(text % value, 'health_check.', *parts)
-        self.says(text.replace('http', 'ping') % 'rise: 1',
+            self.says(text('http', value), 'health_check.', *parts)
+        self.says(text('ping', 'rise: 1'),
                   'health_check.type = "ping"', 'tcp or http')
-        self.says(text.replace('http', 'tcp') % 'path: /up',
+        self.says(text('tcp', 'path: /up'),
                   'health_check.path = "/up"', 'of type http')
 
     def test_a_check_of_udp_needs_a_port(self):
-        text = self.rule('proto: udp, port: 53, dest_addr: 10.0.0.5, '
-                         'health_check: {type: tcp%s}')
-        self.says(text % '', 'rules[0]', 'TCP port', 'health_check: null')
+        def text(port):
+            return self.rule('proto: udp, port: 53, dest_addr: 10.0.0.5, '
+                             f'health_check: {{type: tcp{port}}}')
+
+        self.says(text(''), 'rules[0]', 'TCP port', 'health_check: null')
         self.assertEqual(
-            53, vips(text % ', port: 53')[0].rules[0].check.port)
+            53, vips(text(', port: 53'))[0].rules[0].check.port)
 
 
 class YamlTest(RulesTestCase):
@@ -334,9 +343,10 @@ class YamlTest(RulesTestCase):
         self.assertIn('without end', self.bad(
             'port_forwards: &all\n- *all\n')[0])
         self.assertIn('into itself', self.bad('&all\n<<: *all\n')[0])
-        levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'] + [
-            'a%d: &a%d [%s]' % (n, n, ', '.join(['*a%d' % (n - 1)] * 10))
-            for n in range(1, 9)]
+        levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+        for n in range(1, 9):
+            lower = ', '.join([f'*a{n - 1}'] * 10)
+            levels.append(f'a{n}: &a{n} [{lower}]')
         self.assertIn('without end', ''.join(self.bad('\n'.join(levels))))
 
     def test_a_merge_of_nothing(self):
@@ -349,12 +359,12 @@ class YamlTest(RulesTestCase):
 class AddressTest(RulesTestCase):
 
     def vip_is(self, address):
-        return '''\
+        return f'''\
             port_forwards:
-            - vip: %s
+            - vip: {address}
               rules:
-              - {proto: udp, port: 53, dest_addr: 10.0.0.5}
-            ''' % address
+              - {{proto: udp, port: 53, dest_addr: 10.0.0.5}}
+            '''
 
     def test_vips(self):
         """CFG-60, as far as IPv6 VIPs go: what is no address."""
@@ -386,9 +396,9 @@ class AddressTest(RulesTestCase):
                 ('fe80::1%eth0', 'cannot be given here'),
                 ('2001:db8::1', 'its VIP is IPv4'),
                 ('192.0.2.53', 'its own VIP')):
-            self.says(self.rule('proto: tcp, port: 1, dest_addr: "%s"' %
-                                text), 'line 5',
-                      'rules[0].dest_addr = "%s"' % text, why)
+            self.says(self.rule('proto: tcp, port: 1, '
+                                f'dest_addr: "{text}"'), 'line 5',
+                      f'rules[0].dest_addr = "{text}"', why)
         self.says(self.rule('proto: tcp, port: 1, dest_addrs: [10.0.0.5, '
                             '{addr: "::1"}]'), 'dest_addrs[1].addr = "::1"',
                   'loopback')
@@ -405,14 +415,14 @@ class AddressTest(RulesTestCase):
         """CFG-61, also in two spellings."""
         for second in ('2001:db8::53', '2001:DB8:0::53',
                        '2001:db8:0:0:0:0:0:53'):
-            self.says('''\
+            self.says(f'''\
                 port_forwards:
                 - vip: 2001:db8::53
-                  rules: [{proto: udp, port: 1, dest_addr: '2001:db8::5'}]
-                - vip: %s
-                  rules: [{proto: udp, port: 2, dest_addr: '2001:db8::5'}]
-                ''' % second, 'line 4', 'port_forwards[1].vip = "%s"' %
-                second, 'line 2', 'put all its rules there')
+                  rules: [{{proto: udp, port: 1, dest_addr: '2001:db8::5'}}]
+                - vip: {second}
+                  rules: [{{proto: udp, port: 2, dest_addr: '2001:db8::5'}}]
+                ''', 'line 4', f'port_forwards[1].vip = "{second}"',
+                'line 2', 'put all its rules there')
 
     def test_a_port_twice(self):
         """CFG-65."""
@@ -440,26 +450,29 @@ class AddressTest(RulesTestCase):
                   'dest_addrs[2] = "10.0.0.5"', 'dest_addrs[0]', 'weight')
 
     def test_weights(self):
-        text = self.rule('proto: tcp, port: 1, dest_addrs: '
-                         '[{addr: 10.0.0.5, weight: %s}%s]')
-        found, = vips(text % (256, ', {addr: 10.0.0.6, weight: 0}'))
+        def text(weight, others):
+            return self.rule(
+                'proto: tcp, port: 1, dest_addrs: '
+                f'[{{addr: 10.0.0.5, weight: {weight}}}{others}]')
+
+        found, = vips(text(256, ', {addr: 10.0.0.6, weight: 0}'))
         self.assertEqual([256, 0],
                          [b.weight for b in found.rules[0].backends])
-        self.says(text % (257, ', 10.0.0.6'), 'weight = 257', '0 to 256')
-        self.says(text % (-1, ', 10.0.0.6'), 'weight = -1', '0 to 256')
-        self.says(text % (0, ''), 'rules[0]', 'all its backends have weight')
+        self.says(text(257, ', 10.0.0.6'), 'weight = 257', '0 to 256')
+        self.says(text(-1, ', 10.0.0.6'), 'weight = -1', '0 to 256')
+        self.says(text(0, ''), 'rules[0]', 'all its backends have weight')
 
     def two(self, first, second):
-        return '''\
+        return f'''\
             port_forwards:
             - vip: 192.0.2.53
               rules:
-              - {proto: tcp, port: 53, dest_addr: 10.0.0.5, %s}
+              - {{proto: tcp, port: 53, dest_addr: 10.0.0.5, {first}}}
             - vip: 192.0.2.54
               masquerade: true
               rules:
-              - {proto: tcp, port: 80, dest_addr: 10.0.0.5, %s}
-            ''' % (first, second)
+              - {{proto: tcp, port: 80, dest_addr: 10.0.0.5, {second}}}
+            '''
 
     def test_two_vips_before_one_backend(self):
         """CFG-71: masquerading is told by the backend."""

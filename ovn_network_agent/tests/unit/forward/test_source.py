@@ -25,18 +25,14 @@ from ovn_network_agent.forward import health
 from ovn_network_agent.forward import source
 from ovn_network_agent.tests.unit import world
 
-VIP = '''\
-- vip: %s
-  manage_vip: %s
-  rules:
-  - {proto: tcp, port: 53, dest_addrs: [10.0.0.5, 10.0.0.6]%s}
-'''
-
 
 def text(*addresses, managed=True, check=''):
-    return 'port_forwards:\n' + ''.join(
-        VIP % (address, 'true' if managed else 'false', check)
-        for address in addresses)
+    return 'port_forwards:\n' + ''.join(f'''\
+- vip: {address}
+  manage_vip: {'true' if managed else 'false'}
+  rules:
+  - {{proto: tcp, port: 53, dest_addrs: [10.0.0.5, 10.0.0.6]{check}}}
+''' for address in addresses)
 
 
 class Patient(health.Health):

@@ -171,7 +171,7 @@ class StandingTest(base.BaseTestCase):
         """Trap T62: one line for all, and none as long as it is so."""
         self.conf.set_override('vip_announce', 'with-gateway',
                                'port_forward')
-        many = [dataclasses.replace(VIP, address='192.0.2.%d' % n)
+        many = [dataclasses.replace(VIP, address=f'192.0.2.{n}')
                 for n in range(1, 31)]
         for _pass in range(5):
             self.after(*many, gateway=False)

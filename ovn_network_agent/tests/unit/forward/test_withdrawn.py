@@ -23,7 +23,7 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import world
 
-DEAD, GONE, ALIVE = ('192.0.2.%d' % n for n in (1, 2, 3))
+DEAD, GONE, ALIVE = (f'192.0.2.{n}' for n in (1, 2, 3))
 
 
 def vip(address, alive=True):

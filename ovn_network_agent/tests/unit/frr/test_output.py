@@ -123,10 +123,10 @@ class TestJson(unittest.TestCase):
         self.assertEqual({}, output.prefix_lists('{"zebra":,"bgpd":}', 'AN'))
         self.assertEqual(
             {'ZEBRA': expected}, output.prefix_lists(
-                '{"zebra":{"AN":%s}\n,"bgpd":}\n' % entry, 'AN'))
+                f'{{"zebra":{{"AN":{entry}}}\n,"bgpd":}}\n', 'AN'))
         self.assertEqual(
             {'ZEBRA': expected, 'BGP': expected}, output.prefix_lists(
-                '{"zebra":{"AN":%s}\n,"bgpd":{"AN":%s}\n}' % (entry, entry),
+                f'{{"zebra":{{"AN":{entry}}}\n,"bgpd":{{"AN":{entry}}}\n}}',
                 'AN'))
 
     @given(st.lists(json_values, max_size=3))

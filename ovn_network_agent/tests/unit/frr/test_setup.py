@@ -17,13 +17,15 @@ import unittest
 
 from ovn_network_agent.frr import setup
 
-CONFIGURATION = '''vrf blue inactive (configured)
+
+def configuration(instance):
+    return f'''vrf blue inactive (configured)
 Building configuration...
 
 Current configuration:
 !
 frr version 10.0
-%s
+{instance}
  neighbor 10.0.0.2 remote-as 65002
  !
  address-family ipv4 unicast
@@ -39,7 +41,7 @@ end
 class SetupTest(unittest.TestCase):
 
     def read(self, instance, vrf):
-        return setup.read(CONFIGURATION % instance, vrf, 'L')
+        return setup.read(configuration(instance), vrf, 'L')
 
     def test_instance_of_the_vrf(self):
         for notation in ('', ' as-notation dot', ' as-notation dot+'):

@@ -85,7 +85,7 @@ class DrainTest(base.BaseTestCase):
         for _time in range(3):
             made.consider(view(**unfit))
             self.assertIsNone(made.result)
-        self.assertIn('%s to be able to announce, for lrp-1' % OTHER,
+        self.assertIn(f'{OTHER} to be able to announce, for lrp-1',
                       said.output)
         self.assertEqual(1, said.output.count('to be able'))
         # It is: then the drain goes its way.
@@ -121,7 +121,7 @@ class DrainTest(base.BaseTestCase):
         made = self.begun(view(**stopped))
         made.consider(view(**stopped))
         self.assertIsNone(made.result)
-        self.assertEqual(('the agent of %s to be back, for lrp-1' % OTHER,),
+        self.assertEqual((f'the agent of {OTHER} to be back, for lrp-1',),
                          made.waiting)
         # It is.
         made.consider(view(own=5))
@@ -172,11 +172,11 @@ class DrainTest(base.BaseTestCase):
         for other in 0, 1:
             made.consider(view(**{**stopped, 'other': other}, silent=True))
             self.assertIsNone(made.result)
-            self.assertEqual(('%s to answer again, for lrp-1' % OTHER,),
+            self.assertEqual((f'{OTHER} to answer again, for lrp-1',),
                              made.waiting)
         made.consider(view(**stopped, dead=True))
         self.assertIs(drain.Result.NOBODY, made.result)
-        self.assertIn('%s does not answer' % OTHER, said.output)
+        self.assertIn(f'{OTHER} does not answer', said.output)
 
     def test_a_third_one_takes_it_at_once(self):
         seen = view(own=5, other=0, drained='shutdown')

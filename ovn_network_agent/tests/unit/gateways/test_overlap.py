@@ -32,12 +32,12 @@ DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 def group(number=1, owner=HERE, own=2, other=1, third=0, address='192.0.2.2'):
     return model.GatewayGroup(
-        'Gateway_Chassis', 'key-%d' % number, 'lrp-%d' % number, (
+        'Gateway_Chassis', f'key-{number:d}', f'lrp-{number:d}', (
             model.Candidate(HERE, own, True, '192.0.2.1', 'geneve'),
             model.Candidate(OTHER, other, True, address, 'geneve'),
             model.Candidate(THIRD, third, True, '192.0.2.3', 'geneve')),
-        (model.GroupPort('cr-lrp-%d' % number, owner, 'lrp-%d' % number),),
-        ('router-%d' % number,))
+        (model.GroupPort(f'cr-lrp-{number:d}', owner, f'lrp-{number:d}'),),
+        (f'router-{number:d}',))
 
 
 class OverlapTest(base.BaseTestCase):

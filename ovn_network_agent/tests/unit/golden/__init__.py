@@ -33,13 +33,13 @@ NO_VRF = nft_table.Manner(64000, 'jhash', False)
 CONSISTENT = nft_table.Manner(64000, 'consistent', True)
 
 
-def backends(*weights, net='10.0.0.%d'):
+def backends(*weights, net='10.0.0.'):
     """Backends 10.0.0.1, 10.0.0.2, ... with these weights."""
-    return tuple(port_forwards.Backend(net % (index + 1), weight)
-                 for index, weight in enumerate(weights))
+    return tuple(port_forwards.Backend(f'{net}{number}', weight)
+                 for number, weight in enumerate(weights, 1))
 
 
-def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.%d',
+def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.',
          **values):
     """A rule; without weights it has one backend."""
     return port_forwards.Rule(proto, port, dest_port,
@@ -61,7 +61,7 @@ def vip(*rules, address='192.0.2.53', **values):
 
 def cases():
     """dict of name to (version, vips, manner)."""
-    remote = rule(proto='tcp', port=443, dest_port=8443, net='10.0.1.%d',
+    remote = rule(proto='tcp', port=443, dest_port=8443, net='10.0.1.',
                   masquerade=True)
     two = (vip(rule(1, 1), rule(1, 1, proto='tcp')),
            vip(rule(1, 1, dest_port=53), address='192.0.2.54'))
@@ -75,7 +75,7 @@ def cases():
         'hairpin': (4, (vip(hairpin_masquerade=True),), IN_VRF),
         'router': (4, (vip(router_masquerade=True),
                        vip(address='192.0.2.54')), IN_VRF),
-        'ipv6': (6, (vip(rule(1, 1, net='fd00::%x', masquerade=True),
+        'ipv6': (6, (vip(rule(1, 1, net='fd00::', masquerade=True),
                          address='2001:db8::53', hairpin_masquerade=True),),
                  IN_VRF),
         'default_vrf': (4, (vip(hairpin_masquerade=True),), NO_VRF),
@@ -85,5 +85,4 @@ def cases():
 def text(version, vips, manner):
     """A whole table as nft reads it."""
     table = nft_table.render(version, vips, manner)
-    return 'table %s %s {\n%s}\n' % (table.family, ownership.NFT_TABLE,
-                                     table.text)
+    return f'table {table.family} {ownership.NFT_TABLE} {{\n{table.text}}}\n'

@@ -183,12 +183,12 @@ class ObjectsTest(unittest.TestCase):
     @given(st.ip_addresses().flatmap(lambda address: st.tuples(
         st.just(address), st.integers(0, address.max_prefixlen))))
     def test_address(self, item):
-        text = '%s/%d' % item
-        body = addresses.encode(7, text)
+        address, length = item
+        body = addresses.encode(7, f'{address}/{length}')
         message = messages.decode(addresses.MESSAGE, body, 0, len(body))
         found = route_codec.attributes(body, IFADDRMSG)
         self.assertEqual(
-            (7, item[0].packed, item[1]),
+            (7, address.packed, length),
             (message['index'], found[IFA_LOCAL], message['prefixlen']))
 
     @given(st.ip_addresses(), st.binary(min_size=6, max_size=6))

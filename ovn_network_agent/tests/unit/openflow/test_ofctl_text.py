@@ -21,15 +21,14 @@ from ovn_network_agent.openflow import ofctl_text
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.tests.unit.openflow import strategies
 
-HEAD = ' cookie=0x%x, duration=5.1s, table=%d, n_packets=1, n_bytes=2, %s'
-
 
 def shown(flow, extra='', table=0):
     """A flow as dump-flows shows it."""
     line = ofctl_text.line(specs.Step((), specs.ADD, flow))
     match, actions = line.split(f'priority={flow.priority},')[1].split(
         ',actions=')
-    return (HEAD % (flow.cookie, table, extra) +
+    return (f' cookie={flow.cookie:#x}, duration=5.1s, table={table}, '
+            f'n_packets=1, n_bytes=2, {extra}'
             f'priority={flow.priority},{match} actions={actions}')
 
 

@@ -35,7 +35,7 @@ class NotifyTest(base.BaseTestCase):
     def test_a_socket_in_the_file_system_and_an_abstract_one(self):
         folder = self.useFixture(fixtures.TempDir()).path
         for address in (os.path.join(folder, 'notify'),
-                        '@ovn-network-agent-test-%d' % os.getpid()):
+                        f'@ovn-network-agent-test-{os.getpid()}'):
             listening = self.supervisor(address)
             notify.notify(READY=1, STATUS='in sync')
             self.assertEqual(b'READY=1\nSTATUS=in sync',

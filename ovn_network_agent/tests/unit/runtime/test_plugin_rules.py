@@ -125,7 +125,7 @@ class BackendTest(base.BaseTestCase):
 
     def test_words(self):
         for field in ('doubted_by', 'revived_by', 'invalidates'):
-            self.refused(TypeError, '%s is %r' % (field, 'kernel:link'),
+            self.refused(TypeError, f"{field} is 'kernel:link'",
                          **{field: 'kernel:link'})
 
     def test_owners(self):

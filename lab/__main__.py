@@ -59,10 +59,10 @@ def _list(_args):
         try:
             nodes = ' '.join(terminal.names(one['socket'])) or 'none'
         except running.NotRunning as e:
-            nodes = 'not known: %s' % e
+            nodes = f'not known: {e}'
         command = shlex.join(one['argv']).partition('\n')[0]
-        print('%s  pid %d  %s\n    nodes: %s' % (
-            one['name'], one['pid'], command[:70], nodes))
+        print(f'{one["name"]}  pid {one["pid"]:d}  {command[:70]}\n'
+              f'    nodes: {nodes}')
     return 0
 
 
@@ -72,7 +72,7 @@ def _session(args, argv, interactive):
         return terminal.session(running.find(args.lab)['socket'], args.node,
                                 argv, interactive)
     except running.NotRunning as e:
-        print('lab: %s' % e, file=sys.stderr)
+        print(f'lab: {e}', file=sys.stderr)
         return 255
     except BrokenPipeError:
         # Nobody wants our output any more, nor Python's last flush.
@@ -169,11 +169,11 @@ def main():
     try:
         return args.function(args)
     except boot.MachineDied as e:
-        print('lab: %s' % e, file=sys.stderr)
+        print(f'lab: {e}', file=sys.stderr)
         return DIED
     except (boot.BootError, kernel.KernelError, running.NotRunning,
             OSError) as e:
-        print('lab: %s' % e, file=sys.stderr)
+        print(f'lab: {e}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -54,8 +54,9 @@ class Agent:
         """Write the configuration file."""
         lines = []
         for group, values in self.config.items():
-            lines.append('[%s]' % group)
-            lines += ['%s = %s' % item for item in values.items()]
+            lines.append(f'[{group}]')
+            lines += [f'{option} = {value}'
+                      for option, value in values.items()]
         self.node.write(CONFIG, '\n'.join(lines) + '\n')
 
     def command(self, *args):
@@ -102,17 +103,16 @@ class Agent:
         """
         def ready():
             if self.process.poll() is not None:
-                raise nodes.NodeError('%s: the agent ended with status %d\n'
-                                      '%s' % (self.node.name,
-                                              self.process.returncode,
-                                              self.log()))
+                status = self.process.returncode
+                raise nodes.NodeError(f'{self.node.name}: the agent ended '
+                                      f'with status {status:d}\n{self.log()}')
             return 'READY=1' in self._said
 
         try:
-            nodes.wait_until('%s: the agent is ready' % self.node.name,
+            nodes.wait_until(f'{self.node.name}: the agent is ready',
                              ready, timeout)
         except nodes.NodeError as e:
-            raise nodes.NodeError('%s\n%s' % (e, self.log())) from e
+            raise nodes.NodeError(f'{e}\n{self.log()}') from e
 
     def stop(self, number=signal.SIGTERM, timeout=90):
         """Orderly stop.
@@ -127,7 +127,7 @@ class Agent:
         self.node.stop('agent', signal.SIGKILL)
         nodes.wait_until(
             'the privileged daemons have ended', lambda: not any(
-                os.path.exists('/proc/%d' % pid) for pid in children))
+                os.path.exists(f'/proc/{pid:d}') for pid in children))
 
     def freeze(self):
         """SIGSTOP to it and its privileged daemons: wedged, but there."""
@@ -141,8 +141,7 @@ class Agent:
 
     def children(self):
         """PIDs of its child processes, as seen from outside."""
-        path = '/proc/%d/task/%d/children' % (self.process.pid,
-                                              self.process.pid)
+        path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
         with open(path, encoding='ascii') as opened:
             return [int(pid) for pid in opened.read().split()]
 

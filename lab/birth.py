@@ -58,7 +58,7 @@ def start(name, disk):
     os.waitpid(middle, 0)
     # Two of them write, and either may be the first.
     if len(said) != 2 or 'ready' not in said:
-        raise waiting.NodeError('%s: its namespaces could not be made' % name)
+        raise waiting.NodeError(f'{name}: its namespaces could not be made')
     said.remove('ready')
     return int(said[0])
 
@@ -84,7 +84,7 @@ def _birth(name, disk, read_end, write_end):
         os.close(write_end)
         _be_init()
     except BaseException as e:
-        os.write(2, ('lab: node %s: %s\n' % (name, e)).encode())
+        os.write(2, f'lab: node {name}: {e}\n'.encode())
     os._exit(1)
 
 

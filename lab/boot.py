@@ -120,8 +120,8 @@ def _status(directory, ended, log):
             return int(opened.read())
     except (OSError, ValueError):
         raise MachineDied(
-            'the lab machine ended (status %s) without that of its command; '
-            'its last words:\n%s' % (ended, log)) from None
+            f'the lab machine ended (status {ended}) without that of its '
+            f'command; its last words:\n{log}') from None
 
 
 # -- user-mode Linux -------------------------------------------------------
@@ -129,12 +129,12 @@ def _status(directory, ended, log):
 def _run_machine(path, directory, socket, memory, interactive, words):
     consoles = bridge.Bridge(socket)
     command = [
-        path, 'mem=%s' % memory, 'umid=%s' % os.path.basename(directory),
-        'uml_dir=%s/' % directory, 'root=/dev/root', 'rootfstype=hostfs',
-        'rootflags=/', 'ro', 'loglevel=%d' % LOUDNESS, 'panic=1', 'con=null',
-        'con0=null,fd:%d' % words.fd, 'con1=fd:0,fd:1',
+        path, f'mem={memory}', f'umid={os.path.basename(directory)}',
+        f'uml_dir={directory}/', 'root=/dev/root', 'rootfstype=hostfs',
+        'rootflags=/', 'ro', f'loglevel={LOUDNESS}', 'panic=1', 'con=null',
+        f'con0=null,fd:{words.fd:d}', 'con1=fd:0,fd:1',
         *consoles.arguments(),
-        'init=%s' % sys.executable, '--', INIT, directory]
+        f'init={sys.executable}', '--', INIT, directory]
     with contextlib.ExitStack() as stack:
         stdin, stdout = _console(stack, interactive)
         number = stack.enter_context(
@@ -179,13 +179,13 @@ def _memory_directory(memory='3G'):
             continue
         reason = _unfit(path)
         if reason:
-            refused.append('%s %s' % (path, reason))
+            refused.append(f'{path} {reason}')
         else:
             fit.append((path, _free(os.statvfs(path))))
     if not fit:
-        raise BootError('the memory of the machine has no place: %s; name a '
-                        'directory that fits: TMPDIR=...' %
-                        ', '.join(refused))
+        raise BootError('the memory of the machine has no place: '
+                        f'{", ".join(refused)}; name a directory that fits: '
+                        'TMPDIR=...')
     # Other labs have not taken all of theirs yet; this one is among them.
     return _roomy(fit, _bytes(memory) * max(1, len(running.labs())))
 
@@ -198,8 +198,7 @@ def _unfit(path):
     if stat.f_flag & os.ST_NOEXEC:
         return 'is mounted noexec'
     if _free(stat) < ROOM:
-        return 'has %d MiB free of the %d needed' % (
-            _free(stat) >> 20, ROOM >> 20)
+        return f'has {_free(stat) >> 20:d} MiB free of the {ROOM >> 20} needed'
     return ''
 
 
@@ -226,8 +225,8 @@ def _bytes(memory):
     """
     found = re.fullmatch('([0-9]+)([kmg]?)', memory.lower())
     if not found:
-        raise BootError('--mem %s: not a size; use a number and K, M or G, '
-                        'for example 3G' % memory)
+        raise BootError(f'--mem {memory}: not a size; use a number and K, M '
+                        'or G, for example 3G')
     return int(found[1]) << {'': 0, 'k': 10, 'm': 20, 'g': 30}[found[2]]
 
 

@@ -44,9 +44,9 @@ class Report:
         return max(self.inward.longest_gap_ms, self.outward.longest_gap_ms)
 
     def __str__(self):
-        return 'lost %d of %d in, %d of %d out, longest gap %.0f ms' % (
-            self.inward.lost, self.inward.sent, self.outward.lost,
-            self.outward.sent, self.longest_gap_ms)
+        return (f'lost {self.inward.lost:d} of {self.inward.sent:d} in, '
+                f'{self.outward.lost:d} of {self.outward.sent:d} out, longest '
+                f'gap {self.longest_gap_ms:.0f} ms')
 
 
 class BothWays:

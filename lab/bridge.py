@@ -58,13 +58,13 @@ class Bridge:
 
     def arguments(self):
         """For the kernel's command line."""
-        return ['con%d=fd:%d' % (FIRST + n, fd)
+        return [f'con{FIRST + n}=fd:{fd:d}'
                 for n, fd in enumerate(self.fds)]
 
     @staticmethod
     def variable():
         """Value of the environment variable that lab.console reads."""
-        return 'tty:' + ','.join('/dev/tty%d' % (FIRST + n)
+        return 'tty:' + ','.join(f'/dev/tty{FIRST + n}'
                                  for n in range(CONSOLES))
 
     def start(self):
@@ -112,7 +112,7 @@ class Bridge:
                     raise queue.Empty
                 console = self._free.get(timeout=BUSY)
             except queue.Empty:
-                text = ('all %d consoles are in use' % CONSOLES
+                text = (f'all {CONSOLES} consoles are in use'
                         if self._up.is_set() else 'it is not up yet')
                 with contextlib.suppress(OSError):
                     client.sendall(frames.pack(frames.FAILED, text.encode()))

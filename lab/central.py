@@ -31,7 +31,7 @@ def start(node):
     for name, port in (('nb', 6641), ('sb', 6642)):
         start_database(node, name, port)
     for name in SCHEMAS:
-        nodes.wait_until('%s serves %s' % (node.name, name), lambda n=name:
+        nodes.wait_until(f'{node.name} serves {name}', lambda n=name:
                          os.path.exists(node.path(_socket(n))))
     node.spawn('northd', [
         'ovn-northd', '--ovnnb-db=unix:' + _socket('nb'),
@@ -44,9 +44,9 @@ def start_database(node, name, port=None):
     port = port or {'nb': 6641, 'sb': 6642}[name]
     node.spawn(name, [
         'ovsdb-server', '-vconsole:warn', '--remote=punix:' + _socket(name),
-        '--remote=ptcp:%d:%s' % (port, plan.HOSTS['central']),
-        '--pidfile=/run/ovn/ovn%s_db.pid' % name,
-        '--unixctl=/run/ovn/ovn%s_db.ctl' % name, _file(name)])
+        f'--remote=ptcp:{port:d}:{plan.HOSTS["central"]}',
+        f'--pidfile=/run/ovn/ovn{name}_db.pid',
+        f'--unixctl=/run/ovn/ovn{name}_db.ctl', _file(name)])
 
 
 def remote(node, name):
@@ -55,8 +55,8 @@ def remote(node, name):
 
 
 def _file(name):
-    return '/var/lib/ovn/ovn%s_db.db' % name
+    return f'/var/lib/ovn/ovn{name}_db.db'
 
 
 def _socket(name):
-    return '/run/ovn/ovn%s_db.sock' % name
+    return f'/run/ovn/ovn{name}_db.sock'

@@ -38,7 +38,7 @@ def start_database(node):
 
 def describe(node, gateway):
     """Write external_ids as a deployment does."""
-    nodes.wait_until('%s serves its database' % node.name, lambda:
+    nodes.wait_until(f'{node.name} serves its database', lambda:
                      os.path.exists(node.path('/run/openvswitch/db.sock')))
     ids = {'system-id': plan.system_id(node.name), 'hostname': node.name,
            'ovn-remote': plan.SB, 'ovn-encap-type': 'geneve',
@@ -46,12 +46,11 @@ def describe(node, gateway):
            'ovn-remote-probe-interval': '60000',
            'ovn-openflow-probe-interval': '60'}
     if gateway:
-        ids['ovn-bridge-mappings'] = '%s:%s' % (plan.PHYSICAL_NETWORK,
-                                                plan.BRIDGE)
+        ids['ovn-bridge-mappings'] = f'{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}'
         ids['ovn-cms-options'] = 'enable-chassis-as-gw'
     command = ['ovs-vsctl', '--no-wait', 'init', '--', 'set', 'Open_vSwitch',
                '.']
-    command += ['external_ids:%s="%s"' % item for item in ids.items()]
+    command += [f'external_ids:{key}="{value}"' for key, value in ids.items()]
     command += ['--', '--may-exist', 'add-br', 'br-int', '--', 'set',
                 'Bridge', 'br-int', 'fail-mode=secure']
     if gateway:
@@ -64,8 +63,8 @@ def start_vswitchd(node):
     with open('/proc/uptime', encoding='ascii') as opened:
         uptime = float(opened.read().split()[0])
     if uptime < VSWITCHD_UPTIME:
-        nodes.wait_until('the machine has been up for %s s' %
-                         VSWITCHD_UPTIME, _old_enough)
+        nodes.wait_until('the machine has been up for '
+                         f'{VSWITCHD_UPTIME} s', _old_enough)
     node.spawn('vswitchd', [
         'ovs-vswitchd', '-vconsole:warn',
         '--pidfile=/run/openvswitch/ovs-vswitchd.pid',

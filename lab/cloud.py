@@ -54,8 +54,8 @@ class Cloud:
     def __init__(self, gateways=2, computes=1,
                  scheduler=neutron.GATEWAY_CHASSIS, say=None):
         self._say = say or (lambda text: None)
-        self.gateways = ['gw%d' % n for n in range(1, gateways + 1)]
-        self.computes = ['cmp%d' % n for n in range(1, computes + 1)]
+        self.gateways = [f'gw{n}' for n in range(1, gateways + 1)]
+        self.computes = [f'cmp{n}' for n in range(1, computes + 1)]
         self.nodes = {}
         self.agents = {}
         self.vms = []
@@ -137,7 +137,7 @@ class Cloud:
         chassis.start_database(node)
         chassis.describe(node, name in self.gateways)
         chassis.start_vswitchd(node)
-        nodes.wait_until('%s: br-int is there' % name, lambda: os.path.exists(
+        nodes.wait_until(f'{name}: br-int is there', lambda: os.path.exists(
             node.path('/run/openvswitch/br-int.mgmt')))
         chassis.start_controller(node)
 
@@ -224,7 +224,7 @@ class Cloud:
         # namespaces, and the next cloud would find their names in use.
         subprocess.run(
             ['ip', '-force', '-batch', '-'], text=True, check=False,
-            input=''.join('link del %s\n' % name for name in (
+            input=''.join(f'link del {name}\n' for name in (
                 'mgmt', *('m-' + name for name in self.nodes
                           if name in plan.HOSTS))),
             stderr=subprocess.DEVNULL)
@@ -253,7 +253,7 @@ class Cloud:
         """
         host = host or self.computes[0]
         port = self.neutron.add_port(router, host)
-        name = 'vm%d' % (len(self.vms) + 1)
+        name = f'vm{len(self.vms) + 1}'
         vm = Vm(nodes.Node(name), port)
         self.vms.append(vm)
         tap = 'tap' + port.uuid[:11]
@@ -264,20 +264,21 @@ class Cloud:
         self[host].run([
             'ovs-vsctl', 'add-port', 'br-int', tap, '--', 'set', 'Interface',
             tap, 'external_ids:iface-id=' + port.uuid,
-            'external_ids:attached-mac="%s"' % port.mac])
+            f'external_ids:attached-mac="{port.mac}"'])
+        gateway = next(port.network.cidr.hosts())
         vm.node.batch(
-            'link set eth0 address {0} mtu {1}\nlink set eth0 up\n'
-            'addr add {2}/24 dev eth0\nroute add default via {3}\n'.format(
-                port.mac, plan.TENANT_MTU, port.address,
-                next(port.network.cidr.hosts())))
-        nodes.wait_until('the port of %s is up' % name, lambda: (
+            f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
+            'link set eth0 up\n'
+            f'addr add {port.address}/24 dev eth0\n'
+            f'route add default via {gateway}\n')
+        nodes.wait_until(f'the port of {name} is up', lambda: (
             self.nb.find('Logical_Switch_Port', name=port.uuid).up ==
             [True]))
         return vm
 
     def wait_owner(self, router, node, timeout=30):
         """Wait until a node has the gateway of a router."""
-        nodes.wait_until('%s is the gateway of %s' % (node, router.name),
+        nodes.wait_until(f'{node} is the gateway of {router.name}',
                          lambda: self.neutron.owner(router) == node, timeout)
 
     def move(self, router, node, wait=True):
@@ -322,7 +323,7 @@ class Cloud:
 
     def host_routes(self):
         """Host routes of the spine: dict of address to next hop, text."""
-        path = '/proc/%d/net/route' % self['spine'].pid
+        path = f'/proc/{self["spine"].pid}/net/route'
         with open(path, encoding='ascii') as opened:
             rows = [line.split() for line in opened.readlines()[1:]]
         return {_address(row[1]): _address(row[2]) for row in rows
@@ -339,20 +340,20 @@ class Cloud:
     def wait_announced(self, address, by, timeout=30):
         """Wait until the spine sends an address to a gateway."""
         nodes.wait_until(
-            '%s is announced by %s' % (address, by),
+            f'{address} is announced by {by}',
             lambda: self.announcer(address) == by, timeout, interval=0.005)
 
     def wait_all_announced(self, addresses, by, timeout=30):
         """Wait until the spine sends all of them to a gateway."""
         wanted = dict.fromkeys(addresses, plan.UPLINKS[by][1])
         nodes.wait_until(
-            '%d addresses are announced by %s' % (len(wanted), by),
+            f'{len(wanted)} addresses are announced by {by}',
             lambda: wanted.items() <= self.host_routes().items(), timeout,
             interval=0.01)
 
     def wait_withdrawn(self, address, timeout=30):
         """Wait until the spine has no route to an address."""
-        nodes.wait_until('%s is withdrawn' % address,
+        nodes.wait_until(f'{address} is withdrawn',
                          lambda: self.route(address) is None, timeout,
                          interval=0.005)
 

@@ -113,7 +113,7 @@ def _answer(fd, reader, content):
     except (FileNotFoundError, PermissionError) as e:
         # What a shell says and does.
         frames.send(fd, frames.pack(frames.ERRORS, (
-            'lab: %s: %s\n' % (request['argv'][0], e.strerror)).encode()))
+            f'lab: {request["argv"][0]}: {e.strerror}\n').encode()))
         frames.send(fd, frames.pack(frames.EXIT, (
             b'127' if isinstance(e, FileNotFoundError) else b'126')))
         return

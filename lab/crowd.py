@@ -44,9 +44,9 @@ def ask(node, target, sources, port=echo.PORT):
                                sources[first:first + _BATCH]))
     silent = [source for source in sources if source not in found]
     if silent:
-        raise nodes.NodeError('%s: no answer from %s to %d of %d clients, '
-                              'such as %s' % (node.name, target, len(silent),
-                                              len(sources), silent[0]))
+        raise nodes.NodeError(f'{node.name}: no answer from {target} to '
+                              f'{len(silent)} of {len(sources)} clients, such '
+                              f'as {silent[0]}')
     return found
 
 

@@ -55,11 +55,15 @@ def northbound(cloud):
     with cloud.nb.connection.lock:
         for table, columns in NB_TABLES.items():
             found[table] = sorted(
-                '%s %s' % (row.uuid, ' '.join(
-                    '%s=%s' % (column, _plain(getattr(row, column)))
-                    for column in columns))
+                _line(row, columns)
                 for row in cloud.nb.idl.tables[table].rows.values())
     return found
+
+
+def _line(row, columns):
+    values = ' '.join(f'{column}={_plain(getattr(row, column))}'
+                      for column in columns)
+    return f'{row.uuid} {values}'
 
 
 def _plain(value):
@@ -75,6 +79,6 @@ def difference(before, after):
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = set(before.get(name, ())), set(after.get(name, ()))
-        lines += ['%s: -%s' % (name, line) for line in sorted(old - new)]
-        lines += ['%s: +%s' % (name, line) for line in sorted(new - old)]
+        lines += [f'{name}: -{line}' for line in sorted(old - new)]
+        lines += [f'{name}: +{line}' for line in sorted(new - old)]
     return lines

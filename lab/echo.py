@@ -110,9 +110,8 @@ def start(node, port=PORT, name=NAME, device=None, address=None,
         if not readable or not os.read(read_end, 1):
             process.kill()
             process.wait()
-            raise nodes.NodeError('%s: the responder on port %d did not '
-                                  'start:\n%s' % (node.name, port,
-                                                  node.log(name)))
+            raise nodes.NodeError(f'{node.name}: the responder on port '
+                                  f'{port:d} did not start:\n{node.log(name)}')
     finally:
         os.close(read_end)
     return process
@@ -162,7 +161,7 @@ class Responder:
     def _datagram(self, family, udp):
         data, control, _flags, peer = udp.recvmsg(65535, family.size)
         asked, index = family.asked(control)
-        answer = '%s %s' % (peer[0], socket.inet_ntop(family.family, asked))
+        answer = f'{peer[0]} {socket.inet_ntop(family.family, asked)}'
         udp.sendmsg([data + b' ' + answer.encode()],
                     family.answering(asked, index), 0, peer)
 
@@ -176,7 +175,7 @@ class Responder:
             raise
         connection.setblocking(False)
         self._connections[connection] = [
-            b'', '%s %s' % (peer[0], connection.getsockname()[0]),
+            b'', f'{peer[0]} {connection.getsockname()[0]}',
             time.monotonic()]
         self._selector.register(connection, selectors.EVENT_READ, self._line)
 

@@ -34,20 +34,19 @@ def connect(cloud, router):
     :param router: neutron.Router
     """
     client = cloud['client']
-    client.batch('link add hub address %s type bridge forward_delay 0\n'
-                 'link set hub up\naddr add %s/%d dev hub\n' % (
-                     MAC, ADDRESS, plan.PROVIDER.prefixlen))
+    client.batch(f'link add hub address {MAC} type bridge forward_delay 0\n'
+                 'link set hub up\n'
+                 f'addr add {ADDRESS}/{plan.PROVIDER.prefixlen:d} dev hub\n')
     for name in cloud.gateways:
         subprocess.run(
             ['ip', 'link', 'add', 'to-' + name, 'netns', str(client.pid),
              'type', 'veth', 'peer', 'name', _PORT, 'netns',
              str(cloud[name].pid)], check=True)
-        client.batch('link set to-{0} master hub\nlink set to-{0} up\n'.format(
-            name))
+        client.batch(f'link set to-{name} master hub\nlink set to-{name} up\n')
         # All frames to all gateways, none from one to another.
         client.run(['bridge', 'link', 'set', 'dev', 'to-' + name, 'learning',
                     'off', 'isolated', 'on'])
-        cloud[name].batch('link set %s up\n' % _PORT)
+        cloud[name].batch(f'link set {_PORT} up\n')
         _join(cloud[name])
     cloud.nb.do(lambda txn, tables: northbound.insert(
         txn, tables, 'Static_MAC_Binding', logical_port=router.lrp,
@@ -56,20 +55,20 @@ def connect(cloud, router):
 
 def know(cloud, router, address):
     """The client asks nobody for the MAC of an address of a router."""
-    cloud['client'].batch('neigh replace %s lladdr %s dev hub\n' % (
-        address, router.mac))
+    cloud['client'].batch(f'neigh replace {address} lladdr {router.mac} '
+                          'dev hub\n')
 
 
 def _join(node):
     """On the provider bridge: the wire and OVN, and nothing else."""
     node.run(['ovs-vsctl', 'add-port', plan.BRIDGE, _PORT])
-    ports = [nodes.wait_until('%s: %s' % (node.name, what), find) for
+    ports = [nodes.wait_until(f'{node.name}: {what}', find) for
              what, find in (('the wire', lambda: _number(node, _PORT)),
                             ('OVN', lambda: _number(node, _patch(node))))]
     node.run(['ovs-ofctl', 'del-flows', plan.BRIDGE])
     for here, there in (ports, ports[::-1]):
         node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE,
-                  'in_port=%d,actions=output:%d' % (here, there)])
+                  f'in_port={here:d},actions=output:{there:d}'])
 
 
 def _patch(node):

@@ -31,32 +31,32 @@ def layers(cloud, name, fip):
              ['ovn-nbctl', '--db=' + plan.NB, 'lr-route-list',
               fip.router.row_name], '0.0.0.0/0'),
             ('flow on the bridge', ['ovs-ofctl', 'dump-flows', plan.BRIDGE],
-             'nw_dst=%s ' % address),
+             f'nw_dst={address} '),
             ('flow on the bridge', ['ovs-ofctl', 'dump-flows', plan.BRIDGE],
              'cookie=0x999.*priority=900,ip,'),
             ('kernel, default VRF', ['ip', 'route', 'get', address], '.'),
             ('kernel, way back',
-             ['ip', 'rule'], 'veth-default|%s' % plan.PROVIDER),
+             ['ip', 'rule'], f'veth-default|{plan.PROVIDER}'),
             ('kernel, way back', ['ip', 'route', 'show', 'table', '200'],
              '.'),
             ('kernel, provider VRF',
              ['ip', 'route', 'show', 'vrf', plan.VRF, address], '.'),
             ('FRR, zebra',
-             ['vtysh', '-c', 'show ip route vrf %s %s/32' % (plan.VRF,
-                                                             address)],
+             ['vtysh', '-c', f'show ip route vrf {plan.VRF} {address}/32'],
              'Known via|169.254|directly'),
             ('FRR, filter',
              ['vtysh', '-c', 'show ip prefix-list ANNOUNCED-NETWORKS'],
              'BGP|permit'),
             ('FRR, bgpd',
-             ['vtysh', '-c', 'show bgp vrf %s ipv4 unicast neighbors %s '
-              'advertised-routes' % (plan.VRF, plan.UPLINKS[name][0])],
+             ['vtysh', '-c',
+              f'show bgp vrf {plan.VRF} ipv4 unicast neighbors '
+              f'{plan.UPLINKS[name][0]} advertised-routes'],
              address)):
         found.append((layer, ' '.join(argv),
                       _matching(node.out(*argv), pattern)))
-    found.append(('spine', 'show bgp ipv4 unicast %s/32' % address,
+    found.append(('spine', f'show bgp ipv4 unicast {address}/32',
                   _matching(cloud['spine'].out(
-                      'vtysh', '-c', 'show bgp ipv4 unicast %s/32' % address),
+                      'vtysh', '-c', f'show bgp ipv4 unicast {address}/32'),
                       'from|best')))
     return found
 
@@ -64,15 +64,14 @@ def layers(cloud, name, fip):
 def _northbound(cloud, fip):
     row = cloud.nb.find('NAT', external_ip=fip.address)
     return ('NB, written by Neutron', 'NAT', [
-        'type=%s external_ip=%s logical_ip=%s' % (
-            row.type, row.external_ip, row.logical_ip)])
+        f'type={row.type} external_ip={row.external_ip} '
+        f'logical_ip={row.logical_ip}'])
 
 
 def _southbound(cloud, name, fip):
     port = 'cr-' + fip.router.lrp
-    return ('SB, which chassis', 'Port_Binding %s' % port, [
-        'chassis %s = %s' % (plan.system_id(name),
-                             cloud.neutron.owner(fip.router))])
+    return ('SB, which chassis', f'Port_Binding {port}', [
+        f'chassis {plan.system_id(name)} = {cloud.neutron.owner(fip.router)}'])
 
 
 def _matching(text, pattern):

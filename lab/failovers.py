@@ -65,12 +65,12 @@ class Watch:
             else:
                 grown = min(last) > max(first)
             if grown:
-                found.append('%s: %s: %s' % (name, what, values))
+                found.append(f'{name}: {what}: {values}')
         return found
 
     def __str__(self):
-        return '; '.join('%s: %s %d to %d' % (
-            name, what, values[0], values[-1]) for (name, what), values
+        return '; '.join(f'{name}: {what} {values[0]:d} to {values[-1]:d}'
+                         for (name, what), values
             in sorted(self.samples.items()))
 
 
@@ -78,8 +78,8 @@ def _needs(agent):
     """Of an agent and its daemons: open files, threads, KiB of memory."""
     files = threads = memory = 0
     for pid in (agent.process.pid, *agent.children()):
-        files += len(os.listdir('/proc/%d/fd' % pid))
-        with open('/proc/%d/status' % pid, encoding='ascii') as opened:
+        files += len(os.listdir(f'/proc/{pid:d}/fd'))
+        with open(f'/proc/{pid:d}/status', encoding='ascii') as opened:
             values = dict(line.split(':', 1) for line in opened)
         threads += int(values['Threads'])
         memory += int(values['VmRSS'].split()[0])
@@ -107,7 +107,7 @@ def run(cloud, router, settled, rounds):
         owner = cloud.neutron.owner(router)
         cloud.neutron.set_priorities(router, {owner: 0})
         nodes.wait_until(
-            'failover %d: somebody else leads' % number,
+            f'failover {number}: somebody else leads',
             lambda before=owner: _leads(cloud, router) not in ('', before))
         cloud.neutron.set_priorities(router, {owner: 1})
         settled()
@@ -138,10 +138,10 @@ def main():
         watch, highest = run(cloud, router, lambda: _settled(cloud, router),
                              rounds)
     print(watch)
-    print('the highest priority that was left: %d' % highest)
+    print(f'the highest priority that was left: {highest:d}')
     grown = watch.growth()
     for line in grown:
-        print('grown: %s' % line)
+        print(f'grown: {line}')
     return 1 if grown or highest > PRIORITY_LIMIT else 0
 
 
@@ -150,7 +150,7 @@ def _settled(cloud, router):
     owner = cloud.neutron.owner(router)
     cloud.wait_announced(router.address, owner)
     nodes.wait_until('the others withdraw', lambda: len(
-        cloud.bgp_table()['%s/32' % router.address]) == 1)
+        cloud.bgp_table()[f'{router.address}/32']) == 1)
     nodes.wait_until('priorities are small', lambda: max(
         cloud.neutron.priorities(router).values()) <= PRIORITY_LIMIT)
 

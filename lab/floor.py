@@ -87,7 +87,7 @@ class Floor:
         everywhere.know(cloud, self._router, self._fip.address)
         for node, address in ((cloud['client'], self._fip.address),
                               (self._vm.node, everywhere.ADDRESS)):
-            nodes.wait_until('%s reaches %s' % (node.name, address), lambda
+            nodes.wait_until(f'{node.name} reaches {address}', lambda
                              n=node, a=address: n.run(
                                  ['ping', '-c1', '-W1', a],
                                  check=False).returncode == 0)
@@ -125,14 +125,13 @@ def _control(node, command):
 def _summary(found):
     """A line about moves: list of what :meth:`Floor.move` returns."""
     gaps = [max(i.longest_gap_ms, o.longest_gap_ms) for i, o, _w in found]
-    return ('%d of %d without a loss; lost in+out %s; longest gaps %s ms, '
-            'median %.0f; went to %s' % (
-                sum(1 for i, o, _w in found if not i.lost + o.lost),
-                len(found),
-                ' '.join('%d+%d' % (i.lost, o.lost) for i, o, _w in found),
-                ' '.join('%.0f' % gap for gap in gaps),
-                statistics.median(gaps),
-                ' '.join('-'.join(went) for _i, _o, went in found)))
+    whole = sum(1 for i, o, _w in found if not i.lost + o.lost)
+    lost = ' '.join(f'{i.lost:d}+{o.lost:d}' for i, o, _w in found)
+    shown = ' '.join(f'{gap:.0f}' for gap in gaps)
+    ways = ' '.join('-'.join(went) for _i, _o, went in found)
+    return (f'{whole} of {len(found)} without a loss; lost in+out {lost}; '
+            f'longest gaps {shown} ms, median {statistics.median(gaps):.0f}; '
+            f'went to {ways}')
 
 
 def _load():
@@ -157,10 +156,10 @@ def main():
         for number in range(args.rounds):
             for way in ways:
                 found[way].append(floor.move(way))
-                print('%d %s: %s; load %s' % (number + 1, way, _summary(
-                    found[way][-1:]), _load()), flush=True)
+                print(f'{number + 1} {way}: {_summary(found[way][-1:])}; load '
+                      f'{_load()}', flush=True)
     for way in ways:
-        print('%s: %s' % (way, _summary(found[way])))
+        print(f'{way}: {_summary(found[way])}')
 
 
 if __name__ == '__main__':

@@ -149,11 +149,10 @@ def spine_config(gateways):
     neighbors, activations = '', ''
     for name in gateways:
         peer = plan.UPLINKS[name][1]
-        neighbors += (' neighbor %s remote-as %d\n'
-                      ' neighbor %s timers connect 1\n' % (
-                          peer, plan.GATEWAY_AS[name], peer))
-        activations += ('  neighbor %s activate\n'
-                        '  neighbor %s default-originate\n' % (peer, peer))
+        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
+                      f' neighbor {peer} timers connect 1\n')
+        activations += (f'  neighbor {peer} activate\n'
+                        f'  neighbor {peer} default-originate\n')
     return _SPINE.format(asn=plan.SPINE_AS, router_id=plan.CLIENT_GATEWAY,
                          client=plan.CLIENT_NET, neighbors=neighbors,
                          activations=activations)
@@ -171,11 +170,10 @@ def spine_config6(gateways):
     neighbors, activations = '', ''
     for name in gateways:
         peer = plan.uplink6(name)[1]
-        neighbors += (' neighbor %s remote-as %d\n'
-                      ' neighbor %s timers connect 1\n' % (
-                          peer, plan.GATEWAY_AS[name], peer))
-        activations += ('  neighbor %s activate\n'
-                        '  neighbor %s default-originate\n' % (peer, peer))
+        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
+                      f' neighbor {peer} timers connect 1\n')
+        activations += (f'  neighbor {peer} activate\n'
+                        f'  neighbor {peer} default-originate\n')
     return _SPINE6.format(asn=plan.SPINE_AS, client=plan.CLIENT_NET6,
                           neighbors=neighbors, activations=activations)
 
@@ -221,15 +219,15 @@ def start_daemon(node, name):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(node.path(_socket(name)))
     argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
-            'file:/var/log/frr/%s.log' % name]
+            f'file:/var/log/frr/{name}.log']
     node.spawn(name, argv)
 
 
 def wait_for(node, name):
     """Wait until a daemon takes commands."""
-    nodes.wait_until('%s: %s takes commands' % (node.name, name), lambda:
+    nodes.wait_until(f'{node.name}: {name} takes commands', lambda:
                      os.path.exists(node.path(_socket(name))))
 
 
 def _socket(name):
-    return '/run/frr/%s.vty' % name
+    return f'/run/frr/{name}.vty'

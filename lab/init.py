@@ -57,7 +57,7 @@ def main(directory):
     try:
         with open(os.path.join(directory, 'status'), 'w',
                   encoding='utf-8') as opened:
-            opened.write('%d\n' % status)
+            opened.write(f'{status:d}\n')
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -79,7 +79,7 @@ def _file_systems(writable, visible):
         os.mkdir(os.path.join(STAGING, name))
     root = os.path.join(STAGING, 'root')
     syscalls.mount('overlay', root, 'overlay', options=(
-        'lowerdir=/,upperdir={0}/upper,workdir={0}/work'.format(STAGING)))
+        f'lowerdir=/,upperdir={STAGING}/upper,workdir={STAGING}/work'))
     on_host = bool(os.environ.get('LAB_ON_HOST'))
     # Their sources have to be reached before the old root is gone, their
     # targets lie below what is mounted meanwhile.
@@ -203,7 +203,7 @@ def _exec(job):
         _become(job)
         os.execvp(job['argv'][0], job['argv'])
     except OSError as e:
-        print('lab: cannot run %s: %s' % (job['argv'][0], e),
+        print(f'lab: cannot run {job["argv"][0]}: {e}',
               file=sys.stderr)
     os._exit(127)
 

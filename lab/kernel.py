@@ -39,6 +39,7 @@ _SOURCE = re.compile(r'.*/linux-source-(?P<version>[0-9]+(\.[0-9]+)+)'
                      r'\.tar\.(xz|bz2|gz)')
 # The one that is tried, and for which the patches are.
 TRIED = (6, 12)
+_TRIED_TEXT = '.'.join(map(str, TRIED))
 # Bytes that unpacking and compiling take: measured 1.7 GiB with 6.12.
 ROOM = 3 << 30
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
@@ -60,8 +61,8 @@ def choose():
     named = os.environ.get('LAB_KERNEL', '')
     if named and named not in (HOST, 'uml'):
         if not os.access(named, os.X_OK):
-            raise KernelError('LAB_KERNEL = %s: not an executable file; name '
-                              'a user-mode Linux binary or unset it' % named)
+            raise KernelError(f'LAB_KERNEL = {named}: not an executable file; '
+                              'name a user-mode Linux binary or unset it')
         return os.path.abspath(named)
     if named == HOST or (not named and hostcheck.suitable()):
         return HOST
@@ -97,8 +98,8 @@ def source(paths=None):
     if not found:
         raise KernelError(
             'there is no source of a kernel in /usr/src; install the package '
-            'linux-source-%d.%d or another linux-source of your distribution, '
-            'or name a user-mode Linux binary: LAB_KERNEL=...' % TRIED)
+            f'linux-source-{_TRIED_TEXT} or another linux-source of your '
+            'distribution, or name a user-mode Linux binary: LAB_KERNEL=...')
     return found[max(found)]
 
 
@@ -129,8 +130,9 @@ def build():
         return path
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        raise KernelError('building the lab kernel needs %s; install the '
-                          'packages of bindep.txt' % ', '.join(missing))
+        raise KernelError('building the lab kernel needs '
+                          f'{", ".join(missing)}; install the packages of '
+                          'bindep.txt')
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with _only_one(path + '.lock'):
         if not os.access(path, os.X_OK):
@@ -154,11 +156,11 @@ def _build(path):
     free = shutil.disk_usage(os.path.dirname(path)).free
     if free < ROOM:
         raise KernelError(
-            'building the lab kernel takes %d MiB in %s, where %d are free; '
-            'make room, or name another place: XDG_CACHE_HOME=...' % (
-                ROOM >> 20, os.path.dirname(path), free >> 20))
+            f'building the lab kernel takes {ROOM >> 20} MiB in '
+            f'{os.path.dirname(path)}, where {free >> 20:d} are free; make '
+            'room, or name another place: XDG_CACHE_HOME=...')
     _say('building the lab kernel once (3 to 6 minutes on two cores); it '
-         'is kept in %s' % os.path.dirname(path))
+         f'is kept in {os.path.dirname(path)}')
     with tempfile.TemporaryDirectory(
             prefix='build-', dir=os.path.dirname(path)) as directory:
         log = os.path.join(directory, 'log')
@@ -169,12 +171,12 @@ def _build(path):
         _step('configuring', ['make', 'ARCH=um',
                               'KCONFIG_ALLCONFIG=' + FRAGMENT,
                               'allnoconfig'], directory, log)
-        _step('compiling', ['make', 'ARCH=um', '-j%d' % os.cpu_count(),
+        _step('compiling', ['make', 'ARCH=um', f'-j{os.cpu_count():d}',
                             'linux'], directory, log)
         _step('stripping', ['strip', 'linux'], directory, log)
         # Complete or not at all: the name appears by a rename.
         os.replace(os.path.join(directory, 'linux'), path)
-    _say('the lab kernel is ready: %s' % path)
+    _say(f'the lab kernel is ready: {path}')
 
 
 def _patch(patch, archive, directory, log):
@@ -183,9 +185,9 @@ def _patch(patch, archive, directory, log):
     trial = subprocess.run([*command, '--dry-run', '--force'], cwd=directory,
                            stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, check=False)
-    if trial.returncode and '-%d.%d.' % TRIED not in archive:
-        _say('%s does not fit %s and is left out; on a processor with AMX '
-             'the machine may not start' % (os.path.basename(patch), archive))
+    if trial.returncode and f'-{_TRIED_TEXT}.' not in archive:
+        _say(f'{os.path.basename(patch)} does not fit {archive} and is left '
+             'out; on a processor with AMX the machine may not start')
         return
     _step('patching', command, directory, log)
 
@@ -205,8 +207,8 @@ def _step(what, command, directory, log):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if status:
-        raise KernelError('%s failed with status %d:\n%s' % (
-            ' '.join(command), status, _last(log, 20)))
+        raise KernelError(f'{" ".join(command)} failed with status '
+                          f'{status:d}:\n{_last(log, 20)}')
 
 
 def _watch(process, what, started, log):
@@ -214,14 +216,15 @@ def _watch(process, what, started, log):
         try:
             return process.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            _say('  %s, %d s, %s' % (what, time.monotonic() - started,
-                                     _progress(log)))
+            seconds = int(time.monotonic() - started)
+            _say(f'  {what}, {seconds} s, {_progress(log)}')
 
 
 def _progress(log):
     with open(log, 'rb') as opened:
         text = opened.read()
-    return '%d objects' % text.count(b'\n  CC ')
+    compiled = text.count(b'\n  CC ')
+    return f'{compiled} objects'
 
 
 def _last(log, lines):
@@ -230,4 +233,4 @@ def _last(log, lines):
 
 
 def _say(text):
-    print('lab: %s' % text, file=sys.stderr, flush=True)
+    print(f'lab: {text}', file=sys.stderr, flush=True)

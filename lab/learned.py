@@ -81,8 +81,8 @@ class Learned:
         """
         wanted = set(addresses)
         nodes.wait_until(
-            lambda: '%d addresses are announced by %s, %d are not' % (
-                len(wanted), self._by, len(wanted - self.since.keys())),
+            lambda: f'{len(wanted)} addresses are announced by {self._by}, '
+                    f'{len(wanted - self.since.keys())} are not',
             lambda: wanted <= self.since.keys(), timeout)
         return max(self.since[address] for address in wanted)
 

@@ -149,8 +149,8 @@ class Neutron:
         :returns: :class:`Router`
         """
         number = next(self._tenants)
-        internal = Network(_new(), 'tenant-%d' % number,
-                           ipaddress.ip_network('192.168.%d.0/24' % number))
+        internal = Network(_new(), f'tenant-{number:d}',
+                           ipaddress.ip_network(f'192.168.{number:d}.0/24'))
         gw_port = _new()
         router = Router(_new(), name, address or self.allocate(),
                         'lrp-' + gw_port, self._mac(), internal)
@@ -183,7 +183,7 @@ class Neutron:
         lrp = insert(
             txn, tables, 'Logical_Router_Port', name=router.lrp,
             mac=router.mac,
-            networks=['%s/%d' % (router.address, plan.PROVIDER.prefixlen)],
+            networks=[f'{router.address}/{plan.PROVIDER.prefixlen:d}'],
             external_ids={
                 'neutron:network_name': self.provider.switch,
                 'neutron:router_name': router.uuid,
@@ -201,8 +201,8 @@ class Neutron:
                 'neutron:device_owner': 'network:router_gateway',
                 'neutron:device_id': router.uuid,
                 'neutron:network_name': self.provider.switch,
-                'neutron:cidrs': '%s/%d' % (router.address,
-                                            plan.PROVIDER.prefixlen),
+                'neutron:cidrs':
+                    f'{router.address}/{plan.PROVIDER.prefixlen:d}',
                 'neutron:port_name': '', 'neutron:project_id': '',
                 'neutron:revision_number': '4',
                 'neutron:security_group_ids': ''})
@@ -211,8 +211,7 @@ class Neutron:
     def _schedule(self, txn, tables, router, lrp, priorities):
         if self.scheduler == GATEWAY_CHASSIS:
             rows = [insert(txn, tables, 'Gateway_Chassis',
-                           name='%s_%s' % (router.lrp,
-                                           plan.system_id(node)),
+                           name=f'{router.lrp}_{plan.system_id(node)}',
                            chassis_name=plan.system_id(node),
                            priority=priority)
                     for node, priority in priorities.items()]
@@ -237,7 +236,7 @@ class Neutron:
         switch = self._switch(txn, tables, network)
         lrp = insert(
             txn, tables, 'Logical_Router_Port', name='lrp-' + port_id,
-            mac=mac, networks=['%s/24' % address],
+            mac=mac, networks=[f'{address}/24'],
             options={'gateway_mtu': str(plan.TENANT_MTU)},
             external_ids={'neutron:network_name': network.switch,
                           'neutron:router_name': router.uuid,
@@ -252,7 +251,7 @@ class Neutron:
                 'neutron:device_owner': 'network:router_interface',
                 'neutron:device_id': router.uuid,
                 'neutron:network_name': network.switch,
-                'neutron:cidrs': '%s/24' % address})
+                'neutron:cidrs': f'{address}/24'})
         switch.addvalue('ports', port.uuid)
 
     def remove_router(self, router):
@@ -328,15 +327,15 @@ class Neutron:
         def write(txn, tables):
             row = insert(
                 txn, tables, 'Logical_Switch_Port', name=port.uuid,
-                addresses=['%s %s' % (port.mac, port.address)],
-                port_security=['%s %s' % (port.mac, port.address)],
+                addresses=[f'{port.mac} {port.address}'],
+                port_security=[f'{port.mac} {port.address}'],
                 enabled=True, options={'requested-chassis': host,
                                        'mcast_flood_reports': 'true'},
                 external_ids={
                     'neutron:device_owner': 'compute:nova',
                     'neutron:device_id': _new(),
                     'neutron:network_name': network.switch,
-                    'neutron:cidrs': '%s/24' % port.address,
+                    'neutron:cidrs': f'{port.address}/24',
                     'neutron:port_name': '',
                     'neutron:revision_number': '4',
                     'neutron:security_group_ids': ''})
@@ -426,9 +425,9 @@ class Neutron:
             fip = _new()
             balancer = insert(
                 txn, tables, 'Load_Balancer',
-                name='pf-floatingip-%s-tcp' % fip, protocol='tcp',
-                vips={'%s:%d' % (address, number):
-                      '%s:%d' % (port.address, inside)},
+                name=f'pf-floatingip-{fip}-tcp', protocol='tcp',
+                vips={f'{address}:{number:d}':
+                      f'{port.address}:{inside:d}'},
                 external_ids={
                     'neutron:device_owner': 'port_forwarding_plugin',
                     'neutron:fip_id': fip,
@@ -466,7 +465,8 @@ class Neutron:
         return next(self._pool)
 
     def _mac(self):
-        return 'fa:16:3e:00:%02x:%02x' % divmod(next(self._macs), 256)
+        high, low = divmod(next(self._macs), 256)
+        return f'fa:16:3e:00:{high:02x}:{low:02x}'
 
     def _switch_row(self, tables, network):
         return _one(tables, 'Logical_Switch', name=network.switch)
@@ -480,4 +480,4 @@ def _one(tables, table, **columns):
     for row in tables[table].rows.values():
         if all(getattr(row, k) == v for k, v in columns.items()):
             return row
-    raise KeyError('%s: no row with %s' % (table, columns))
+    raise KeyError(f'{table}: no row with {columns}')

@@ -60,10 +60,10 @@ def registered():
 
 
 def _entry(pid):
-    with open('/proc/%d/stat' % pid, encoding='ascii',
+    with open(f'/proc/{pid:d}/stat', encoding='ascii',
               errors='replace') as opened:
         started = opened.read().rpartition(')')[2].split()[19]
-    return '%d %s\n' % (pid, started)
+    return f'{pid:d} {started}\n'
 
 # How a program ends by its own fault.
 _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
@@ -110,7 +110,7 @@ class Node:
         """
         pid = registered().get(name)
         if pid is None:
-            raise NodeError('there is no node %s' % name)
+            raise NodeError(f'there is no node {name}')
         one = cls.__new__(cls)
         one._reset(name)
         one._attach(pid)
@@ -129,7 +129,7 @@ class Node:
 
     def _attach(self, pid):
         self.pid = pid
-        self._fds = {kind: os.open('/proc/%d/ns/%s' % (self.pid, kind),
+        self._fds = {kind: os.open(f'/proc/{self.pid}/ns/{kind}',
                                    os.O_RDONLY | os.O_CLOEXEC)
                      for kind in _NAMESPACES}
         # A thread that lives in the node starts its programs.  The cheap
@@ -153,7 +153,7 @@ class Node:
         :returns: subprocess.Popen; its pid is that outside of the node
         """
         if self.pid is None:
-            raise NodeError('%s is off' % self.name)
+            raise NodeError(f'{self.name} is off')
         kwargs.setdefault('env', environ())
         process = self._starter.submit(subprocess.Popen, argv,
                                        **kwargs).result()
@@ -180,11 +180,11 @@ class Node:
         except subprocess.TimeoutExpired as e:
             process.kill()
             process.communicate()
-            raise NodeError('%s: %s: still running after %s s' % (
-                self.name, ' '.join(argv), timeout)) from e
+            raise NodeError(f'{self.name}: {" ".join(argv)}: still running '
+                            f'after {timeout} s') from e
         if check and process.returncode:
-            raise NodeError('%s: %s: status %d\n%s%s' % (
-                self.name, ' '.join(argv), process.returncode, out, err))
+            raise NodeError(f'{self.name}: {" ".join(argv)}: status '
+                            f'{process.returncode:d}\n{out}{err}')
         return subprocess.CompletedProcess(argv, process.returncode, out,
                                            err)
 
@@ -281,8 +281,8 @@ class Node:
         :raises NodeError: when it is off
         """
         if self.pid is None:
-            raise NodeError('%s is off' % self.name)
-        return '/proc/%d/root%s' % (self.pid, path)
+            raise NodeError(f'{self.name} is off')
+        return f'/proc/{self.pid}/root{path}'
 
     def exists(self, path):
         """Whether there is such a file in the node."""
@@ -321,7 +321,7 @@ class Node:
         for name in os.listdir('/proc'):
             if name.isdigit():
                 with contextlib.suppress(OSError):
-                    if os.stat('/proc/%s/ns/pid' % name).st_ino == wanted:
+                    if os.stat(f'/proc/{name}/ns/pid').st_ino == wanted:
                         found.append(int(name))
         return found
 
@@ -346,8 +346,8 @@ class Node:
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
             self._reap()
             if time.monotonic() > deadline:
-                raise NodeError('%s does not die:\n%s' % (
-                    self.name, '\n'.join(self._alive())))
+                alive = '\n'.join(self._alive())
+                raise NodeError(f'{self.name} does not die:\n{alive}')
             time.sleep(0.002)
         self._reap()
         self._children.clear()
@@ -373,12 +373,12 @@ class Node:
         found = []
         for name in os.listdir('/proc'):
             if name.isdigit():
-                stat = _read('/proc/%s/stat' % name)
+                stat = _read(f'/proc/{name}/stat')
                 state = stat.rpartition(')')[2].split()[:1]
                 if int(name) in mine or state in (['D'], ['R'], ['Z']):
-                    found.append('%s: %s %s' % (
-                        name, ' '.join(stat.split()[:8]),
-                        _read('/proc/%s/stack' % name)))
+                    first = ' '.join(stat.split()[:8])
+                    stack = _read(f'/proc/{name}/stack')
+                    found.append(f'{name}: {first} {stack}')
         return found + _kernel_messages()
 
     def _detach(self):
@@ -428,4 +428,4 @@ def environ(**extra):
 
 
 def _log(name):
-    return os.path.join('/var/log', '%s.out' % name)
+    return os.path.join('/var/log', f'{name}.out')

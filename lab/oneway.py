@@ -108,8 +108,7 @@ class OneWay:
         time.sleep(_LATE)
         arrived = json.loads(self._receiver.communicate()[0])
         if not arrived:
-            raise waiting.NodeError('none of %d datagrams arrived' %
-                                    len(sent))
+            raise waiting.NodeError(f'none of {len(sent)} datagrams arrived')
         # Before the first one arrived the way may not have been there.
         first = min(arrived)
         self.report = summarise(sent[first:],

@@ -48,4 +48,4 @@ def begun(node, others):
     finally:
         said = keeper.communicate()[0]
     if said != 'ended\n':
-        raise nodes.NodeError('%s: %s' % (node.name, said))
+        raise nodes.NodeError(f'{node.name}: {said}')

@@ -44,7 +44,7 @@ VRF_TABLE = 10
 LOOPBACKS = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12', 'gw3': '192.0.2.13'}
 
 # Backends behind the gateways: addresses of the node of that name.
-BACKENDS = tuple('10.10.0.%d' % n for n in range(31, 36))
+BACKENDS = tuple(f'10.10.0.{n}' for n in range(31, 36))
 
 # Anycast addresses (VIPs), outside of all provider networks.
 VIPS = ipaddress.ip_network('198.18.0.0/24')
@@ -59,8 +59,8 @@ CLIENT_GATEWAY6 = '2001:db8:c::1'
 # Room for geneve in a machine whose links all have 1500 bytes.
 TENANT_MTU = 1400
 
-NB = 'tcp:%s:6641' % HOSTS['central']
-SB = 'tcp:%s:6642' % HOSTS['central']
+NB = f'tcp:{HOSTS["central"]}:6641'
+SB = f'tcp:{HOSTS["central"]}:6642'
 
 _NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
 
@@ -83,4 +83,4 @@ def backend6(address):
 def uplink6(name):
     """IPv6 addresses of the spine and of a gateway on their link."""
     number = UPLINKS[name][0].split('.')[2]
-    return 'fd00:31:%s::1' % number, 'fd00:31:%s::2' % number
+    return f'fd00:31:{number}::1', f'fd00:31:{number}::2'

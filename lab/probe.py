@@ -103,20 +103,21 @@ class Report:
     error: str
 
     def __str__(self):
-        text = '%s %s: %d sent, %d lost' % (self.kind, self.target,
-                                            self.sent, self.lost)
+        text = (f'{self.kind} {self.target}: {self.sent:d} sent, '
+                f'{self.lost:d} lost')
         if self.lost:
-            text += ', longest gap %.0f ms' % self.longest_gap_ms
+            text += f', longest gap {self.longest_gap_ms:.0f} ms'
         elif self.longest_silence_ms > WORTH_SAYING_MS:
-            text += ', silent for %.0f ms' % self.longest_silence_ms
+            text += f', silent for {self.longest_silence_ms:.0f} ms'
         if self.retransmitted:
-            text += ', %d retransmitted' % self.retransmitted
+            text += f', {self.retransmitted:d} retransmitted'
         if self.received:
-            text += ', %.1f ms (longest %.1f)' % (self.rtt_median_ms,
-                                                  self.rtt_max_ms)
+            text += (f', {self.rtt_median_ms:.1f} ms (longest '
+                     f'{self.rtt_max_ms:.1f})')
         if self.seen_sources:
-            text += ', from %s' % ', '.join(sorted(self.seen_sources))
-        return text + (', %s' % self.error if self.error else '')
+            sources = ', '.join(sorted(self.seen_sources))
+            text += f', from {sources}'
+        return text + (f', {self.error}' if self.error else '')
 
 
 def summarise(kind, target, interval, started, raw):
@@ -189,8 +190,7 @@ class Probe:
     def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
                  source=None, device=None, limit=LIMIT, count=0):
         if kind not in _ALL:
-            raise ValueError('kind: %r is none of %s' % (
-                kind, ', '.join(_ALL)))
+            raise ValueError(f'kind: {kind!r} is none of {", ".join(_ALL)}')
         self.node = node
         self.kind = kind
         self.target = target
@@ -275,14 +275,14 @@ class Probe:
         """
         answer = self._ask(timeout, do='await', after=after)
         if answer is None:
-            raise nodes.NodeError('not within %g s: an answer; %s: %s' % (
-                timeout, self.node.name, self.report()))
+            raise nodes.NodeError(f'not within {timeout:g} s: an answer; '
+                                  f'{self.node.name}: {self.report()}')
         return answer['answered']
 
     def _summary(self, raw):
         if raw is None:
-            raise ProbeError('%s: the sender of probes to %s does not '
-                             'answer' % (self.node.name, self.target))
+            raise ProbeError(f'{self.node.name}: the sender of probes to '
+                             f'{self.target} does not answer')
         return summarise(self.kind, self.target, self.interval, self.started,
                          raw)
 
@@ -290,8 +290,8 @@ class Probe:
 
     def _ask(self, timeout, **command):
         if self._process is None:
-            raise ProbeError('%s: no probes to %s are being sent' % (
-                self.node.name, self.target))
+            raise ProbeError(f'{self.node.name}: no probes to {self.target} '
+                             'are being sent')
         self._serial += 1
         line = json.dumps({'serial': self._serial, **command})
         try:
@@ -320,8 +320,8 @@ class Probe:
 
     def _died(self):
         text = self._process.communicate()[1].decode(errors='replace')
-        raise ProbeError('%s: the sender of probes to %s ended:\n%s' % (
-            self.node.name, self.target, text))
+        raise ProbeError(f'{self.node.name}: the sender of probes to '
+                         f'{self.target} ended:\n{text}')
 
     def _end(self):
         if self._process is not None:

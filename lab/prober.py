@@ -248,7 +248,7 @@ class _Icmp(_Datagrams):
         payload = self.prober.token + struct.pack('!I', number)
         head = (_ECHO_REQUEST, 0, 0, self._id, number & 0xffff)
         raw = struct.pack('!BBHHH', *head) + payload
-        total = sum(struct.unpack('!%dH' % (len(raw) // 2), raw))
+        total = sum(struct.unpack(f'!{len(raw) // 2}H', raw))
         total = (total & 0xffff) + (total >> 16)
         total = ~(total + (total >> 16)) & 0xffff
         self.one.sendto(raw[:2] + struct.pack('!H', total) + raw[4:],
@@ -266,7 +266,7 @@ class _Udp(_Datagrams):
         self.one = self.socket(socket.SOCK_DGRAM)
 
     def send(self, number):
-        text = '%s %d' % (self.prober.token.hex(), number)
+        text = f'{self.prober.token.hex()} {number:d}'
         self.one.sendto(text.encode(), (self.target, self.options['port']))
 
     def receive(self, data):

@@ -35,7 +35,7 @@ def reserved(directory):
     with contextlib.ExitStack() as stack:
         for number in allowed:
             if _locked(stack, os.path.join(
-                    directory, 'processor-%d.lock' % number)):
+                    directory, f'processor-{number:d}.lock')):
                 break
         else:
             # More machines than processors: they share.

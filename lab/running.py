@@ -36,7 +36,7 @@ def _directories():
     bases = ['/run'] if os.geteuid() == 0 else []
     bases += filter(None, [os.environ.get('XDG_RUNTIME_DIR')])
     return [*(os.path.join(base, NAME) for base in bases),
-            '/tmp/%s-%d' % (NAME, os.geteuid())]
+            f'/tmp/{NAME}-{os.geteuid():d}']
 
 
 def _ours(directory):
@@ -60,8 +60,9 @@ def own_directory():
             os.makedirs(directory, mode=0o700, exist_ok=True)
         if _ours(directory) and os.access(directory, os.W_OK):
             return directory
-    raise NotRunning('none of %s is a directory of ours; remove what is in '
-                     'the way' % ', '.join(_directories()))
+    directories = ', '.join(_directories())
+    raise NotRunning(f'none of {directories} is a directory of ours; remove '
+                     'what is in the way')
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ def marker(socket):
 def _born(pid):
     """When a process started: a PID alone may have been used again."""
     try:
-        with open('/proc/%d/stat' % pid, encoding='ascii') as opened:
+        with open(f'/proc/{pid:d}/stat', encoding='ascii') as opened:
             return opened.read().rpartition(')')[2].split()[19]
     except OSError:
         return None
@@ -144,9 +145,9 @@ def find(name=None):
     if len(chosen) == 1:
         return chosen[0]
     names = ', '.join(one['name'] for one in running) or 'none'
-    raise NotRunning('%s (running: %s)' % (
-        'which lab? name one with --lab' if chosen else
-        'there is no such lab', names))
+    trouble = ('which lab? name one with --lab' if chosen else
+               'there is no such lab')
+    raise NotRunning(f'{trouble} (running: {names})')
 
 
 def end(one, timeout=30):
@@ -155,5 +156,5 @@ def end(one, timeout=30):
     deadline = time.monotonic() + timeout
     while _load(one['path']) is not None:
         if time.monotonic() > deadline:
-            raise NotRunning('process %d does not end' % one['pid'])
+            raise NotRunning(f'process {one["pid"]:d} does not end')
         time.sleep(0.05)

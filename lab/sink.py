@@ -53,7 +53,7 @@ class Sink:
         """Load the counting rules."""
         self._node.run(['nft', '-f', '-'], input=_RULES.format(
             table=TABLE, provider=plan.PROVIDER,
-            clients='{ %s, %s }' % (plan.CLIENT_NET, plan.CROWD),
+            clients=f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}',
             clients6=plan.CLIENT_NET6, vips=plan.VIPS, vips6=plan.VIPS6,
             management=plan.MANAGEMENT))
 

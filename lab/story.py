@@ -61,17 +61,18 @@ class Story:
 
     def say(self, text=''):
         """A line with the time since the start."""
-        print('%6.1f s  %s' % (time.monotonic() - self._started, text),
+        print(f'{time.monotonic() - self._started:6.1f} s  {text}',
               flush=True)
 
     def head(self, text):
         """Title of a scene."""
-        print('\n%s\n%s' % (text, '-' * len(text)), flush=True)
+        print(f'\n{text}\n{"-" * len(text)}', flush=True)
 
     def result(self, what, value, good):
         """A line of the table at the end."""
         self.results.append((what, value, good))
-        self.say('%s: %s%s' % (what, value, '' if good else '   FAILED'))
+        failed = '' if good else '   FAILED'
+        self.say(f'{what}: {value}{failed}')
 
     @contextlib.contextmanager
     def scene(self, title):
@@ -112,9 +113,9 @@ class Story:
                     *(cloud[name] for name in cloud.gateways)):
             echo.start(one)
         for vm, fip in zip(self.vms, self.fips):
-            self.say('%s behind router %s has floating IP %s, gateway %s' % (
-                vm.node.name, fip.router.name, fip.address,
-                cloud.neutron.owner(fip.router)))
+            self.say(f'{vm.node.name} behind router {fip.router.name} has '
+                     f'floating IP {fip.address}, gateway '
+                     f'{cloud.neutron.owner(fip.router)}')
         self.before = {name: dump.node(cloud[name])
                        for name in cloud.gateways}
         self.before['nb'] = dump.northbound(cloud)
@@ -125,8 +126,8 @@ class Story:
                     unreachable)
 
     def _agents(self):
-        self.head('The agent starts on both gateways (announce_method = %s)'
-                  % self._method)
+        self.head('The agent starts on both gateways (announce_method = '
+                  f'{self._method})')
         started = time.monotonic()
         for name in self.cloud.gateways:
             self.cloud[name].write(_RULES_FILE, _RULES.format(
@@ -136,14 +137,14 @@ class Story:
             'fip_route': {'announce_method': self._method},
             'port_forward': {'rules_file': _RULES_FILE,
                              'port_forward_l3mdev_accept': 'true'}})
-        self.result('agents ready after', '%.1f s' % (
-            time.monotonic() - started), True)
+        self.result('agents ready after',
+                    f'{time.monotonic() - started:.1f} s', True)
         for fip in self.fips:
             self.cloud.wait_announced(fip.address,
                                       self.cloud.neutron.owner(fip.router))
         self.say('BGP table of the spine:')
         for prefix, hops in sorted(self.cloud.bgp_table().items()):
-            print('            %-20s via %s' % (prefix, ', '.join(hops)))
+            print(f'            {prefix:<20} via {", ".join(hops)}')
 
     def _reach(self):
         with self.scene('The client outside reaches the floating IPs'):
@@ -154,7 +155,7 @@ class Story:
                 good = report.lost == 0 and (
                     kind == 'icmp' or
                     report.seen_sources == {plan.CLIENT})
-                self.result('client to floating IP, %s' % kind,
+                self.result(f'client to floating IP, {kind}',
                             report, good)
         with self.scene('Virtual machines reach the outside'):
             self._outwards(self.vms[0].node, self.fips[0].address,
@@ -165,12 +166,12 @@ class Story:
     def _outwards(self, node, source, what):
         report = probe.ping(node, plan.CLIENT, kind='tcp', count=5,
                             interval=0.1)
-        self.result('machine to client, %s' % what, report,
+        self.result(f'machine to client, {what}', report,
                     report.lost == 0 and report.seen_sources == {source})
 
     def _forward(self):
-        with self.scene('Ports of the anycast VIP %s, which both gateways '
-                        'announce, are forwarded' % self.vip):
+        with self.scene(f'Ports of the anycast VIP {self.vip}, which both '
+                        'gateways announce, are forwarded'):
             client = self.cloud['client']
             probe.wait_reachable(client, 'tcp', self.vip, 20, port=80)
             near = probe.ping(client, self.vip, kind='tcp', count=5,
@@ -188,18 +189,18 @@ class Story:
                         far.seen_sources == near.responders)
 
     def _explain(self):
-        with self.scene('One floating IP, %s, through every layer' %
-                        self.fips[0].address):
+        with self.scene(f'One floating IP, {self.fips[0].address}, through '
+                        'every layer'):
             empty = []
             for layer, command, lines in explain.layers(
                     self.cloud, 'gw1', self.fips[0]):
-                print('  %-24s %s' % (layer, command))
+                print(f'  {layer:<24} {command}')
                 for line in lines:
-                    print('      %s' % line[:110])
+                    print(f'      {line[:110]}')
                 if not lines:
-                    empty.append('%s (%s)' % (layer, command))
+                    empty.append(f'{layer} ({command})')
             self.result('layers that show the floating IP',
-                        'all' if not empty else 'not %s' % empty, not empty)
+                        'all' if not empty else f'not {empty}', not empty)
 
     def _latency(self):
         with self.scene('Floating IPs added and removed, from the commit '
@@ -212,10 +213,11 @@ class Story:
                     'commit to the first answer at the client',
                     'removal to withdrawn at the spine')):
                 values = sorted(t[i] * 1000 for t in times)
-                self.result(what, 'median %.0f ms (%.0f to %.0f)' % (
-                    values[len(values) // 2], values[0], values[-1]), True)
+                self.result(what,
+                            f'median {values[len(values) // 2]:.0f} ms '
+                            f'({values[0]:.0f} to {values[-1]:.0f})', True)
             self.result('processes and threads launched on the gateway',
-                        '%d for %d changes' % (launched, 2 * ROUNDS), True)
+                        f'{launched:d} for {2 * ROUNDS} changes', True)
 
     def _add_and_remove(self):
         cloud, address = self.cloud, self.cloud.neutron.allocate()
@@ -239,7 +241,7 @@ class Story:
                 report = probe.ping(self.vms[0].node,
                                     self.fips[target].address, kind='tcp',
                                     count=5, interval=0.1)
-                self.result('floating IP to floating IP, %s' % what, report,
+                self.result(f'floating IP to floating IP, {what}', report,
                             report.lost == 0 and report.seen_sources == {
                                 self.fips[0].address})
 
@@ -255,7 +257,7 @@ class Story:
                 pings.wait_answered(20, after=moved)
                 report = pings.stop()
             self.result('gateway moved', report, True)
-            self.say('announced by %s now' % cloud.announcer(fip.address))
+            self.say(f'announced by {cloud.announcer(fip.address)} now')
 
     def _restart(self):
         cloud, fip = self.cloud, self.fips[0]
@@ -302,10 +304,10 @@ class Story:
             leaked = cloud.sink.leaked()
             self.result('provider packets leaked to the management network',
                         leaked, leaked == 0)
-            self.say('apart from them: %d ICMP errors of the nodes '
-                     'themselves, %d packets that OVN did not translate '
-                     'while the gateway moved' % (
-                         cloud.sink.errors(), cloud.sink.untranslated()))
+            self.say(f'apart from them: {cloud.sink.errors():d} ICMP errors '
+                     f'of the nodes themselves, {cloud.sink.untranslated():d} '
+                     'packets that OVN did not translate while the '
+                     'gateway moved')
 
     def _left(self, name, after):
         left = dump.difference(self.before[name], after)
@@ -315,21 +317,20 @@ class Story:
                 if not line.startswith(('ip -br link: ', 'Gateway_Chassis',
                                         'HA_Chassis')) or 'veth' in line]
         for line in left[:10]:
-            self.say('left on %s: %s' % (name, line))
-        self.result('left behind on %s' % name, '%d objects' % len(left),
+            self.say(f'left on {name}: {line}')
+        self.result(f'left behind on {name}', f'{len(left)} objects',
                     not left)
 
     def table(self):
         """The table at the end; returns the exit status."""
-        self.head('What was seen (announce_method = %s, %s)' % (
-            self._method, self._scheduler))
+        self.head(f'What was seen (announce_method = {self._method}, '
+                  f'{self._scheduler})')
         for what, value, good in self.results:
-            print('  %-4s %-50s %s' % ('ok' if good else 'FAIL', what,
-                                       value))
+            print(f'  {"ok" if good else "FAIL":<4} {what:<50} {value}')
         failed = sum(1 for _w, _v, good in self.results if not good)
-        print('\n%d of %d as it should be, in %.0f s\n' % (
-            len(self.results) - failed, len(self.results),
-            time.monotonic() - self._started), flush=True)
+        seconds = time.monotonic() - self._started
+        print(f'\n{len(self.results) - failed} of {len(self.results)} as it '
+              f'should be, in {seconds:.0f} s\n', flush=True)
         return 1 if failed else 0
 
     def close(self):
@@ -358,7 +359,7 @@ def main():
             _keep(story)
         return status
     except (nodes.NodeError, OSError) as error:
-        print('The cloud cannot be shown: %s' % error, flush=True)
+        print(f'The cloud cannot be shown: {error}', flush=True)
         return 1
     finally:
         story.close()
@@ -369,17 +370,15 @@ def _keep(story):
     for name in story.cloud.gateways:
         story.cloud.agent(name).start()
         story.cloud.agent(name).wait_ready()
+    names = ', '.join([*story.cloud.nodes,
+                       *(vm.node.name for vm in story.cloud.vms)])
     print('The cloud stays, with the agents running.  From another '
           'terminal:\n'
           '  tools/lab enter gw1        a shell on a gateway\n'
           '  tools/lab exec spine -- vtysh -c "show bgp ipv4 unicast"\n'
-          '  tools/lab exec client -- ping -c 3 %s\n'
-          'Nodes: %s.\n'
-          'Ctrl-C here, or "tools/lab down", ends it.' % (
-              story.fips[0].address,
-              ', '.join([*story.cloud.nodes,
-                         *(vm.node.name for vm in story.cloud.vms)])),
-          flush=True)
+          f'  tools/lab exec client -- ping -c 3 {story.fips[0].address}\n'
+          f'Nodes: {names}.\n'
+          'Ctrl-C here, or "tools/lab down", ends it.', flush=True)
     up.stay()
 
 

@@ -40,7 +40,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def _call(what, result):
     if result == -1:
         number = ctypes.get_errno()
-        raise OSError(number, '%s: %s' % (what, os.strerror(number)))
+        raise OSError(number, f'{what}: {os.strerror(number)}')
 
 
 def unshare(flags):
@@ -67,7 +67,7 @@ def sethostname(name):
 def mount(source, target, fstype=None, flags=0, options=''):
     """mount(2); the target directory is made when it is missing."""
     os.makedirs(target, exist_ok=True)
-    _call('mount %s on %s' % (fstype or source, target), _libc.mount(
+    _call(f'mount {fstype or source} on {target}', _libc.mount(
         source.encode(), target.encode(),
         fstype.encode() if fstype else None, flags,
         options.encode() if options else None))
@@ -81,7 +81,7 @@ def make_private():
 
 def unmount(target):
     """Lazy umount2(2)."""
-    _call('umount %s' % target, _libc.umount2(target.encode(), MNT_DETACH))
+    _call(f'umount {target}', _libc.umount2(target.encode(), MNT_DETACH))
 
 
 def pivot_root(new_root):

@@ -108,7 +108,7 @@ def _connect(path):
         opened.connect(path)
     except OSError as e:
         opened.close()
-        raise running.NotRunning('%s: %s' % (path, e.strerror)) from e
+        raise running.NotRunning(f'{path}: {e.strerror}') from e
     return opened
 
 

@@ -32,21 +32,21 @@ def main(argv=None):
     started = time.monotonic()
 
     def say(text):
-        print('%5.1f s  %s' % (time.monotonic() - started, text), flush=True)
+        print(f'{time.monotonic() - started:5.1f} s  {text}', flush=True)
 
     with clouds.Cloud(gateways=args.gateways, computes=args.computes,
                       say=say) as cloud:
         router = cloud.add_router('router1')
         vm = cloud.add_vm(router)
         fip = cloud.neutron.add_fip(router, vm.port)
-        say('%s is the floating IP of %s' % (fip.address, vm.node.name))
+        say(f'{fip.address} is the floating IP of {vm.node.name}')
         if args.agents:
             cloud.start_agents()
             cloud.wait_announced(fip.address, cloud.gateways[0])
-            say('announced by %s' % cloud.gateways[0])
+            say(f'announced by {cloud.gateways[0]}')
         names = [*cloud.nodes, *(one.node.name for one in cloud.vms)]
         say('ready; from another terminal: "tools/lab enter NODE" with one '
-            'of %s; Ctrl-C or "tools/lab down" ends it' % ', '.join(names))
+            f'of {", ".join(names)}; Ctrl-C or "tools/lab down" ends it')
         stay()
     return 0
 

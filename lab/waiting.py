@@ -50,6 +50,6 @@ def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError,
         if result:
             return result
         if time.monotonic() > deadline:
-            raise failure('not within %g s: %s' % (
-                timeout, what() if callable(what) else what)) from cause
+            missing = what() if callable(what) else what
+            raise failure(f'not within {timeout:g} s: {missing}') from cause
         time.sleep(interval)

@@ -32,8 +32,8 @@ def machine(nodes, gateways):
         lines += _management_cable(nodes[name])
     for name in gateways:
         lines.append(_uplink_cable(nodes[name], nodes['spine']))
-    lines.append('link add eth0 netns %d type veth peer name to-client '
-                 'netns %d' % (nodes['client'].pid, nodes['spine'].pid))
+    lines.append(f'link add eth0 netns {nodes["client"].pid} type veth peer '
+                 f'name to-client netns {nodes["spine"].pid}')
     subprocess.run(['ip', '-batch', '-'], input='\n'.join(lines) + '\n',
                    text=True, check=True)
 
@@ -57,34 +57,34 @@ def unplug_gateway(node, spine):
 
 
 def _management_cable(node):
-    return ['link add m-%s type veth peer name eth0 netns %d' % (
-                node.name, node.pid),
-            'link set m-%s master mgmt up' % node.name]
+    return [f'link add m-{node.name} type veth peer name eth0 netns '
+            f'{node.pid}',
+            f'link set m-{node.name} master mgmt up']
 
 
 def _uplink_cable(node, spine):
-    return 'link add eth1 netns %d type veth peer name to-%s netns %d' % (
-        node.pid, node.name, spine.pid)
+    return (f'link add eth1 netns {node.pid} type veth peer name '
+            f'to-{node.name} netns {spine.pid}')
 
 
 def _spine_uplink(name):
-    return ['link set to-%s up' % name,
-            'addr add %s/30 dev to-%s' % (plan.UPLINKS[name][0], name)]
+    return [f'link set to-{name} up',
+            f'addr add {plan.UPLINKS[name][0]}/30 dev to-{name}']
 
 
 def management(node):
     """Lines for the management interface of a node."""
     return ['link set eth0 up',
-            'addr add %s/24 dev eth0' % plan.HOSTS[node.name]]
+            f'addr add {plan.HOSTS[node.name]}/24 dev eth0']
 
 
 def host(node):
     """A node with nothing but the management network."""
     lines = management(node)
     if node.name != 'sink':
-        lines.append('route add default via %s' % plan.SINK)
+        lines.append(f'route add default via {plan.SINK}')
     if node.name == 'backend':
-        lines += ['addr add %s/24 dev eth0' % address
+        lines += [f'addr add {address}/24 dev eth0'
                   for address in plan.BACKENDS[1:]]
     node.batch('\n'.join(lines) + '\n')
 
@@ -93,19 +93,19 @@ def gateway(node):
     """VRF with uplink and loopback; the default route is the sink's."""
     address = plan.UPLINKS[node.name][1]
     lines = management(node) + [
-        'route add default via %s' % plan.SINK,
-        'link add %s type vrf table %d' % (plan.VRF, plan.VRF_TABLE),
-        'link set %s up' % plan.VRF,
+        f'route add default via {plan.SINK}',
+        f'link add {plan.VRF} type vrf table {plan.VRF_TABLE:d}',
+        f'link set {plan.VRF} up',
         # Without it a lookup that fails in the VRF goes on in main.
-        'route add unreachable default metric 4278198272 table %d' %
-        plan.VRF_TABLE,
-        'link set eth1 master %s' % plan.VRF,
+        'route add unreachable default metric 4278198272 table '
+        f'{plan.VRF_TABLE:d}',
+        f'link set eth1 master {plan.VRF}',
         'link set eth1 up',
-        'addr add %s/30 dev eth1' % address,
+        f'addr add {address}/30 dev eth1',
         'link add loopback1 type dummy',
-        'link set loopback1 master %s' % plan.VRF,
+        f'link set loopback1 master {plan.VRF}',
         'link set loopback1 up',
-        'addr add %s/32 dev loopback1' % plan.LOOPBACKS[node.name]]
+        f'addr add {plan.LOOPBACKS[node.name]}/32 dev loopback1']
     node.sysctl(**_GATEWAY_SYSCTLS)
     node.batch('\n'.join(lines) + '\n')
 
@@ -113,8 +113,8 @@ def gateway(node):
 def spine(node, gateways):
     """The spine: one /30 to each gateway, the clients behind it."""
     lines = ['link set to-client up',
-             'addr add %s/24 dev to-client' % plan.CLIENT_GATEWAY,
-             'route add %s via %s' % (plan.CROWD, plan.CLIENT)]
+             f'addr add {plan.CLIENT_GATEWAY}/24 dev to-client',
+             f'route add {plan.CROWD} via {plan.CLIENT}']
     for name in gateways:
         lines += _spine_uplink(name)
     node.sysctl(net__ipv4__ip_forward=1)
@@ -123,9 +123,9 @@ def spine(node, gateways):
 
 def client(node):
     """The external client."""
-    node.batch('link set eth0 up\naddr add %s/24 dev eth0\n'
-               'route add default via %s\nroute add local %s dev lo\n' % (
-                   plan.CLIENT, plan.CLIENT_GATEWAY, plan.CROWD))
+    node.batch(f'link set eth0 up\naddr add {plan.CLIENT}/24 dev eth0\n'
+               f'route add default via {plan.CLIENT_GATEWAY}\n'
+               f'route add local {plan.CROWD} dev lo\n')
 
 
 def add_ipv6(nodes, gateways):
@@ -143,11 +143,11 @@ def add_ipv6(nodes, gateways):
             lines += [_address6(plan.backend6(address), 64, 'eth0')
                       for address in plan.BACKENDS[1:]]
         if name != 'sink':
-            lines.append('route add ::/0 via %s' % sink)
+            lines.append(f'route add ::/0 via {sink}')
         if name in gateways:
             lines += [_address6(plan.uplink6(name)[1], 64, 'eth1'),
                       'route add unreachable ::/0 metric 4278198272 '
-                      'table %d' % plan.VRF_TABLE]
+                      f'table {plan.VRF_TABLE:d}']
             nodes[name].sysctl(net__ipv6__conf__all__forwarding=1)
         nodes[name].batch('\n'.join(lines) + '\n')
     nodes['spine'].sysctl(net__ipv6__conf__all__forwarding=1)
@@ -155,10 +155,10 @@ def add_ipv6(nodes, gateways):
         _address6(plan.CLIENT_GATEWAY6, 64, 'to-client'),
         *(_address6(plan.uplink6(name)[0], 64, 'to-' + name)
           for name in gateways)]) + '\n')
-    nodes['client'].batch('%s\nroute add ::/0 via %s\n' % (
-        _address6(plan.CLIENT6, 64, 'eth0'), plan.CLIENT_GATEWAY6))
+    nodes['client'].batch(f'{_address6(plan.CLIENT6, 64, "eth0")}\n'
+                          f'route add ::/0 via {plan.CLIENT_GATEWAY6}\n')
 
 
 def _address6(address, length, device):
     # Nobody else has it, and the search for such a one takes a second.
-    return 'addr add %s/%d dev %s nodad' % (address, length, device)
+    return f'addr add {address}/{length:d} dev {device} nodad'

@@ -76,7 +76,7 @@ def main():
         sys.stdin.buffer, non_subunit_name='stdout').run(result)
     result.stopTestRun()
     for name, seconds in clock.seconds.most_common():
-        print('%7.1f s %4d  %s' % (seconds, clock.tests[name], name))
+        print(f'{seconds:7.1f} s {clock.tests[name]:4d}  {name}')
 
 
 if __name__ == '__main__':

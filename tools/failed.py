@@ -43,7 +43,7 @@ def ending(details):
 def say(test):
     if test['status'] in ('success', 'skip', 'exists', 'xfail'):
         return
-    print('%s: %s' % (test['status'].upper(), test['id']))
+    print(f'{test["status"].upper()}: {test["id"]}')
     for line in ending(test['details']):
         print('    ' + line)
 

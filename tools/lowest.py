@@ -40,8 +40,8 @@ def bounds(lines):
             continue
         match = _BOUND.match(line)
         if match is None:
-            raise ValueError('%r has no lower bound; write NAME>=VERSION'
-                             % line)
+            raise ValueError(f'{line!r} has no lower bound; write '
+                             'NAME>=VERSION')
         found[canonical(match['name'])] = match['version']
     return found
 
@@ -59,7 +59,7 @@ def constraints(requirements, others):
     :returns: list of str
     """
     lowest = bounds(requirements)
-    lines = ['%s==%s' % item for item in lowest.items()]
+    lines = [f'{name}=={version}' for name, version in lowest.items()]
     for line in others:
         match = _PIN.match(line)
         if match and canonical(match['name']) not in lowest:

@@ -112,7 +112,7 @@ def words(path):
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.ImportFrom) and node.module:
             imported.add(node.module)
-            imported.update('%s.%s' % (node.module, alias.name)
+            imported.update(f'{node.module}.{alias.name}'
                             for alias in node.names)
         elif isinstance(node, ast.Import):
             imported.update(alias.name for alias in node.names)
@@ -261,11 +261,12 @@ def main():
         PATIENCE * (os.cpu_count() or 1), start)
     left += [name for name in names if name.startswith(without)]
     if left:
-        print('== For lack of time left out: %s' % ' '.join(sorted(
-            name.removeprefix(FUNCTIONAL) for name in left)),
-            file=sys.stderr)
+        names = ' '.join(sorted(
+            name.removeprefix(FUNCTIONAL) for name in left))
+        print(f'== For lack of time left out: {names}', file=sys.stderr)
     if chosen:
-        print(r'^(%s)\.' % '|'.join(map(re.escape, chosen)))
+        patterns = '|'.join(map(re.escape, chosen))
+        print(rf'^({patterns})\.')
 
 
 if __name__ == '__main__':

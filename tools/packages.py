@@ -59,7 +59,7 @@ def imports(path, known):
     found = set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.ImportFrom):
-            names = [node.module, *('%s.%s' % (node.module, alias.name)
+            names = [node.module, *(f'{node.module}.{alias.name}'
                                     for alias in node.names)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -78,7 +78,7 @@ def package(module):
     first = module.split('.')[0]
     first = 'values' if first in VALUES else first
     if first not in ORDER:
-        raise ValueError('%s is in no package of tools/packages.py' % module)
+        raise ValueError(f'{module} is in no package of tools/packages.py')
     return first
 
 
@@ -92,7 +92,7 @@ def edges():
             key = package(name), package(target)
             if key[0] != key[1]:
                 found.setdefault(key, []).append(
-                    '%s imports %s' % (name, target))
+                    f'{name} imports {target}')
     return found
 
 
@@ -127,11 +127,11 @@ def picture(found):
             ' \\' if column == row else
             ' o' if (name, used) in found else '  '
             for column, used in enumerate(ORDER))
-        lines.append('%2d %-10s%s' % (row + 1, name, marks))
+        lines.append(f'{row + 1:2} {name:<10}{marks}')
     head = [' ' * 13 + ''.join(
         ' ' + digit for digit in digits) for digits in zip(*(
-            '%2d' % (row + 1) for row in range(len(ORDER))), strict=True)]
-    words = ['%2d %-10s  %s' % (row + 1, name, purpose(name))
+            f'{row + 1:2}' for row in range(len(ORDER))), strict=True)]
+    words = [f'{row + 1:2} {name:<10}  {purpose(name)}'
              for row, name in enumerate(ORDER)]
     return '\n'.join(line.rstrip() for line in (
         *head, *lines, '', *words)) + '\n'
@@ -141,7 +141,7 @@ def main():
     """Print or write the picture, and say what goes up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', action='store_true',
-                        help='write %s' % PICTURE.relative_to(ROOT))
+                        help=f'write {PICTURE.relative_to(ROOT)}')
     found = edges()
     if parser.parse_args().write:
         PICTURE.write_text(picture(found))

@@ -41,8 +41,7 @@ def include_behaviour(app, page, source):
         return
     parts = sorted(pathlib.Path(app.srcdir, BEHAVIOUR).glob('*.rst'))
     source[0] = source[0].replace('.. behaviour\n', '\n'.join(
-        '{0}\n{1}\n\n.. include:: behaviour/{2}\n'.format(
-            title, '=' * len(title), part.name)
+        f'{title}\n{"=" * len(title)}\n\n.. include:: behaviour/{part.name}\n'
         for part in parts
         for title in [part.stem.replace('_', ' ').capitalize()]))
 

@@ -38,10 +38,10 @@ RULES = (('udp', 53), ('tcp', 53))
 def vips(count, backends):
     """VIPs with two rules, each with backends of its own."""
     return tuple(port_forwards.Vip(
-        '198.18.%d.%d' % divmod(number, 256), managed=True,
+        f'198.18.{number // 256}.{number % 256}', managed=True,
         rules=tuple(port_forwards.Rule(proto, port, 1053, tuple(
             port_forwards.Backend(
-                '10.%d.%d.%d' % (index, *divmod(number, 256)))
+                f'10.{index}.{number // 256}.{number % 256}')
             for index in range(backends))) for proto, port in RULES))
         for number in range(count))
 

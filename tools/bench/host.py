@@ -108,8 +108,8 @@ class Host:
         self._start_frr()
         for number in range(routers):
             self.cloud.add_router(
-                'r%d' % number, ['198.18.255.%d/16' % (number + 1)],
-                clouds.CHASSIS, mac='fa:16:3e:00:01:%02x' % number)
+                f'r{number}', [f'198.18.255.{number + 1}/16'],
+                clouds.CHASSIS, mac=f'fa:16:3e:00:01:{number:02x}')
 
     def close(self):
         """Take away the files; the programs end with the namespace."""
@@ -122,12 +122,12 @@ class Host:
         :returns: monotonic time before it was sent
         """
         operations = [ovsdb.insert(
-            'NAT', 'nat%d' % n, type='dnat_and_snat', external_ip=address,
+            'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address,
             logical_ip='10.0.0.5', external_ids=ovsdb.ovsdb_dict(
-                {'neutron:fip_id': 'fip-%s' % address}))
+                {'neutron:fip_id': f'fip-{address}'}))
             for n, address in enumerate(addresses)]
         return self._router_nats(router, 'insert', ovsdb.ovsdb_set(
-            ['named-uuid', 'nat%d' % n] for n in range(len(addresses))),
+            ['named-uuid', f'nat{n}'] for n in range(len(addresses))),
             operations)
 
     def remove_fips(self, addresses, router=0):
@@ -140,7 +140,7 @@ class Host:
     def _router_nats(self, router, mutator, uuids, operations=()):
         started = time.monotonic()
         self.nb.transact(*operations, ovsdb.mutate(
-            'Logical_Router', {'name': 'neutron-r%d' % router}, 'nat', mutator,
+            'Logical_Router', {'name': f'neutron-r{router:d}'}, 'nat', mutator,
             uuids))
         return started
 
@@ -178,18 +178,18 @@ class Host:
         self._agent.send_signal(signal.SIGTERM)
         status = self._agent.wait(60)
         if status:
-            raise RuntimeError('the agent ended with status %d:\n%s' % (
-                status, self.log('agent')[-2000:]))
+            raise RuntimeError(f'the agent ended with status {status:d}:\n'
+                               f'{self.log("agent")[-2000:]}')
 
     def log(self, name):
         """What a program said."""
-        with open('/run/%s.log' % name) as opened:
+        with open(f'/run/{name}.log') as opened:
             return opened.read()
 
     # -- programs ---------------------------------------------------------
 
     def _spawn(self, argv, name):
-        with open('/run/%s.log' % name, 'ab') as log:
+        with open(f'/run/{name}.log', 'ab') as log:
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL,
                                     stdout=log, stderr=log)
 
@@ -221,7 +221,7 @@ class Host:
             shutil.chown('/etc/frr/' + name, 'frr', 'frr')
         for name in ('zebra', 'staticd', 'bgpd'):
             self._spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
-            _wait_for('/run/frr/%s.vty' % name)
+            _wait_for(f'/run/frr/{name}.vty')
         _run('vtysh', '-b')
 
 
@@ -247,5 +247,5 @@ def _wait_for(path):
     deadline = time.monotonic() + 10
     while not os.path.exists(path):
         if time.monotonic() > deadline:
-            raise RuntimeError('%s does not appear' % path)
+            raise RuntimeError(f'{path} does not appear')
         time.sleep(0.01)

@@ -41,8 +41,8 @@ class World:
         self._neutron = cloud.neutron
         self._node = cloud['gw1']
         self._routers = [
-            cloud.neutron.add_router('r%d' % n, {'gw1': 1}, snat=False,
-                                     address='198.18.255.%d' % (n + 1))
+            cloud.neutron.add_router(f'r{n}', {'gw1': 1}, snat=False,
+                                     address=f'198.18.255.{n + 1}')
             for n in range(routers)]
         for router in self._routers:
             cloud.wait_owner(router, 'gw1')
@@ -80,8 +80,8 @@ class World:
         self._agent.wait_ready()
         status = self._agent.stop()
         if status:
-            raise RuntimeError('the agent ended with status %d:\n%s' % (
-                status, self._agent.log()[-2000:]))
+            raise RuntimeError(f'the agent ended with status {status:d}:\n'
+                               f'{self._agent.log()[-2000:]}')
 
 
 def main():

@@ -45,7 +45,7 @@ class Observer:
     """
 
     def __init__(self, bridge, node=None, vrf=''):
-        self._vrf = 'vrf %s ' % vrf if vrf else ''
+        self._vrf = f'vrf {vrf} ' if vrf else ''
         self._where = {ROUTE: set(), FLOW: set()}
         self._selector = selectors.DefaultSelector()
         netlink = (socket.AF_NETLINK, socket.SOCK_RAW, 0)
@@ -91,8 +91,8 @@ class Observer:
         asked = 0
         while len(found) < len(PLACES):
             if time.monotonic() > deadline:
-                raise RuntimeError('not within %s s: only %s' % (
-                    timeout, sorted(found)))
+                raise RuntimeError(f'not within {timeout} s: only '
+                                   f'{sorted(found)}')
             for key, _events in self._selector.select(pause):
                 key.data()
             now = time.monotonic()
@@ -113,8 +113,7 @@ class Observer:
             # All routes would be too much to ask for again and again.
             return self.in_rib() == others + len(wanted) * present
         address, = wanted
-        shown = self._zebra.ask('show ip route %s%s/32 json' % (
-            self._vrf, address))
+        shown = self._zebra.ask(f'show ip route {self._vrf}{address}/32 json')
         routes = json.loads(shown or '{}').get(address + '/32', ())
         return present == any(route.get('selected') and
                               route.get('installed') for route in routes)
@@ -122,7 +121,7 @@ class Observer:
     def in_rib(self):
         """How many kernel and static routes zebra has selected."""
         shown = json.loads(self._zebra.ask(
-            'show ip route %ssummary json' % self._vrf))
+            f'show ip route {self._vrf}summary json'))
         return sum(route['fib'] for route in shown['routes']
                    if route['type'] in ('kernel', 'static'))
 

@@ -64,7 +64,7 @@ def run(world, args):
 
 def addresses(first, count):
     """Some addresses of the provider network 198.18.0.0/16."""
-    return ['198.18.%d.%d' % (n >> 8, n & 255)
+    return [f'198.18.{n >> 8}.{n & 255}'
             for n in range(first, first + count)]
 
 
@@ -98,31 +98,32 @@ class Samples:
         """Print it."""
         for place, times in self._times.items():
             times.sort()
-            print('%-34s %-12s median %8.1f ms  p95 %8.1f  min %8.1f  max '
-                  '%8.1f  n %d' % (
-                      self._what, place, statistics.median(times),
-                      times[min(len(times) - 1, int(len(times) * 0.95))],
-                      times[0], times[-1], len(times)))
-        print('%-34s launched     median %8d' % (
-            self._what, statistics.median(self._launched)), flush=True)
+            p95 = times[min(len(times) - 1, int(len(times) * 0.95))]
+            print(f'{self._what:<34} {place:<12} '
+                  f'median {statistics.median(times):8.1f} ms  '
+                  f'p95 {p95:8.1f}  min {times[0]:8.1f}  '
+                  f'max {times[-1]:8.1f}  n {len(times)}')
+        launched = int(statistics.median(self._launched))
+        print(f'{self._what:<34} launched     median {launched:8}',
+              flush=True)
 
 
 def _changes(world, args, method, present):
     """One address, and many at once, while the agent runs."""
     _start(world, method, present)
-    what = '%s, %d present: ' % (method, args.present)
+    what = f'{method}, {args.present:d} present: '
     _change(world, addresses(0, 1), args.repeat, what + 'one')
     many = addresses(256 + args.present, args.at_once)
     if many:
         _change(world, many, args.starts,
-                what + '%d at once' % args.at_once)
+                what + f'{args.at_once:d} at once')
     world.stop_agent()
 
 
 def _change(world, some, repeat, what):
     """Addresses that come and go."""
-    samples = {'add': Samples('%s: add' % what),
-               'remove': Samples('%s: remove' % what)}
+    samples = {'add': Samples(f'{what}: add'),
+               'remove': Samples(f'{what}: remove')}
     with contextlib.closing(world.observer()) as observer:
         others = observer.in_rib()
         for _n in range(repeat):
@@ -155,7 +156,7 @@ def _start(world, method, present):
 
 def _starts(world, args, method, present):
     """Start with everything there, and an empty node."""
-    samples = Samples('%s: start with %d' % (method, len(present)))
+    samples = Samples(f'{method}: start with {len(present)}')
     for _n in range(args.starts):
         samples.add(*_start(world, method, present))
         world.stop_agent()

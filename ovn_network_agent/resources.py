@@ -335,6 +335,8 @@ class NftTable(Resource):
         part of the value, and '' as it was read
     :ivar targets: what connections are translated to, a sorted tuple of
         (proto, VIP, port, backend, its port); not part of the value
+    :ivar content: :class:`nft.values.Table` that ``text`` was rendered from;
+        not part of the value, and None as it was read
     """
 
     family: str
@@ -342,6 +344,8 @@ class NftTable(Resource):
     text: str = dataclasses.field(default='', compare=False, repr=False)
     targets: tuple = dataclasses.field(
         default=(), compare=False, repr=False)
+    content: object = dataclasses.field(
+        default=None, compare=False, repr=False)
 
     kind = 'nft_table'
     stage = Stage.TRANSLATION

@@ -132,7 +132,7 @@ class PortForwardDriver(base.Driver):
 
     def _family(self, version, vips, forwards, node):
         way = [*self._way_back(version),
-               nft_table.render(version, vips, self._manner())]
+               nft_table.wanted(version, vips, self._manner())]
         yield from way
         requires = tuple(resource.ref for resource in way)
         for vip in vips:

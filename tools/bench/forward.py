@@ -26,8 +26,8 @@ import time
 from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import buckets
-from ovn_network_agent.drivers import nft_balance
 from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import text
 from ovn_network_agent.nft import transaction
 
@@ -70,9 +70,9 @@ def nft(script):
 def measure(of, manner):
     """Milliseconds of each step, and the size of the text, a dict."""
     buckets.owners.cache_clear()
-    nft_balance.chain.cache_clear()
-    table, first = timed(nft_table.render, 4, of, manner)
-    after, again = timed(nft_table.render, 4, without_one(of), manner)
+    balance.chain.cache_clear()
+    table, first = timed(nft_table.wanted, 4, of, manner)
+    after, again = timed(nft_table.wanted, 4, without_one(of), manner)
     _names, check = timed(text.check, table.text)
     scripts = [transaction.replacement(t.family, t.text, {}, t.targets, ())
                for t in (table, after)]
@@ -90,12 +90,12 @@ def main():
     count = parser.parse_args().vips
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
         raise SystemExit(f'unshare: {os.strerror(ctypes.get_errno())}')
-    for balance in ('jhash', 'consistent'):
+    for kind in ('jhash', 'consistent'):
         for backends in (1, 2, 6):
             found = measure(vips(count, backends),
-                            nft_table.Manner(64000, balance, True))
+                            nft_table.Manner(64000, kind, True))
             print(f'{count} VIPs, {len(RULES)} rules of {backends} backends,'
-                  f' {balance:10} ' + '  '.join(
+                  f' {kind:10} ' + '  '.join(
                       f'{name} {value:.0f}' for name, value
                       in found.items()))
 

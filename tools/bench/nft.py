@@ -59,7 +59,7 @@ def vips(number, port=80):
 
 def table(found, balance):
     """The table of these VIPs."""
-    return nft_table.render(4, found, nft_table.Manner(ZONE, balance, True))
+    return nft_table.wanted(4, found, nft_table.Manner(ZONE, balance, True))
 
 
 def timed(what, function, *args):

@@ -49,7 +49,7 @@ class GoldenTest(base.NftTestCase):
         """Trap T59, and what nft makes of it."""
         for name, case in golden.cases().items():
             with self.subTest(name):
-                table = nft_table.render(*case)
+                table = nft_table.wanted(*case)
                 self.load(table)
                 self.assertEqual([], self.change(self.backend,
                                                  delete=[table]))
@@ -58,8 +58,8 @@ class GoldenTest(base.NftTestCase):
         """All tables of one VIP, one in the place of the other."""
         rule = golden.rule(1, 1, 1)
         for manner in (golden.IN_VRF, golden.CONSISTENT):
-            before = nft_table.render(4, (golden.vip(rule),), manner)
-            after = nft_table.render(
+            before = nft_table.wanted(4, (golden.vip(rule),), manner)
+            after = nft_table.wanted(
                 4, (golden.vip(golden.without(rule, 1)),), manner)
             self.load(before)
             self.assertEqual([after], self.change(

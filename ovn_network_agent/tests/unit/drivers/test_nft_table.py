@@ -35,7 +35,7 @@ class GoldenTest(base.BaseTestCase):
 class TableTest(base.BaseTestCase):
 
     def render(self, *vips, manner=golden.IN_VRF):
-        return nft_table.render(4, vips, manner)
+        return nft_table.wanted(4, vips, manner)
 
     def chain(self, text, name):
         """Lines of a chain, stripped; None when there is no such chain."""
@@ -55,7 +55,7 @@ class TableTest(base.BaseTestCase):
     def test_the_text_is_framed_as_promised(self):
         # See resources.NftTable: what the root side relies on.
         for case in golden.cases().values():
-            text = nft_table.render(*case).text
+            text = nft_table.wanted(*case).text
             depth = 0
             for line in text.removesuffix('\n').split('\n'):
                 if not depth:
@@ -69,7 +69,7 @@ class TableTest(base.BaseTestCase):
 
     def test_the_root_side_takes_every_case(self):
         for name, case in golden.cases().items():
-            found = texts.check(nft_table.render(*case).text)
+            found = texts.check(nft_table.wanted(*case).text)
             self.assertLessEqual({'provider_networks', 'snat_addresses'},
                                  found, name)
 

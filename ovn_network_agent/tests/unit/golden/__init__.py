@@ -84,5 +84,5 @@ def cases():
 
 def text(version, vips, manner):
     """A whole table as nft reads it."""
-    table = nft_table.render(version, vips, manner)
+    table = nft_table.wanted(version, vips, manner)
     return f'table {table.family} {ownership.NFT_TABLE} {{\n{table.text}}}\n'

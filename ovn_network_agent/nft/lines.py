@@ -20,7 +20,7 @@ a set or a hash hides it.
 import itertools
 
 # What a base chain is: type, hook, priority.
-BASE = 'type %s hook %s priority %s; policy accept;'
+BASE = 'type {} hook {} priority {}; policy accept;'
 
 
 def block(kind, name, lines):
@@ -29,7 +29,7 @@ def block(kind, name, lines):
     :param kind: 'set' or 'chain'
     :param lines: list of lines without indentation
     """
-    return ['\t%s %s {' % (kind, name),
+    return [f'\t{kind} {name} {{',
             *('\t\t' + line for line in lines), '\t}']
 
 
@@ -41,7 +41,7 @@ def chain(name, base, rules):
     """
     if not rules:
         return []
-    return block('chain', name, [BASE % base, *itertools.chain(*rules)])
+    return block('chain', name, [BASE.format(*base), *itertools.chain(*rules)])
 
 
 def lookup(before, elements, after=''):
@@ -56,14 +56,14 @@ def lookup(before, elements, after=''):
     """
     elements = list(elements)
     return [before + ' {',
-            *('\t%s,' % element for element in elements[:-1]),
+            *(f'\t{element},' for element in elements[:-1]),
             '\t' + elements[-1],
             ('} ' + after).rstrip()]
 
 
 def service(address, proto, port):
     """A key of a set of services."""
-    return '%s . %s . %d' % (address, proto, port)
+    return f'{address} . {proto} . {port}'
 
 
 def words(family, direction):
@@ -72,5 +72,4 @@ def words(family, direction):
     :param family: 'ip' or 'ip6'
     :param direction: 'd' for the destination, 's' for the source
     """
-    return '%s %saddr . meta l4proto . th %sport' % (
-        family, direction, direction)
+    return f'{family} {direction}addr . meta l4proto . th {direction}port'

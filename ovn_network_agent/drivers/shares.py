@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which share of the clients each backend of a rule gets.
+
+Pure.  The hash of a client's address selects a bucket, see
+:mod:`nft.balance`; here the buckets are given to backends.
+"""
+
+import itertools
+import math
+
+from ovn_network_agent.drivers import buckets
+
+CONSISTENT = 'consistent'
+
+
+def of(rule, balance):
+    """The shares of a rule.
+
+    :param rule: :class:`port_forwards.Rule`
+    :param balance: 'jhash' or 'consistent'
+    :returns: see :attr:`nft.values.Service.shares`; the indexes are those of
+        ``rule.backends``
+    """
+    usable = rule.usable
+    places = {backend.address: index
+              for index, backend in enumerate(rule.backends)}
+    if len(usable) == 1:
+        return ((places[usable[0].address], 1),)
+    if balance == CONSISTENT and usable:
+        return tuple(
+            (places[address], len(list(same))) for address, same
+            in itertools.groupby(_owners(rule)))
+    common = math.gcd(*(backend.weight for backend in usable))
+    return tuple((places[backend.address], backend.weight // common)
+                 for backend in usable)
+
+
+def _owners(rule):
+    """Whose each bucket is, addresses."""
+    weights = frozenset((backend.address, backend.weight)
+                        for backend in rule.backends if backend.weight)
+    gone = frozenset(address for address, _weight in weights) - {
+        backend.address for backend in rule.usable}
+    return buckets.owners(weights, gone)

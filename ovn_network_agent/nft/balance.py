@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The chain that selects one of several destinations for a client.
+
+Pure.  Services with the same destinations share a chain.  The kernel scales
+the hash of the client's address to 0 .. N - 1 (reciprocal_scale(), so
+neighbours stay neighbours), and ranges of that are mapped to destinations.
+The seed is fixed: without one nft invents another at each load, on each node.
+"""
+
+import functools
+import hashlib
+
+from ovn_network_agent.nft import lines
+
+# 'ona', any number will do; never change it: all clients would change.
+SEED = 0x6f6e61
+
+
+# As many services as there may be: at each death of a destination all are
+# asked for.
+@functools.lru_cache(maxsize=16384)
+def chain(family, addresses, dest_port, shares):
+    """The chain for a service with more than one share.
+
+    :param family: 'ip' or 'ip6'
+    :param addresses: tuple of the addresses of the destinations
+    :param dest_port: port of the destinations
+    :param shares: see :attr:`values.Service.shares`
+    :returns: (name, tuple of lines)
+    """
+    ranges, first = [], 0
+    for index, buckets in shares:
+        ranges.append(f'{_range(first, first + buckets - 1)} : '
+                      f'{addresses[index]} . {dest_port}')
+        first += buckets
+    body = lines.lookup(
+        f'meta l4proto {{ tcp, udp }} dnat {family} to jhash {family} saddr '
+        f'mod {first} seed {SEED:#x} map', ranges)
+    digest = hashlib.sha256('\n'.join(body).encode()).hexdigest()
+    name = 'balance_' + digest[:16]
+    return name, tuple(lines.block('chain', name, body))
+
+
+def _range(first, last):
+    return str(first) if first == last else f'{first}-{last}'

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A table between frozen values and what crosses the wall.
+
+Pure.  On the wire is nothing but tuples, numbers, truth values and short
+texts.  Each text is an address or one of a few names, and everything is
+checked here before a value is made of it.
+"""
+
+from ovn_network_agent import iptext
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import values
+
+#: destinations and shares of all services together; 1,000 VIPs with two rules
+#: of 256 ranges each have 520,000
+MOST = 1 << 21
+# drivers.buckets has no larger table, and no weight in the rules is larger.
+_MOST_BUCKETS = 1024
+_PORTS = range(1, 65536)
+# RFC 1122: this network, and what was never given to anybody.
+_NOBODY = (0, *range(240, 256))
+
+
+def pack(table):
+    """What crosses the wall for a table.
+
+    :param table: :class:`values.Table`
+    :returns: tuple of plain values
+    """
+    return (table.family, table.zone, table.vrf,
+            tuple((vip.address, vip.hairpin_masquerade,
+                   vip.router_masquerade,
+                   tuple(map(_packed, vip.services)))
+                  for vip in table.vips))
+
+
+def _packed(service):
+    return (service.proto, service.port, service.dest_port,
+            service.masquerade,
+            tuple((destination.address, destination.lasting)
+                  for destination in service.destinations), service.shares)
+
+
+def unpack(packed):
+    """The table that has crossed the wall.
+
+    :param packed: see :func:`pack`, from whomever
+    :returns: :class:`values.Table`
+    :raises ValueError: when it is not what :func:`pack` makes of a table
+        that rules can have
+    """
+    family, zone, vrf, vips = _fields(packed, 4, 'table')
+    if type(family) is not str or family not in elements.FAMILIES:
+        raise ValueError(f'{family!r} is no family of ours')
+    table = values.Table(
+        family, _integer(zone, _PORTS, 'zone'), _truth(vrf),
+        tuple(_vip(elements.FAMILIES[family], vip)
+              for vip in _some(vips, 'VIPs')))
+    _check_services([(vip.address, service.proto, service.port)
+                     for vip in table.vips for service in vip.services])
+    _check_size(table)
+    return table
+
+
+def _vip(version, packed):
+    address, hairpin, router, services = _fields(packed, 4, 'VIP')
+    return values.Vip(
+        _address(version, address), _truth(hairpin), _truth(router),
+        tuple(_service(version, service)
+              for service in _some(services, 'services')))
+
+
+def _service(version, packed):
+    proto, port, dest_port, masquerade, destinations, shares = _fields(
+        packed, 6, 'service')
+    if type(proto) is not str or proto not in elements.PROTOCOLS:
+        raise ValueError(f'{proto!r} is neither tcp nor udp')
+    destinations = tuple(_destination(version, destination) for destination
+                         in _some(destinations, 'destinations'))
+    return values.Service(
+        proto, _integer(port, _PORTS, 'port'),
+        _integer(dest_port, _PORTS, 'port'), _truth(masquerade),
+        destinations, _shares(shares, range(len(destinations))))
+
+
+def _destination(version, packed):
+    address, lasting = _fields(packed, 2, 'destination')
+    return values.Destination(_address(version, address), _truth(lasting))
+
+
+def _shares(packed, places):
+    """The shares of a service.
+
+    :param places: range of the indexes of its destinations
+    """
+    if type(packed) is not tuple:
+        raise ValueError('shares that are no tuple')
+    for share in packed:
+        index, buckets = _fields(share, 2, 'share')
+        if type(index) is not int or index not in places:
+            raise ValueError(f'a share of no destination: {index!r}')
+        if type(buckets) is not int or not 0 < buckets <= _MOST_BUCKETS:
+            raise ValueError(f'{buckets!r} is no number of buckets')
+    return packed
+
+
+def _check_services(keys):
+    if len(keys) != len(set(keys)):
+        raise ValueError('a service that is there twice')
+
+
+def _check_size(table):
+    size = sum(len(service.destinations) + len(service.shares)
+               for vip in table.vips for service in vip.services)
+    if size > MOST:
+        raise ValueError(f'more than {MOST} destinations and shares')
+
+
+def _fields(packed, count, what):
+    """The fields of a value, a tuple."""
+    if type(packed) is not tuple or len(packed) != count:
+        raise ValueError(f'no {what}: not {count} fields')
+    return packed
+
+
+def _some(packed, what):
+    """A tuple with something in it."""
+    if type(packed) is not tuple or not packed:
+        raise ValueError(f'no {what}')
+    return packed
+
+
+def _truth(value):
+    if type(value) is not bool:
+        raise ValueError(f'{value!r} is neither true nor false')
+    return value
+
+
+def _integer(value, numbers, what):
+    if type(value) is not int or value not in numbers:
+        raise ValueError(f'{value!r} is no {what}')
+    return value
+
+
+def _address(version, text):
+    """An address that can belong to a host, in canonical text."""
+    if type(text) is not str:
+        raise ValueError('an address that is no text')
+    address = iptext.address(text)
+    if address.version != version or str(address) != text:
+        raise ValueError(f'{text!r} is no canonical address of IPv{version}')
+    if (address.is_multicast or address.is_loopback or
+            _is_nobody(address)):
+        raise ValueError(f'{text!r} is not the address of a host')
+    return text
+
+
+def _is_nobody(address):
+    """Whether rules cannot name an address, see :mod:`forward.usable`."""
+    if address.version == 4:
+        return address.packed[0] in _NOBODY
+    return (address.is_unspecified or address.is_link_local or
+            address.ipv4_mapped is not None)

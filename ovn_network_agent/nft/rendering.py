@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The table of port forwarding as nft reads it, from frozen values.
+
+Pure.  See doc/source/reference/port-forwarding.rst for what each chain is
+for.  Services are looked up in sets and maps, so that a packet costs the same
+with one VIP and with a thousand.
+
+The privileged side renders what nft reads.  The agent renders the same text
+for its digest alone, which says whether the table in the kernel is this one.
+"""
+
+import hashlib
+
+from ovn_network_agent import ownership
+from ovn_network_agent.nft import balance
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import lines
+
+# What tells a host that it sends too much, or in vain; answers to what it
+# asked for itself are none of these.
+_ERRORS = {
+    'ip': 'icmp type { destination-unreachable, time-exceeded, '
+          'parameter-problem }',
+    'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
+           'time-exceeded, parameter-problem }'}
+_LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
+
+
+def text(table):
+    """What stands between the braces of a table.
+
+    :param table: :class:`values.Table`
+    :returns: text: sets, declared without elements, and chains
+    """
+    return '\n'.join((
+        *_sets(table), *_zones(table), *_translation(table),
+        *(_marks(table) if table.vrf else ()), *_sources(table))) + '\n'
+
+
+def digest(rendered):
+    """What the table in the kernel is recognised by, 32 hex digits.
+
+    :param rendered: see :func:`text`
+    """
+    return hashlib.sha256(rendered.encode()).hexdigest()[:32]
+
+
+def _sets(table):
+    """Sets whose elements follow the routers."""
+    address = f'type {elements.ADDRESS_TYPES[table.family]}'
+    yield from lines.block('set', ownership.NFT_NETWORKS,
+                           [address, 'flags interval'])
+    yield from lines.block('set', ownership.NFT_SNAT, [address])
+    if table.vrf:
+        yield from lines.block('set', ownership.NFT_GUARDED, ['type ifname'])
+
+
+def _zones(table):
+    """One zone for both directions, whatever device they come in by.
+
+    All that a destination's port sends is in it, so what is sent to it has to
+    be, too: also what is sent there directly, as a check of its health is.
+    """
+    name = table.family
+    behind = _behind(table)
+    towards = sorted({
+        *(lines.service(vip.address, service.proto, service.port)
+          for vip in table.vips for service in vip.services), *behind})
+    zone = f'ct zone set {table.zone}'
+    rules = [
+        lines.lookup(lines.words(name, 'd'), towards, zone),
+        lines.lookup(lines.words(name, 's'), sorted(behind), zone)]
+    # Without its zone an ICMP error belongs to no connection: a client
+    # behind a smaller MTU would never get a long reply.
+    errors = lines.lookup(f'{_ERRORS[name]} {name} daddr',
+                          _addresses(table.vips), zone)
+    for hook, those in (('prerouting', [*rules, errors]),
+                        ('output', rules)):
+        yield from lines.chain(hook + '_ctzone',
+                               ('filter', hook, 'raw'), those)
+
+
+def _behind(table, masqueraded=False):
+    """Services of destinations, all or the masqueraded ones, a set."""
+    return {lines.service(destination.address, service.proto,
+                          service.dest_port)
+            for vip in table.vips for service in vip.services
+            for destination in service.destinations
+            if service.masquerade or not masqueraded}
+
+
+def _addresses(vips):
+    return sorted(vip.address for vip in vips)
+
+
+def _translation(table):
+    name = table.family
+    single, several, chains = [], [], {}
+    for vip in table.vips:
+        for service in vip.services:
+            key = lines.service(vip.address, service.proto, service.port)
+            if len(service.shares) == 1:
+                [(index, _buckets)] = service.shares
+                single.append(
+                    f'{key} : {service.destinations[index].address} . '
+                    f'{service.dest_port}')
+            elif service.shares:
+                target, block = _balance(name, service)
+                chains[target] = block
+                several.append(f'{key} : goto {target}')
+    for _target, block in sorted(chains.items()):
+        yield from block
+    rules = []
+    words = lines.words(name, 'd')
+    if single:
+        rules.append(lines.lookup(
+            f'dnat {name} to {words} map', sorted(single)))
+    if several:
+        rules.append(lines.lookup(words + ' vmap', sorted(several)))
+    yield from lines.chain('prerouting_dnat',
+                           ('nat', 'prerouting', 'dstnat'), rules)
+
+
+def _balance(name, service):
+    return balance.chain(
+        name, tuple(d.address for d in service.destinations),
+        service.dest_port, service.shares)
+
+
+def _marks(table):
+    """Out of the VRF to the destination, and back into it."""
+    addresses = _addresses(table.vips)
+    to, back = (
+        lines.lookup(f'ct direction {direction} {_dnated(table)}',
+                     addresses, f'meta mark set {mark:#x}')
+        for direction, mark in (('original', ownership.MARK_FORWARD),
+                                ('reply', ownership.MARK_REPLY)))
+    yield from lines.chain(
+        'prerouting_fwmark', ('filter', 'prerouting', 'filter'), [to, back])
+    # What a destination on this node sends is routed before it can be marked;
+    # a chain of type route has it routed again.
+    yield from lines.chain(
+        'output_fwmark', ('route', 'output', 'filter'), [back])
+    yield from lines.chain(
+        'forward_veth_guard', ('filter', 'forward', 'filter'), [[
+            f'{_LEAK} {table.family} saddr @{ownership.NFT_NETWORKS} accept',
+            f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} accept',
+            # Nothing is in that set as long as no network is known: until
+            # then nothing may be dropped (trap T63).
+            f'oifname @{ownership.NFT_GUARDED} drop']])
+    # A mark crosses the pair, and would send the packet back (trap T60).
+    yield from lines.chain(
+        'postrouting_fwmark_clear', ('filter', 'postrouting', 'filter'),
+        [[f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} meta mark set 0x0']])
+
+
+def _sources(table):
+    """Whose source is replaced by an address of this node."""
+    name, rules = table.family, []
+    masqueraded = sorted(_behind(table, masqueraded=True))
+    if masqueraded:
+        rules.append(lines.lookup(
+            'ct status dnat ' + lines.words(name, 'd'), masqueraded,
+            'masquerade'))
+    for wanted, where in (
+            ([v for v in table.vips if v.hairpin_masquerade],
+             ownership.NFT_NETWORKS),
+            ([v for v in table.vips if v.router_masquerade],
+             ownership.NFT_SNAT)):
+        if wanted:
+            rules.append(lines.lookup(
+                _dnated(table), _addresses(wanted),
+                f'{name} saddr @{where} masquerade'))
+    yield from lines.chain('postrouting_snat',
+                           ('nat', 'postrouting', 'srcnat'), rules)
+
+
+def _dnated(table):
+    return f'ct status dnat ct original {table.family} daddr'

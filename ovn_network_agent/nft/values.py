@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A table of port forwarding as frozen values: what crosses the wall.
+
+Pure.  The agent makes these values from its rules, and the privileged side
+renders them (:mod:`nft.rendering`).  No value holds words of nft, so no value
+can become a command.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Destination:
+    """Where connections to a service are sent.
+
+    :ivar address: IP address, canonical text
+    :ivar lasting: whether connections that lead there already may stay
+    """
+
+    address: str
+    lasting: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Service:
+    """A port of a VIP.
+
+    :ivar proto: 'tcp' or 'udp'
+    :ivar port: destination port of the client's packets
+    :ivar dest_port: port of the destinations
+    :ivar masquerade: whether destinations see an address of this node instead
+        of the client's
+    :ivar destinations: tuple of :class:`Destination`
+    :ivar shares: tuple of (index of a destination, number of buckets): who
+        gets new connections.  The hash of a client's address is a bucket, and
+        the buckets are given away in this order.  One share: all clients go
+        there.  None: no client is sent anywhere.
+    """
+
+    proto: str
+    port: int
+    dest_port: int
+    masquerade: bool
+    destinations: tuple
+    shares: tuple
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vip:
+    """An address with services.
+
+    :ivar address: IP address, canonical text
+    :ivar hairpin_masquerade: whether the source of clients in provider
+        networks is replaced
+    :ivar router_masquerade: the same for SNAT addresses of routers
+    :ivar services: tuple of :class:`Service`, not empty
+    """
+
+    address: str
+    hairpin_masquerade: bool
+    router_masquerade: bool
+    services: tuple
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """The table of one family, but for the elements that follow routers.
+
+    :ivar family: 'ip' or 'ip6'
+    :ivar zone: connection tracking zone, 1..65535
+    :ivar vrf: whether VIPs are in a VRF: then replies need to be led back
+    :ivar vips: tuple of :class:`Vip`
+    """
+
+    family: str
+    zone: int
+    vrf: bool
+    vips: tuple
+
+
+def targets(table):
+    """What connections of a table are translated to, as long as they last.
+
+    :param table: :class:`Table`
+    :returns: sorted list of (protocol, VIP, port, destination, its port)
+    """
+    return sorted({
+        (service.proto, vip.address, service.port, destination.address,
+         service.dest_port)
+        for vip in table.vips for service in vip.services
+        for destination in service.destinations if destination.lasting})

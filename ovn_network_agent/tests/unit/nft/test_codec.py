@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What crosses the wall for a table: all of it is checked."""
+
+import hypothesis
+from hypothesis import strategies as general
+import msgpack
+from oslotest import base
+
+from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import values
+from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit.nft import strategies
+
+
+class Text(str):
+    """What a text is not: its operators may say anything."""
+
+
+#: what is no value of any field
+HOSTILE = (
+    None, 70000, -1, 0.5, 2 ** 64, 10 ** 400, float('nan'),
+    b'tcp', '', 'x', 'tcp ', 'tcp\n', 'ip }\nflush ruleset\n', '}', '{', '"',
+    'include "/etc/passwd"', '192.0.2.1 }', '192.0.2.1\n', ' 192.0.2.1',
+    '192.0.2.0/24', '192.0.2.01', '3232235521', 'fe80::1%eth0',
+    '2001:db8::1%x }\nflush ruleset\n#', '2001:db8:0::1', '2001:DB8::1',
+    '::ffff:192.0.2.1', '127.0.0.1', '0.0.0.0', '255.255.255.255',
+    '224.0.0.1', '::', '::1', 'ff02::1', 'fe80::1', '\u0661', '@guarded',
+    Text('tcp'), Text('ip'), Text('192.0.2.1'), Text('2001:db8::1'),
+    [], ['tcp'], {}, (None,), ((),), ('tcp', 1))
+
+
+def everywhere(packed, path=()):
+    """Where the values of a packed table are, and the tuples themselves."""
+    yield path
+    if type(packed) is tuple:
+        for index, value in enumerate(packed):
+            yield from everywhere(value, (*path, index))
+
+
+def at(packed, path):
+    """What is there."""
+    for index in path:
+        packed = packed[index]
+    return packed
+
+
+def exchanged(packed, path, value):
+    """A packed table with another value in one place."""
+    if not path:
+        return value
+    first, *rest = path
+    return (*packed[:first], exchanged(packed[first], rest, value),
+            *packed[first + 1:])
+
+
+class CodecTest(base.BaseTestCase):
+
+    def refused(self, packed):
+        self.assertRaises(ValueError, codec.unpack, packed)
+
+    @hypothesis.given(strategies.tables())
+    def test_both_ways(self, table):
+        """Through the wall, which knows tuples, numbers and texts."""
+        crossed = msgpack.unpackb(msgpack.packb(codec.pack(table)),
+                                  use_list=False)
+        self.assertEqual(table, codec.unpack(crossed))
+
+    def test_every_golden_table(self):
+        for name, case in golden.cases().items():
+            content = nft_table.wanted(*case).content
+            self.assertEqual(content, codec.unpack(codec.pack(content)),
+                             name)
+
+    def test_nothing_else_in_any_place(self):
+        """Each value of each field is exchanged for each of the hostile."""
+        for name in ('masquerade', 'consistent', 'ipv6'):
+            packed = codec.pack(nft_table.wanted(
+                *golden.cases()[name]).content)
+            for path in everywhere(packed):
+                for value in HOSTILE:
+                    with self.subTest(name, path=path, value=value):
+                        self.refused(exchanged(packed, path, value))
+
+    def test_a_number_is_no_truth_and_a_truth_no_number(self):
+        packed = codec.pack(nft_table.wanted(
+            *golden.cases()['weights']).content)
+        for path in everywhere(packed):
+            value = at(packed, path)
+            if type(value) is bool:
+                self.refused(exchanged(packed, path, int(value)))
+            elif type(value) is int:
+                self.refused(exchanged(packed, path, True))
+
+    @hypothesis.given(strategies.tables(), general.data())
+    def test_no_text_of_any_kind_in_any_place(self, table, data):
+        packed = codec.pack(table)
+        path = data.draw(general.sampled_from(list(everywhere(packed))))
+        known = {at(packed, other) for other in everywhere(packed)
+                 if type(at(packed, other)) is str}
+        text = data.draw(general.text())
+        hypothesis.assume(text not in known | {'tcp', 'udp', 'ip', 'ip6'})
+        self.refused(exchanged(packed, path, text))
+
+    def test_a_field_too_many_or_too_few(self):
+        content = nft_table.wanted(*golden.cases()['weights']).content
+        [vip] = content.vips
+        [service] = vip.services
+        packed = codec.pack(content)
+        for path in everywhere(packed):
+            value = at(packed, path)
+            if type(value) is tuple:
+                self.refused(exchanged(packed, path, list(value)))
+                self.refused(exchanged(packed, path, (*value, None)))
+                # A service without shares sends nobody anywhere.
+                if value != service.shares:
+                    self.refused(exchanged(packed, path, ()))
+
+    def test_of_one_family(self):
+        for name, family in (('ipv6', 'ip'), ('one_vip', 'ip6')):
+            packed = codec.pack(nft_table.wanted(
+                *golden.cases()[name]).content)
+            self.refused((family, *packed[1:]))
+
+    def test_a_service_is_there_once(self):
+        packed = codec.pack(nft_table.wanted(
+            *golden.cases()['one_vip']).content)
+        for places in ((3,), (3, 0, 3)):
+            found = at(packed, places)
+            self.refused(exchanged(packed, places, found + found))
+
+    def test_no_more_than_a_table_can_have(self):
+        def packed(count):
+            share = (0, 1)
+            return ('ip', 1, True, (('192.0.2.1', False, False, ((
+                'tcp', 1, 1, False, (('10.0.0.1', True),),
+                (share,) * count),)),))
+
+        self.assertIsInstance(codec.unpack(packed(1024)), values.Table)
+        self.refused(packed(codec.MOST))

@@ -100,14 +100,14 @@ def _check_threads():
     patched = own_threads.patched()
     if patched:
         raise EnvironmentProblem([
-            'eventlet has patched %s before the start; take the call of '
-            'eventlet.monkey_patch() out of sitecustomize and out of the '
-            'files *.pth of %s' % (', '.join(patched), sys.prefix)])
+            f'eventlet has patched {", ".join(patched)} before the start; '
+            'take the call of eventlet.monkey_patch() out of sitecustomize '
+            f'and out of the files *.pth of {sys.prefix}'])
 
 
 def _warn(messages):
     for message in messages:
-        print('ovn-network-agent: warning: %s' % message, file=sys.stderr)
+        print(f'ovn-network-agent: warning: {message}', file=sys.stderr)
 
 
 def _checked(conf):
@@ -118,7 +118,7 @@ def _checked(conf):
 
 def _fail(kind, messages, status):
     for message in messages:
-        print('ovn-network-agent: %s: %s' % (kind, message),
+        print(f'ovn-network-agent: {kind}: {message}',
               file=sys.stderr)
     return status
 
@@ -152,25 +152,24 @@ def _configure(conf, argv):
 def _read(conf, argv):
     """Read all sources; what fails is said with its remedy."""
     try:
-        opts.load(conf, argv, version='%s %s' % (version.PACKAGE,
-                                                 version.STRING))
+        opts.load(conf, argv, version=f'{version.PACKAGE} {version.STRING}')
     except (OSError, UnicodeError) as e:
         if 'completion.template' in str(e):
             raise validate.ConfigError([
                 '--shell_completion: the installed oslo.config came without '
-                'its templates for that (%s); do without' % e]) from e
+                f'its templates for that ({e}); do without']) from e
         raise validate.ConfigError(['a configuration file cannot be read: '
-                                    '%s' % e]) from e
+                                    f'{e}']) from e
     except cfg.ConfigFilesNotFoundError as e:
         raise validate.ConfigError([
-            '%s; name files that exist with --config-file' % e]) from e
+            f'{e}; name files that exist with --config-file']) from e
     except cfg.ConfigFilesPermissionDeniedError as e:
         raise validate.ConfigError([
-            '%s; let the user of the agent read them' % e]) from e
+            f'{e}; let the user of the agent read them']) from e
     except cfg.ConfigFileParseError as e:
         raise validate.ConfigError([
-            '%s; a file has lines "option = value" below a section like '
-            '[DEFAULT]' % e]) from e
+            f'{e}; a file has lines "option = value" below a section like '
+            '[DEFAULT]']) from e
 
 
 def _run(conf, drivers, backends):
@@ -230,7 +229,7 @@ def _place(conf):
         raise EnvironmentProblem([str(e)]) from e
     except OSError as e:
         raise EnvironmentProblem([
-            'whether another agent runs here is unknown: %s' % e]) from e
+            f'whether another agent runs here is unknown: {e}']) from e
 
 
 def _check_node(backends):
@@ -245,8 +244,8 @@ def _check(backend):
     try:
         return list(backend.check())
     except Exception as e:
-        return ['the check of the backend %s failed: %s: %s' % (
-            backend.name, type(e).__name__, e)]
+        return [f'the check of the backend {backend.name} failed: '
+                f'{type(e).__name__}: {e}']
 
 
 def _catch_signals():

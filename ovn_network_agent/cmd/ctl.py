@@ -65,13 +65,13 @@ def main(argv=None):
     except (client.NoAgent, client.Refused) as e:
         return _fail(e, EXIT_FAILED)
     except (cfg.Error, OSError, ValueError) as e:
-        return _fail('configuration: %s' % e, EXIT_USAGE)
+        return _fail(f'configuration: {e}', EXIT_USAGE)
     except KeyboardInterrupt:
         return _fail('interrupted', EXIT_FAILED)
 
 
 def _fail(message, status):
-    print('%s: %s' % (PROGRAM, message), file=sys.stderr)
+    print(f'{PROGRAM}: {message}', file=sys.stderr)
     return status
 
 
@@ -84,7 +84,7 @@ def _parser():
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--version', action='version',
-                        version='%s %s' % (PROGRAM, version.STRING))
+                        version=f'{PROGRAM} {version.STRING}')
     parser.add_argument(
         '--socket', metavar='PATH', help='control socket of the agent; '
         'default: [DEFAULT] control_socket of its configuration')
@@ -130,7 +130,7 @@ def _seconds(value):
         number = 0
     if not 0 < number < float('inf'):
         raise argparse.ArgumentTypeError(
-            '%r is not a number of seconds above 0' % value)
+            f'{value!r} is not a number of seconds above 0')
     return number
 
 
@@ -177,15 +177,15 @@ def _wait(path, done, deadline):
     while True:
         missing = _missing(path, done, deadline)
         if not missing:
-            print('%s: carried out' % done['command'])
+            print(f'{done["command"]}: carried out')
             return EXIT_OK
         if missing != said:
-            print('waiting: %s' % '; '.join(missing), flush=True)
+            print(f'waiting: {"; ".join(missing)}', flush=True)
             said = missing
         left = deadline - time.monotonic()
         if left <= 0:
-            return _fail('written, but not carried out in time: %s' %
-                         '; '.join(missing), EXIT_WAITED)
+            return _fail('written, but not carried out in time: '
+                         f'{"; ".join(missing)}', EXIT_WAITED)
         time.sleep(min(_INTERVAL, left))
 
 

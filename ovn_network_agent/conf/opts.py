@@ -172,7 +172,7 @@ def _split(argv):
 
 def env_name(group, option):
     """Name of the environment variable of an option."""
-    return 'OS_%s__%s' % (group.upper(), option.upper())
+    return f'OS_{group.upper()}__{option.upper()}'
 
 
 def everything():

@@ -28,7 +28,7 @@ def say(option, value, text):
     """
     if isinstance(value, list | tuple):
         value = ','.join(value)
-    return '%s = %s: %s' % (option, value, text)
+    return f'{option} = {value}: {text}'
 
 
 def _devices(conf):
@@ -55,8 +55,8 @@ def _vip_device(conf):
               conf.frr.vrf_name: '[frr] vrf_name'}
     if conf.port_forward.rules_file and name in others:
         yield say('[port_forward] port_forward_dev', name,
-                  'is %s too; make a dummy device for VIPs and name that' %
-                  others[name])
+                  f'is {others[name]} too; make a dummy device for VIPs and '
+                  'name that')
 
 
 def _reply_table(conf):
@@ -69,8 +69,7 @@ def _reply_table(conf):
             ('[fip_route] route_table_id', conf.fip_route.route_table_id)):
         if table == other:
             yield say('[port_forward] port_forward_table_id', str(table),
-                      'is %s too; choose another one between 1 and 252' %
-                      option)
+                      f'is {option} too; choose another one between 1 and 252')
 
 
 def _tables(conf):
@@ -89,8 +88,8 @@ def _priorities(conf):
         yield say('[fip_route] route_rule_priority',
                   str(conf.fip_route.route_rule_priority),
                   'does not come before the rules of the veth leak, which '
-                  'begin at %d, so what arrives there would never find its '
-                  'route; choose a lower number' % first)
+                  f'begin at {first:d}, so what arrives there would never '
+                  'find its route; choose a lower number')
 
 
 def _pair(conf):
@@ -101,10 +100,10 @@ def _pair(conf):
     provider = veth_leak.provider_ip(conf)
     hosts = [str(host) for host in nexthop.network.hosts()]
     if sorted(hosts) != sorted([str(nexthop.ip), provider]):
-        yield ('[veth_leak] veth_nexthop = %s, veth_provider_ip = %s: these '
-               'are not the two hosts of one /30; in this one they are %s '
-               'and %s' % (nexthop.ip, conf.veth_leak.veth_provider_ip or
-                           '%s (computed)' % provider, *hosts))
+        shown = conf.veth_leak.veth_provider_ip or f'{provider} (computed)'
+        yield (f'[veth_leak] veth_nexthop = {nexthop.ip}, veth_provider_ip = '
+               f'{shown}: these are not the two hosts of one /30; in this '
+               f'one they are {" and ".join(hosts)}')
 
 
 def _pair_overlaps(conf):
@@ -115,20 +114,20 @@ def _pair_overlaps(conf):
     for other in networks + conf.network_cidr:
         if other != _EVERYTHING and nexthop.network.overlaps(
                 iptext.network(other)):
+            option = ('[DEFAULT] bridge_ip' if other == conf.bridge_ip
+                      else '[DEFAULT] network_cidr')
             yield say('[veth_leak] veth_nexthop', str(nexthop.ip),
-                      'its /30 overlaps %s (%s); use another link-local '
-                      '/30' % (other, '[DEFAULT] bridge_ip'
-                               if other == conf.bridge_ip
-                               else '[DEFAULT] network_cidr'))
+                      f'its /30 overlaps {other} ({option}); use another '
+                      'link-local /30')
 
 
 def _networks(conf):
     """A provider network that is everything would take the node along."""
     if _EVERYTHING in conf.network_cidr:
         yield say('[DEFAULT] network_cidr', conf.network_cidr,
-                  '%s is everything, also what this node sends '
+                  f'{_EVERYTHING} is everything, also what this node sends '
                   'itself; name the provider networks, or nothing to have '
-                  'them discovered' % _EVERYTHING)
+                  'them discovered')
 
 
 def drains(conf):
@@ -149,11 +148,11 @@ def _silent_before_missing(conf):
     limit = conf.gateway_drain.silent_chassis_limit
     grace = conf.gateway_drain.stale_chassis_grace_period
     if 0 < limit < grace:
-        yield say('[gateway_drain] silent_chassis_limit', '%g' % limit,
-                  'is shorter than stale_chassis_grace_period (%g), and a '
-                  'chassis that OVN still has deserves more time than one '
-                  'that is gone; set it to %g or more, or to 0 to turn it '
-                  'off' % (grace, grace))
+        yield say('[gateway_drain] silent_chassis_limit', f'{limit:g}',
+                  f'is shorter than stale_chassis_grace_period ({grace:g}), '
+                  'and a chassis that OVN still has deserves more time than '
+                  f'one that is gone; set it to {grace:g} or more, or to 0 to '
+                  'turn it off')
 
 
 RULES = (_devices, _vip_device, _tables, _reply_table, _priorities, _pair,

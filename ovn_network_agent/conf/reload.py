@@ -46,7 +46,7 @@ def reload(conf):
         levels.apply(conf)
     except (OSError, UnicodeError) as error:
         raise validate.ConfigError([
-            'a configuration file cannot be read: %s' % error]) from error
+            f'a configuration file cannot be read: {error}']) from error
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error
 
@@ -60,7 +60,7 @@ def _may_change(conf, aside):
     if bool(now) != bool(then):
         raise validate.ConfigError([relations.say(
             '[port_forward] rules_file', then or '(empty)',
-            'to %s forwarding ports takes a restart of the agent, as only a '
-            'start looks whether the node can do it; the rules of a file '
-            'that is named already may come and go' % (
-                'begin' if then else 'end'))])
+            f'to {"begin" if then else "end"} forwarding ports takes a '
+            'restart of the agent, as only a start looks whether the node '
+            'can do it; the rules of a file that is named already may come '
+            'and go')])

@@ -23,10 +23,6 @@ import os
 import ssl
 import stat
 
-_NO_NAME = ('then whoever has a certificate of any authority that this '
-            'system trusts could answer; name the file of your own '
-            'authority in [%s] %s')
-
 
 class BadFile(Exception):
     """A file cannot be used; the text names option, path and remedy."""
@@ -53,7 +49,7 @@ class Files:
 
     def option(self, what):
         """Name of one of the options, like 'ovn_ssl_ca'."""
-        return '%s_ssl_%s' % (self.group, what)
+        return f'{self.group}_ssl_{what}'
 
     def context(self):
         """A new ssl.SSLContext; reads the files.
@@ -80,7 +76,7 @@ class Files:
         self._load_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                                 'cert')
         self._look_at('key', private=True)
-        certificate = '%s = %s' % (self.option('cert'), self.cert)
+        certificate = f'{self.option("cert")} = {self.cert}'
         try:
             context.load_cert_chain(self.cert, self.key, _no_password)
         except _Encrypted:
@@ -88,22 +84,22 @@ class Files:
                                 'for its password; store it without one')
         except ssl.SSLError as error:
             if error.reason == 'KEY_VALUES_MISMATCH':
-                self._refuse('key', 'does not belong to %s; name the two '
-                                    'files that were made together' %
-                             certificate)
-            self._refuse('key', 'does not go with %s (%s); name the file '
+                self._refuse('key', f'does not belong to {certificate}; name '
+                                    'the two files that were made together')
+            self._refuse('key', f'does not go with {certificate} '
+                                f'({error.reason or error}); name the file '
                                 'that begins with "-----BEGIN PRIVATE '
-                                'KEY-----"' % (certificate,
-                                               error.reason or error))
+                                'KEY-----"')
 
     def _load_certificates(self, context, what):
         self._look_at(what)
         try:
             context.load_verify_locations(getattr(self, what))
         except ssl.SSLError as error:
-            self._refuse(what, 'holds no certificate in PEM (%s); name a '
-                               'file that begins with "-----BEGIN '
-                               'CERTIFICATE-----"' % (error.reason or error))
+            self._refuse(what, 'holds no certificate in PEM '
+                               f'({error.reason or error}); name a file '
+                               'that begins with "-----BEGIN '
+                               'CERTIFICATE-----"')
 
     def _look_at(self, what, private=False):
         """Look at a file as far as its content does not matter."""
@@ -111,15 +107,14 @@ class Files:
             with open(getattr(self, what), 'rb') as opened:
                 mode = os.fstat(opened.fileno()).st_mode
         except OSError as error:
-            self._refuse(what, 'cannot be read (%s); name a PEM file that '
-                               'the user of the agent may read' %
-                         error.strerror)
+            self._refuse(what, f'cannot be read ({error.strerror}); name a '
+                               'PEM file that the user of the agent may read')
         if not stat.S_ISREG(mode):
             self._refuse(what, 'is not a file; name a PEM file')
         if private and mode & 0o077:
-            self._refuse(what, 'others than its owner have access to the '
-                               'private key (mode %o); "chmod 600" it' %
-                         stat.S_IMODE(mode))
+            self._refuse(what,
+                         'others than its owner have access to the private '
+                         f'key (mode {stat.S_IMODE(mode):o}); "chmod 600" it')
 
     def _refuse(self, what, reason):
         raise BadFile(_say(self, what, reason)) from None
@@ -134,7 +129,7 @@ def _no_password():
 
 
 def _of(conf, group):
-    return Files(group, *(conf[group]['%s_ssl_%s' % (group, what)]
+    return Files(group, *(conf[group][f'{group}_ssl_{what}']
                           for what in ('ca', 'cert', 'key', 'check_name')))
 
 
@@ -178,22 +173,23 @@ def problems(conf):
 
 
 def _say(files, what, text):
-    return '[%s] %s = %s: %s' % (files.group, files.option(what),
-                                 getattr(files, what), text)
+    return (f'[{files.group}] {files.option(what)} = '
+            f'{getattr(files, what)}: {text}')
 
 
 def _half_a_pair(files):
     if bool(files.cert) != bool(files.key):
-        yield ('[%s] %s = %s, %s = %s: one is of no use without the other; '
-               'set both or none' % (
-                   files.group, files.option('cert'), files.cert,
-                   files.option('key'), files.key))
+        yield (f'[{files.group}] {files.option("cert")} = {files.cert}, '
+               f'{files.option("key")} = {files.key}: one is of no use '
+               'without the other; set both or none')
 
 
 def _anybody(files, remotes, group):
     if _ssl(remotes) and not files.ca and not files.check_name:
-        yield '[%s] %s_ssl_check_name = False: %s' % (
-            group, group, _NO_NAME % (files.group, files.option('ca')))
+        yield (f'[{group}] {group}_ssl_check_name = False: then whoever has '
+               'a certificate of any authority that this system trusts could '
+               'answer; name the file of your own authority in '
+               f'[{files.group}] {files.option("ca")}')
 
 
 def _unusable(files):
@@ -210,9 +206,8 @@ def _two_minds(conf):
     (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
     for remote in _ssl(ovs_remotes):
         if remote in ovn_remotes and ovn != ovs:
-            yield ('[ovs] ovsdb_connection = %s: is in [ovn] too, with '
-                   'other files there; use the same, or set none in [ovs]' %
-                   remote)
+            yield (f'[ovs] ovsdb_connection = {remote}: is in [ovn] too, with '
+                   'other files there; use the same, or set none in [ovs]')
 
 
 def warnings(conf):
@@ -222,9 +217,9 @@ def warnings(conf):
     """
     for files, remotes in _groups(conf):
         if _ssl(remotes) and not files.ca:
-            yield ('[%s] %s is not set: every authority that this system '
-                   'trusts may vouch for the servers; name the file of your '
-                   'own authority' % (files.group, files.option('ca')))
+            yield (f'[{files.group}] {files.option("ca")} is not set: every '
+                   'authority that this system trusts may vouch for the '
+                   'servers; name the file of your own authority')
     yield from _without_effect(conf)
     nb, sb = (bool(_ssl(conf.ovn[name]))
               for name in ('ovn_nb_remote', 'ovn_sb_remote'))
@@ -253,10 +248,10 @@ def _dates(files):
         certificate = x509.load_pem_x509_certificate(opened.read())
     now = datetime.datetime.now(datetime.UTC)
     if now > certificate.not_valid_after_utc:
-        yield _say(files, 'cert', 'has expired at %s; servers will refuse '
-                                  'it, renew it' %
-                   certificate.not_valid_after_utc)
+        yield _say(files, 'cert',
+                   f'has expired at {certificate.not_valid_after_utc}; '
+                   'servers will refuse it, renew it')
     elif now < certificate.not_valid_before_utc:
-        yield _say(files, 'cert', 'is not valid before %s; servers will '
-                                  'refuse it, check the clock' %
-                   certificate.not_valid_before_utc)
+        yield _say(files, 'cert',
+                   f'is not valid before {certificate.not_valid_before_utc}; '
+                   'servers will refuse it, check the clock')

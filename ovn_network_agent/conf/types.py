@@ -79,8 +79,8 @@ class Name(_Text):
 
     def _checked(self, value):
         if not _NAME.match(value):
-            raise ValueError('%r is not a name; use letters, digits, and '
-                             '"_", "." or "-" only' % value)
+            raise ValueError(f'{value!r} is not a name; use letters, digits, '
+                             'and "_", "." or "-" only')
         return value
 
 
@@ -91,9 +91,9 @@ class PortName(_Text):
 
     def _checked(self, value):
         if any(char.isspace() or not char.isprintable() for char in value):
-            raise ValueError('%r is not the name of a port; write it as '
-                             '"ovn-sbctl list Port_Binding" shows it, without '
-                             'blanks' % value)
+            raise ValueError(f'{value!r} is not the name of a port; write it '
+                             'as "ovn-sbctl list Port_Binding" shows it, '
+                             'without blanks')
         return value
 
 
@@ -105,12 +105,12 @@ class InterfaceName(Name):
     def _checked(self, value):
         value = super()._checked(value)
         if len(value) > _INTERFACE_NAME_MAX:
-            raise ValueError('%r has %d bytes; the kernel allows interface '
-                             'names of at most %d' %
-                             (value, len(value), _INTERFACE_NAME_MAX))
+            raise ValueError(f'{value!r} has {len(value)} bytes; the kernel '
+                             'allows interface names of at most '
+                             f'{_INTERFACE_NAME_MAX}')
         if value in ('.', '..', 'all', 'default'):
-            raise ValueError('%r cannot be the name of a device; give the '
-                             'name that "ip link" shows' % value)
+            raise ValueError(f'{value!r} cannot be the name of a device; give '
+                             'the name that "ip link" shows')
         return value
 
 
@@ -121,14 +121,14 @@ class SocketPath(_Text):
 
     def _checked(self, value):
         if value and not value.startswith('/'):
-            raise ValueError('%r is not an absolute path; begin it with "/"'
-                             % value)
+            raise ValueError(f'{value!r} is not an absolute path; begin '
+                             'it with "/"')
         if value.endswith('/'):
-            raise ValueError('%r is a directory; name a file in it' % value)
+            raise ValueError(f'{value!r} is a directory; name a file in it')
         if len(os.fsencode(value)) > _SOCKET_PATH_MAX:
-            raise ValueError('%r has %d bytes; the path of a socket has at '
-                             'most %d' % (value, len(os.fsencode(value)),
-                                          _SOCKET_PATH_MAX))
+            raise ValueError(f'{value!r} has {len(os.fsencode(value))} bytes; '
+                             'the path of a socket has at most '
+                             f'{_SOCKET_PATH_MAX}')
         return value
 
 
@@ -139,8 +139,8 @@ class FilePath(_Text):
 
     def _checked(self, value):
         if value and not os.path.isabs(value):
-            raise ValueError('%r is not an absolute path; begin it with /' %
-                             value)
+            raise ValueError(f'{value!r} is not an absolute path; begin '
+                             'it with /')
         return value
 
 
@@ -153,10 +153,10 @@ class IPv4Address(_Text):
         try:
             address = ipaddress.IPv4Address(value)
         except ValueError:
-            raise ValueError('%r is not an IPv4 address; write it like '
-                             '169.254.0.1, without a prefix length' % value)
+            raise ValueError(f'{value!r} is not an IPv4 address; write it '
+                             'like 169.254.0.1, without a prefix length')
         if address.is_multicast or address.is_unspecified:
-            raise ValueError('%r is not the address of a host' % value)
+            raise ValueError(f'{value!r} is not the address of a host')
         return str(address)
 
 
@@ -171,8 +171,8 @@ class IPv4Network(_Text):
                 raise ValueError
             return str(ipaddress.IPv4Network(value, strict=False))
         except ValueError:
-            raise ValueError('%r is not an IPv4 network; write it like '
-                             '198.51.100.0/24' % value)
+            raise ValueError(f'{value!r} is not an IPv4 network; write it '
+                             'like 198.51.100.0/24')
 
 
 class OvsdbRemote(_Text):
@@ -184,36 +184,36 @@ class OvsdbRemote(_Text):
         scheme, colon, rest = value.partition(':')
         scheme = scheme.lower()
         if not colon or scheme not in _REMOTE_SCHEMES:
-            raise ValueError('%r is not an OVSDB remote; write it like '
-                             'tcp:192.0.2.1:6641, ssl:[2001:db8::1]:6641 or '
-                             'unix:/run/ovn/ovnnb_db.sock' % value)
+            raise ValueError(f'{value!r} is not an OVSDB remote; write it '
+                             'like tcp:192.0.2.1:6641, ssl:[2001:db8::1]:6641 '
+                             'or unix:/run/ovn/ovnnb_db.sock')
         if scheme == 'unix':
             if not rest.startswith('/'):
-                raise ValueError('%r does not name a socket; give its '
-                                 'absolute path after "unix:"' % value)
+                raise ValueError(f'{value!r} does not name a socket; give its '
+                                 'absolute path after "unix:"')
         else:
             self._check_host_and_port(value, rest)
-        return '%s:%s' % (scheme, rest)
+        return f'{scheme}:{rest}'
 
     @staticmethod
     def _check_host_and_port(value, rest):
         host, colon, port = rest.rpartition(':')
         if not colon or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ValueError('%r has no port between 1 and 65535 at its '
-                             'end; write it like tcp:192.0.2.1:6641' % value)
+            raise ValueError(f'{value!r} has no port between 1 and 65535 at '
+                             'its end; write it like tcp:192.0.2.1:6641')
         if host.startswith('[') and host.endswith(']'):
             try:
                 if iptext.address(_without_device(host[1:-1])).version != 6:
                     raise ValueError(host)
             except ValueError:
-                raise ValueError('%r has no IPv6 address between its '
-                                 'brackets' % value)
+                raise ValueError(f'{value!r} has no IPv6 address between its '
+                                 'brackets')
         elif ':' in host:
-            raise ValueError('%r: write an IPv6 address in brackets, like '
-                             'tcp:[2001:db8::1]:6641' % value)
+            raise ValueError(f'{value!r}: write an IPv6 address in brackets, '
+                             'like tcp:[2001:db8::1]:6641')
         elif not re.match(r'[A-Za-z0-9._-]+\Z', host):
-            raise ValueError('%r has no host name or address before its '
-                             'port' % value)
+            raise ValueError(f'{value!r} has no host name or address '
+                             'before its port')
 
 
 def _without_device(host):
@@ -256,12 +256,11 @@ class Integer(types.Integer):
         try:
             number = int(str(value).strip())
         except ValueError:
-            raise ValueError('%r is not a whole number, without a unit, '
-                             'between %d and %d' %
-                             (value, self.min, self.max))
+            raise ValueError(f'{value!r} is not a whole number, without a '
+                             f'unit, between {self.min:d} and {self.max:d}')
         if not self.min <= number <= self.max:
-            raise ValueError('%d is not between %d and %d' %
-                             (number, self.min, self.max))
+            raise ValueError(f'{number} is not between {self.min:d} and '
+                             f'{self.max:d}')
         return number
 
 
@@ -275,9 +274,9 @@ class Seconds(types.Float):
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise ValueError('%r is not a number of seconds; write it like '
-                             '0.05, without a unit' % (value,))
+            raise ValueError(f'{value!r} is not a number of seconds; write it '
+                             'like 0.05, without a unit')
         if not math.isfinite(number) or not self.min <= number <= self.max:
-            raise ValueError('%s is not between %g and %g seconds' %
-                             (number, self.min, self.max))
+            raise ValueError(f'{number} is not between {self.min:g} and '
+                             f'{self.max:g} seconds')
         return number

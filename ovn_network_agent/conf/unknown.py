@@ -63,13 +63,14 @@ def variables(conf):
         match = _VARIABLE.fullmatch(name)
         if match and name not in by_variable and not (
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
-            yield ('%s in the environment is no option%s'
-                   % (name, _meant(name, by_variable)))
+            yield (f'{name} in the environment is no '
+                   f'option{_meant(name, by_variable)}')
         elif name.startswith(_ORIGINAL):
             option = name.removeprefix(_ORIGINAL).lower()
-            yield ('%s in the environment is not read%s' % (name, ''.join(
-                '; set %s instead' % opts.env_name(group, option)
-                for group in _homes(groups, option))))
+            remedies = ''.join(
+                f'; set {opts.env_name(group, option)} instead'
+                for group in _homes(groups, option))
+            yield f'{name} in the environment is not read{remedies}'
 
 
 def _known(conf):
@@ -104,25 +105,25 @@ def _files(conf):
 
 def _unknown_in(groups, path, section, found):
     if section == _COMMON:
-        yield '%s: section [%s] has no effect; each daemon has a section ' \
-            'of its own: %s' % (path, section, ', '.join(
-                '[%s]' % name for name in opts.DAEMONS))
+        sections = ', '.join(f'[{name}]' for name in opts.DAEMONS)
+        yield (f'{path}: section [{section}] has no effect; each daemon has '
+               f'a section of its own: {sections}')
         return
     if section not in groups:
         # The options of a plugin are known only where it is loaded.
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
-            yield '%s: unknown section [%s]%s' % (
-                path, section, _meant(section, groups))
+            yield (f'{path}: unknown section '
+                   f'[{section}]{_meant(section, groups)}')
         return
     for key in sorted(found):
         name = key.replace('-', '_')
         if name not in groups[section]:
             homes = _homes(groups, name)
-            yield '%s: unknown option %s in section [%s]%s' % (
-                path, key, section,
-                '; it belongs to section [%s]' % homes[0] if homes
-                else _meant(name, groups[section]))
+            remedy = (f'; it belongs to section [{homes[0]}]' if homes
+                      else _meant(name, groups[section]))
+            yield (f'{path}: unknown option {key} in section [{section}]'
+                   f'{remedy}')
 
 
 def _homes(groups, option):
@@ -132,4 +133,4 @@ def _homes(groups, option):
 
 def _meant(name, known):
     close = difflib.get_close_matches(name, known, n=1)
-    return '; did you mean %s?' % close[0] if close else ''
+    return f'; did you mean {close[0]}?' if close else ''

@@ -109,8 +109,7 @@ def unset_in(group, options, values):
     """
     for option in options:
         if option.required and values[option.dest] is None:
-            yield '[%s] %s is not set, and has no default' % (
-                group, option.name)
+            yield f'[{group}] {option.name} is not set, and has no default'
 
 
 def _bad_value(group, name, error):
@@ -123,8 +122,7 @@ def _bad_value(group, name, error):
         source = variable
     if reason.startswith('Unexpected boolean'):
         reason += '; use true or false'
-    return '[%s] %s: %s (from %s)' % (
-        group, name.replace('-', '_'), reason, source)
+    return f'[{group}] {name.replace("-", "_")}: {reason} (from {source})'
 
 
 def _drivers(conf):
@@ -135,8 +133,8 @@ def _drivers(conf):
     twice = sorted({d for d in conf.drivers if conf.drivers.count(d) > 1})
     if twice:
         yield relations.say('[DEFAULT] drivers', conf.drivers,
-                   'names %s more than once; name each driver once' %
-                   ', '.join(twice))
+                   f'names {", ".join(twice)} more than once; name each '
+                   'driver once')
 
 
 def _schemes(remotes):
@@ -150,11 +148,11 @@ def _remotes(conf):
     for name in ('ovn_nb_remote', 'ovn_sb_remote'):
         remotes = conf.ovn[name]
         if not remotes:
-            yield ('[ovn] %s is not set; set it to the remotes of the '
-                   'database, like tcp:192.0.2.1:%s: as %s in section [ovn] '
-                   'of the file, or in the environment as %s' %
-                   (name, '6641' if name == 'ovn_nb_remote' else '6642',
-                    name, opts.env_name('ovn', name)))
+            port = '6641' if name == 'ovn_nb_remote' else '6642'
+            yield (f'[ovn] {name} is not set; set it to the remotes of the '
+                   f'database, like tcp:192.0.2.1:{port}: as {name} in '
+                   'section [ovn] of the file, or in the environment as '
+                   f'{opts.env_name("ovn", name)}')
         if {'tcp', 'ssl'} <= _schemes(remotes):
             yield relations.say('[ovn] ' + name, remotes,
                        'mixes tcp and ssl, so that a failover would drop '
@@ -166,13 +164,12 @@ def _without_ovn(conf):
     rules = conf.port_forward.rules_file
     if not rules:
         yield ('[ovn] ovn_nb_remote and ovn_sb_remote are not set, and '
-               'neither is [port_forward] rules_file: there is nothing to '
-               'do; set both remotes, like tcp:192.0.2.1:6641 and '
+               'neither is [port_forward] rules_file: there is nothing to do; '
+               'set both remotes, like tcp:192.0.2.1:6641 and '
                'tcp:192.0.2.1:6642 (in section [ovn] of the file, or in the '
-               'environment as %s and %s), or rules_file to have ports '
-               'forwarded without OVN' % (
-                   opts.env_name('ovn', 'ovn_nb_remote'),
-                   opts.env_name('ovn', 'ovn_sb_remote')))
+               f'environment as {opts.env_name("ovn", "ovn_nb_remote")} and '
+               f'{opts.env_name("ovn", "ovn_sb_remote")}), or rules_file to '
+               'have ports forwarded without OVN')
         return
     if 'port_forward' not in conf.drivers:
         yield relations.say(
@@ -204,16 +201,16 @@ def _odd_leak(conf):
             'fip_route' in conf.drivers and
             'veth_leak' not in conf.drivers):
         yield relations.say('[DEFAULT] drivers', conf.drivers,
-                   'without veth_leak somebody else has to make the way '
-                   'from VRF %s to the provider bridge, with %s as next hop'
-                   % (conf.frr.vrf_name, conf.veth_leak.veth_nexthop))
+                   'without veth_leak somebody else has to make the way from '
+                   f'VRF {conf.frr.vrf_name} to the provider bridge, with '
+                   f'{conf.veth_leak.veth_nexthop} as next hop')
     priority = conf.veth_leak.veth_leak_rule_priority
     if veth_leak.enabled(conf) and priority - 3 <= _L3MDEV_PRIORITY:
         yield relations.say(
             '[veth_leak] veth_leak_rule_priority', str(priority),
             'the rules of the leak do not come after the kernel\'s rule for '
-            'VRFs (%d), so what is in the VRF already may be sent through '
-            'the pair again' % _L3MDEV_PRIORITY)
+            f'VRFs ({_L3MDEV_PRIORITY}), so what is in the VRF already may be '
+            'sent through the pair again')
 
 
 def _port(conf):
@@ -239,7 +236,7 @@ def _settling(conf):
             values.drain_settle_delay >= values.drain_timeout):
         yield relations.say(
             '[gateway_drain] drain_settle_delay',
-            '%g' % values.drain_settle_delay,
-            'is not shorter than drain_timeout (%g), so no drain ever '
-            'completes, each takes all of that time; choose a shorter one, '
-            'like 0.5' % values.drain_timeout)
+            f'{values.drain_settle_delay:g}',
+            f'is not shorter than drain_timeout ({values.drain_timeout:g}), '
+            'so no drain ever completes, each takes all of that time; choose '
+            'a shorter one, like 0.5')

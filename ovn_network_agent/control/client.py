@@ -53,15 +53,14 @@ def call(path, command, argv, timeout):
                 'id': 0, 'method': command, 'params': argv}).encode())
             reply = _receive(opened, deadline)
     except TimeoutError:
-        raise NoAgent('the agent did not answer at %s within %g s' % (
-            path, timeout)) from None
+        raise NoAgent(f'the agent did not answer at {path} within '
+                      f'{timeout:g} s') from None
     except OSError as e:
         kind = NotRunning if isinstance(
             e, (ConnectionRefusedError, FileNotFoundError)) else NoAgent
-        raise kind('no agent answers at %s: %s; is it running, and is '
-                      'this its [DEFAULT] control_socket?' % (
-                          path, os.strerror(e.errno) if e.errno else e)
-                      ) from e
+        reason = os.strerror(e.errno) if e.errno else e
+        raise kind(f'no agent answers at {path}: {reason}; is it running, '
+                   'and is this its [DEFAULT] control_socket?') from e
     if reply.get('error') is not None:
         raise Refused(str(reply['error']))
     return str(reply.get('result'))

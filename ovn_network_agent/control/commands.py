@@ -27,12 +27,11 @@ class _Arguments(argparse.ArgumentParser):
     """Refuses what it does not know, instead of ending the program."""
 
     def error(self, message):
-        raise Refused('%s: %s; usage: %s' % (
-            self.prog, message, self.usage))
+        raise Refused(f'{self.prog}: {message}; usage: {self.usage}')
 
 
 def _arguments(name, usage):
-    return _Arguments(prog=name, usage='%s %s' % (name, usage),
+    return _Arguments(prog=name, usage=f'{name} {usage}',
                       add_help=False, allow_abbrev=False)
 
 
@@ -67,10 +66,10 @@ class Table:
         :raises Refused: when it cannot be, or must not be
         """
         if name not in self._commands:
-            raise Refused('"%s" is not a valid command; "list-commands" '
-                          'names those that are' % name)
+            raise Refused(f'"{name}" is not a valid command; "list-commands" '
+                          'names those that are')
         if not all(isinstance(arg, str) for arg in argv):
-            raise Refused('"%s" command has non-string argument' % name)
+            raise Refused(f'"{name}" command has non-string argument')
         usage, function = self._commands[name]
         return function(connection, _arguments(name, usage), argv)
 
@@ -99,13 +98,13 @@ class Table:
 
     def _version(self, _connection, arguments, argv):
         arguments.parse_args(argv)
-        return '%s %s' % (version.PACKAGE, version.STRING)
+        return f'{version.PACKAGE} {version.STRING}'
 
     def _list(self, _connection, arguments, argv):
         arguments.parse_args(argv)
-        return 'The available commands are:\n' + ''.join(
-            '  %s\n' % ('%-23s %s' % (name, usage)).rstrip()
-            for name, (usage, _function) in sorted(self._commands.items()))
+        lines = [f'  {name:<23} {usage}'.rstrip() for name, (usage, _function)
+                 in sorted(self._commands.items())]
+        return '\n'.join(['The available commands are:', *lines, ''])
 
     def _set_options(self, connection, arguments, argv):
         arguments.add_argument('--format', choices=('text', 'json'),

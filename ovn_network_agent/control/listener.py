@@ -107,8 +107,8 @@ def _locked(path):
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise InUse('somebody else has locked %s' % (
-                        path + _LOCK_SUFFIX)) from None
+                    raise InUse('somebody else has locked '
+                                f'{path + _LOCK_SUFFIX}') from None
                 time.sleep(0.05)
         yield
     finally:

@@ -66,8 +66,8 @@ class Maintenance:
         doubts = list(self._doubts(snapshot, names, wanted))
         if doubts and not force:
             raise commands.Refused(
-                'not drained: %s; repeat it with --force if it has to be all '
-                'the same' % '; '.join(doubts))
+                f'not drained: {"; ".join(doubts)}; repeat it with --force if '
+                'it has to be all the same')
 
         def add(before):
             return before if model.ALL in before else (
@@ -130,8 +130,8 @@ class Maintenance:
                                  self._conf.ovn.transaction_timeout)
         except wishes.NotWritten as e:
             raise commands.Refused(
-                'external_ids:%s of the local Open_vSwitch row: %s' % (
-                    ownership.EXT_ID_DRAIN, e)) from e
+                f'external_ids:{ownership.EXT_ID_DRAIN} of the local '
+                f'Open_vSwitch row: {e}') from e
 
     # -- whom it is about -------------------------------------------------
 
@@ -144,21 +144,21 @@ class Maintenance:
                  if router.is_called(text)]
         if not found:
             trouble = self._databases['nb'].trouble
+            because = f'; {trouble}' if trouble else ''
             raise commands.Refused(
-                'there is no router "%s"; looked for it as the UUID or the '
-                'name of a Logical_Router, and as the UUID or the name of a '
-                'router in Neutron%s' % (text, trouble and '; ' + trouble))
+                f'there is no router "{text}"; looked for it as the UUID or '
+                'the name of a Logical_Router, and as the UUID or the name of '
+                f'a router in Neutron{because}')
         if len(found) > 1:
+            uuids = ', '.join(sorted(router.uuid for router in found))
             raise commands.Refused(
-                '"%s" means %d routers; name one of them by its UUID: %s' % (
-                    text, len(found), ', '.join(
-                        sorted(router.uuid for router in found))))
+                f'"{text}" means {len(found)} routers; name one of them by '
+                f'its UUID: {uuids}')
         if snapshot is not None and not _groups(
                 snapshot, {found[0].uuid}):
             raise commands.Refused(
-                '%s has no gateway port that this chassis is a candidate '
-                'for; there is nothing to drain' % names.describe(
-                    found[0].uuid))
+                f'{names.describe(found[0].uuid)} has no gateway port that '
+                'this chassis is a candidate for; there is nothing to drain')
         return found[0]
 
     # -- what speaks against it -------------------------------------------
@@ -171,8 +171,8 @@ class Maintenance:
             return
         for name in ('nb', 'sb'):
             if not self._databases[name].connected:
-                yield ('%s, so nobody knows who could take over' %
-                       self._databases[name].trouble)
+                yield (f'{self._databases[name].trouble}, so nobody knows who '
+                       'could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
             if readiness.wish(group, snapshot.node.drains):
@@ -181,8 +181,8 @@ class Maintenance:
             reason = readiness.stays(group, chassis, names.hostname)
             alone = len(group.candidates) == 1
             if reason and not (alone and model.ALL in wanted):
-                yield '%s of %s: %s' % (group.name, ', '.join(
-                    map(names.describe, group.routers)), reason)
+                routers = ', '.join(map(names.describe, group.routers))
+                yield f'{group.name} of {routers}: {reason}'
 
 
 def _groups(snapshot, wanted):

@@ -34,4 +34,4 @@ def standing(conf):
     try:
         return overlap.standing() or 'on'
     except context.FAILURES as error:
-        return 'not known: %s' % error
+        return f'not known: {error}'

@@ -80,7 +80,7 @@ class Connection:
                 self._pending = self._pending[used:]
                 return jsonrpc.Message.from_json(found)
             if len(self._pending) > _LONGEST:
-                return 'a request has more than %d characters' % _LONGEST
+                return f'a request has more than {_LONGEST} characters'
             if not self._more(deadline):
                 return None
 
@@ -90,7 +90,7 @@ class Connection:
         try:
             data = self._socket.recv(_CHUNK)
         except TimeoutError:
-            raise Broken('no request within %g s' % self._patience) from None
+            raise Broken(f'no request within {self._patience:g} s') from None
         except OSError as e:
             raise Broken(e.strerror) from e
         self._pending += self._decoder.decode(data)

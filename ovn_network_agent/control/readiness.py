@@ -43,8 +43,8 @@ def stays(group, chassis, name=str):
     others = [c for c in group.candidates if c.chassis != chassis]
     if not others:
         return 'this chassis is its only candidate'
-    return 'none of its other candidates is ready (%s)' % ', '.join(
-        '%s %s' % (name(c.chassis), _why(c)) for c in others)
+    reasons = ', '.join(f'{name(c.chassis)} {_why(c)}' for c in others)
+    return f'none of its other candidates is ready ({reasons})'
 
 
 def _why(candidate):

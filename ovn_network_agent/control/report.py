@@ -113,12 +113,12 @@ def _pending(own, ports, wish, stays, overlap):
     """What is not yet as it is wished, texts."""
     if wish and not stays:
         if own.priority > 0:
-            yield 'priority %d is to be lowered' % own.priority
+            yield f'priority {own.priority:d} is to be lowered'
         for port in ports:
             if port['here']:
-                yield '%s is here' % port['name']
+                yield f'{port["name"]} is here'
             elif port['handover'] != model.Handover.NONE.value:
-                yield '%s is being handed over' % port['name']
+                yield f'{port["name"]} is being handed over'
         if overlap:
             yield 'ovn-controller is to go on'
     elif not wish and own.drained not in ('', model.UNFIT):

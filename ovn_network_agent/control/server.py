@@ -115,12 +115,12 @@ class Server:
         try:
             self._listener = listener.Listener(self._path)
         except listener.InUse as e:
-            return ('control socket %s: %s; give this agent another one in '
-                    '[DEFAULT] control_socket' % (self._path, e))
+            return (f'control socket {self._path}: {e}; give this agent '
+                    'another one in [DEFAULT] control_socket')
         except OSError as e:
-            return ('control socket %s: %s; make its directory for the user '
-                    'of the agent, or set [DEFAULT] control_socket' %
-                    (self._path, e.strerror or e))
+            return (f'control socket {self._path}: {e.strerror or e}; make '
+                    'its directory for the user of the agent, or set '
+                    '[DEFAULT] control_socket')
         return ''
 
     def _say(self, trouble):
@@ -181,7 +181,8 @@ class Server:
             connection.refuse(request, str(e))
         except Exception as e:
             LOG.exception('The command "%s" failed', request.method)
-            connection.refuse(request, 'the agent failed at it: %s: %s; its '
-                              'log has more' % (type(e).__name__, e))
+            connection.refuse(request,
+                              f'the agent failed at it: {type(e).__name__}: '
+                              f'{e}; its log has more')
         else:
             connection.answer(request, text)

@@ -23,15 +23,15 @@ def of_change(done):
     :returns: text of one or more lines
     """
     what = ('all routers' if done['wanted'] == [model.ALL] else
-            'router %s' % ', '.join(done['wanted']))
-    lines = ['%s of %s: %s' % (
-        done['command'], what,
-        'written' if done['changed'] else 'nothing to change')]
-    lines.append('drains now: %s' % (', '.join(done['drains']) or 'none'))
+            f'router {", ".join(done["wanted"])}')
+    outcome = 'written' if done['changed'] else 'nothing to change'
+    lines = [f'{done["command"]} of {what}: {outcome}',
+             f'drains now: {", ".join(done["drains"]) or "none"}']
     for stay in done.get('stays', ()):
-        lines.append('stays here: %s of %s: %s' % (
-            stay['group'], ', '.join(stay['routers']), stay['reason']))
-    lines += ['forced: %s' % text for text in done.get('forced', ())]
+        routers = ', '.join(stay['routers'])
+        lines.append(
+            f'stays here: {stay["group"]} of {routers}: {stay["reason"]}')
+    lines += [f'forced: {text}' for text in done.get('forced', ())]
     return '\n'.join(lines) + '\n'
 
 
@@ -42,21 +42,21 @@ def of_status(found):
     :returns: text of several lines
     """
     full = found['mode'] != mode.FORWARDS_ONLY
-    lines = ['ovn-network-agent %s on %s (%s): %s' % (
-        found['version'], found['hostname'] or '?',
-        'chassis %s' % (found['chassis'] or 'not known yet') if full
-        else found['mode'], found['phase'])]
-    lines += ['database %s: %s' % (
-        name, 'connected' if state['connected'] else state['trouble'])
-        for name, state in sorted(found['databases'].items())]
+    role = (f'chassis {found["chassis"] or "not known yet"}' if full
+            else found['mode'])
+    lines = [f'ovn-network-agent {found["version"]} on '
+             f'{found["hostname"] or "?"} ({role}): {found["phase"]}']
+    for name, state in sorted(found['databases'].items()):
+        is_so = 'connected' if state['connected'] else state['trouble']
+        lines.append(f'database {name}: {is_so}')
     if full:
-        lines.append('drains: %s' % (', '.join(found['drains']) or 'none'))
+        lines.append(f'drains: {", ".join(found["drains"]) or "none"}')
     if found['overlap']:
-        lines.append('overlap: %s' % found['overlap'])
-    lines.append('degraded: %s' % ('no' if not found['degraded'] else ''))
-    lines += ['  %s' % reason for reason in found['degraded']]
+        lines.append(f'overlap: {found["overlap"]}')
+    lines.append(f'degraded: {"" if found["degraded"] else "no"}')
+    lines += [f'  {reason}' for reason in found['degraded']]
     lines[-1] = lines[-1].rstrip()
-    lines += ['stopping, and waiting for: %s' % what
+    lines += [f'stopping, and waiting for: {what}'
               for what in found['waiting']]
     routers = {router['uuid']: router for router in found['routers']}
     for group in found['groups']:
@@ -69,39 +69,46 @@ def of_status(found):
 
 
 def _vip(vip):
-    yield 'vip %s: %s%s' % (
-        vip['address'], vip['state'],
-        ' (%s)' % vip['reason'] if vip['reason'] else '')
+    reason = f' ({vip["reason"]})' if vip['reason'] else ''
+    yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
-        dead = ['%s (%s)' % (b['address'], b['why']) if b['why'] else
-                b['address'] for b in rule['backends'] if not b['alive']]
-        yield '  %s %d: %d backends, port %d%s' % (
-            rule['proto'], rule['port'], len(rule['backends']),
-            rule['dest_port'],
-            ', not checked' if not rule['checked'] else
-            ', dead: %s' % ', '.join(dead) if dead else ', all alive')
+        yield (f'  {rule["proto"]} {rule["port"]:d}: '
+               f'{len(rule["backends"])} backends, '
+               f'port {rule["dest_port"]:d}, {_health(rule)}')
+
+
+def _health(rule):
+    if not rule['checked']:
+        return 'not checked'
+    dead = [f'{b["address"]} ({b["why"]})' if b['why'] else b['address']
+            for b in rule['backends'] if not b['alive']]
+    return f'dead: {", ".join(dead)}' if dead else 'all alive'
 
 
 def _group(group, routers):
     yield ''
-    yield 'gateway %s (%s)' % (group['name'], group['table'])
+    yield f'gateway {group["name"]} ({group["table"]})'
     for uuid in group['routers']:
         yield '  ' + _router(routers[uuid])
     names = {c['chassis']: c['hostname'] for c in group['candidates']}
     for port in group['ports']:
-        yield '  port %s: %s%s' % (
-            port['name'], 'here' if port['here'] else
-            'on ' + names.get(port['chassis'], port['chassis'])
-            if port['chassis'] else 'nowhere',
-            '' if port['handover'] == 'none' else
-            ', handover: ' + port['handover'])
+        handover = ('' if port['handover'] == 'none' else
+                    f', handover: {port["handover"]}')
+        yield f'  port {port["name"]}: {_place(port, names)}{handover}'
     for candidate in group['candidates']:
-        yield '  candidate %s: priority %d%s%s' % (
-            candidate['hostname'], candidate['priority'],
-            '' if candidate['known'] else ', no chassis in OVN SB',
-            ', drained: ' + candidate['drained']
-            if candidate['drained'] else '')
+        unknown = '' if candidate['known'] else ', no chassis in OVN SB'
+        drained = (f', drained: {candidate["drained"]}'
+                   if candidate['drained'] else '')
+        yield (f'  candidate {candidate["hostname"]}: priority '
+               f'{candidate["priority"]:d}{unknown}{drained}')
     yield '  ' + _drain(group)
+
+
+def _place(port, names):
+    if port['here']:
+        return 'here'
+    chassis = port['chassis']
+    return f'on {names.get(chassis, chassis)}' if chassis else 'nowhere'
 
 
 def _drain(group):
@@ -109,19 +116,18 @@ def _drain(group):
     if group['pending']:
         return 'not yet as wished: ' + ', '.join(group['pending'])
     if not group['wish']:
-        return ('drained: %s' % group['drained']
+        return (f'drained: {group["drained"]}'
                 if group['drained'] else 'not drained')
     if group['stays']:
         return 'a drain is wished, and it stays: ' + group['stays']
-    return 'drained, as wished (%s)' % group['wish']
+    return f'drained, as wished ({group["wish"]})'
 
 
 def _router(router):
     name = router['neutron_name'] or router['name'] or '?'
-    text = 'router %s (%s)' % (name, router['uuid'])
+    text = f'router {name} ({router["uuid"]})'
     if not router['routed_by']:
         return text
-    return '%s: default route by %s, %s' % (
-        text, router['routed_by'],
-        'proved to be announced by %s' % router['advertised_by']
-        if router['advertised_by'] else 'no proof that it is announced')
+    proof = (f'proved to be announced by {router["advertised_by"]}'
+             if router['advertised_by'] else 'no proof that it is announced')
+    return f'{text}: default route by {router["routed_by"]}, {proof}'

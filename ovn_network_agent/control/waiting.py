@@ -24,12 +24,12 @@ def missing(done, state):
     """
     if state['phase'] == model.Phase.RESTORING.value:
         return ['the agent has not seen OVN yet']
-    away = ['database %s: %s' % (name, database['trouble'])
+    away = [f'database {name}: {database["trouble"]}'
             for name, database in sorted(state['databases'].items())
             if not database['connected']]
     if not _seen(done, set(state['drains'])):
         return away or ['the agent has not taken note of it yet']
-    return away + ['%s: %s' % (group['name'], ', '.join(group['pending']))
+    return away + [f'{group["name"]}: {", ".join(group["pending"])}'
                    for group in state['groups']
                    if group['pending'] and _concerned(done, group)]
 

@@ -54,7 +54,7 @@ def read(text, vrf, prefix_list):
     asn, section = _instance(lines, vrf)
     words = [line.split() for line in section]
     return Setup(
-        not vrf or any(line.startswith('vrf %s ' % vrf) and
+        not vrf or any(line.startswith(f'vrf {vrf} ') and
                        'inactive' not in line for line in before),
         asn,
         tuple(sorted({line[1] for line in _unicast(words)
@@ -65,7 +65,7 @@ def read(text, vrf, prefix_list):
             line.strip().startswith('match ip address') for line in lines)
         or any(line[0] == 'neighbor' and line[-3:] == [
             'prefix-list', prefix_list, 'out'] for line in words),
-        any(line.startswith('ip prefix-list %s description ' % prefix_list)
+        any(line.startswith(f'ip prefix-list {prefix_list} description ')
             for line in lines))
 
 
@@ -106,37 +106,35 @@ def lacks(setup, vrf, method, prefix_list):
     :param prefix_list: its name, '' when none is managed
     :returns: list of str
     """
-    where = 'VRF %s' % vrf if vrf else 'the default VRF'
-    instance = '%s%s%s' % (_BGP, setup.asn or 'ASN',
-                           ' vrf ' + vrf if vrf else '')
+    where = f'VRF {vrf}' if vrf else 'the default VRF'
+    of_vrf = f' vrf {vrf}' if vrf else ''
+    instance = f'{_BGP}{setup.asn or "ASN"}{of_vrf}'
     family = '" / "address-family ipv4 unicast" / "'
     found = []
     if not setup.vrf:
-        found.append('zebra does not know %s, so it takes no routes for it; '
-                     'run FRR in the network namespace of this device and '
-                     'restart zebra' % where)
+        found.append(f'zebra does not know {where}, so it takes no routes for '
+                     'it; run FRR in the network namespace of this device and '
+                     'restart zebra')
     if not setup.asn:
-        found.append('there is no BGP instance for %s, so nothing is '
-                     'announced; add "%s" with its neighbours'
-                     % (where, instance))
+        found.append(f'there is no BGP instance for {where}, so nothing is '
+                     f'announced; add "{instance}" with its neighbours')
     elif not setup.neighbours:
-        found.append('the BGP instance of %s has no neighbours, so nobody '
-                     'learns anything; add "%s" / "neighbor ADDRESS '
-                     'remote-as ASN"' % (where, instance))
+        found.append(f'the BGP instance of {where} has no neighbours, so '
+                     f'nobody learns anything; add "{instance}" / "neighbor '
+                     'ADDRESS remote-as ASN"')
     if method not in setup.redistributes:
-        found.append('BGP of %s does not redistribute %s routes, so nothing '
-                     'is announced; add "%s%sredistribute %s"'
-                     % (where, method, instance, family, method))
+        found.append(f'BGP of {where} does not redistribute {method} routes, '
+                     'so nothing is announced; add '
+                     f'"{instance}{family}redistribute {method}"')
     if prefix_list and setup.asn and not setup.filters:
-        found.append('no neighbour in %s is filtered by the prefix list %s, '
-                     'so it may learn more than the floating IPs; add "%s%s'
-                     'neighbor ADDRESS prefix-list %s out", or set [frr] '
-                     'frr_prefix_list to nothing'
-                     % (where, prefix_list, instance, family, prefix_list))
+        found.append(f'no neighbour in {where} is filtered by the prefix list '
+                     f'{prefix_list}, so it may learn more than the floating '
+                     f'IPs; add "{instance}{family}neighbor ADDRESS '
+                     f'prefix-list {prefix_list} out", or set [frr] '
+                     'frr_prefix_list to nothing')
     if setup.described:
-        found.append('the prefix list %s has a description, and FRR lets '
-                     'everything pass such a list as long as it has no '
-                     'entry, which is so on a node without routers; remove '
-                     'it with "no ip prefix-list %s description"'
-                     % (prefix_list, prefix_list))
+        found.append(f'the prefix list {prefix_list} has a description, and '
+                     'FRR lets everything pass such a list as long as it has '
+                     'no entry, which is so on a node without routers; remove '
+                     f'it with "no ip prefix-list {prefix_list} description"')
     return ['FRR: ' + text for text in found]

@@ -48,7 +48,7 @@ _DESTINATION_CHANGED = nfctsocket.IPS_DST_NAT
 _HEADER = 4
 
 FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
-_ADDRESS = {socket.AF_INET: 'CTA_IP_V4_%s', socket.AF_INET6: 'CTA_IP_V6_%s'}
+_ADDRESS = {socket.AF_INET: 'CTA_IP_V4', socket.AF_INET6: 'CTA_IP_V6'}
 
 
 class Connection(typing.NamedTuple):
@@ -153,7 +153,7 @@ def _decode(family, found, zone):
 
 def _address(found, family, end):
     return texts.canonical(found.get_attr('CTA_TUPLE_IP').get_attr(
-        _ADDRESS[family] % end))
+        f'{_ADDRESS[family]}_{end}'))
 
 
 def _payload(found):

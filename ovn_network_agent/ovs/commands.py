@@ -63,15 +63,16 @@ class SetRelayPort(RelayCommand):
 
     def _objection(self, bridge, port):
         if self.port.encap not in relay.ENCAPS:
-            return 'a relay has tunnels of type %s, and not of type %r' % (
-                ' or '.join(relay.ENCAPS), self.port.encap)
+            return ('a relay has tunnels of type '
+                    f'{" or ".join(relay.ENCAPS)}, and not of type '
+                    f'{self.port.encap!r}')
         if bridge is None:
-            return 'there is no bridge %s' % self.port.bridge
+            return f'there is no bridge {self.port.bridge}'
         if port is None:
             return ''
         if not relay.is_ours(port):
-            return ('a port %s is there which is not ours; remove it '
-                    '(ovs-vsctl del-port)' % port.name)
+            return (f'a port {port.name} is there which is not ours; remove '
+                    'it (ovs-vsctl del-port)')
         if port not in bridge.ports:
             return 'another bridge still has its port'
         return ''

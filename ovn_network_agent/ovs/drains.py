@@ -41,9 +41,9 @@ def parse(text):
               if part.lower() == model.ALL or is_uuid(part.lower())}
     bad = [part for part in parts if part.lower() not in drains]
     return frozenset(drains), tuple(
-        'Open_vSwitch external_ids:%s: %r is neither "%s" nor the UUID of a '
-        'router, and is left out; correct it with "ovn-network-agent-ctl '
-        'drain" or "undrain"' % (ownership.EXT_ID_DRAIN, part, model.ALL)
+        f'Open_vSwitch external_ids:{ownership.EXT_ID_DRAIN}: {part!r} is '
+        f'neither "{model.ALL}" nor the UUID of a router, and is left out; '
+        'correct it with "ovn-network-agent-ctl drain" or "undrain"'
         for part in bad)
 
 

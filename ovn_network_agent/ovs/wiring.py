@@ -49,7 +49,7 @@ class Wire:
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`model.Segment` of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
-        device = bridge if not vlan else '%s.%d' % (bridge, vlan)
+        device = bridge if not vlan else f'{bridge}.{vlan:d}'
         mac = next((d.mac for d in self.devices if d.name == device), '')
         port = next((number for b, name, number in self.patch_ports
                      if (b, name) == (bridge, localnet)), 0)

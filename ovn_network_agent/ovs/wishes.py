@@ -78,9 +78,9 @@ def change(database, how, timeout):
         txn.commit()
     except (exceptions.TimeoutException, bounded.NoAnswer) as e:
         raise NotWritten(
-            'the local Open_vSwitch database did not answer within %g s; '
-            'ask "status" what it has come to' % timeout) from e
+            'the local Open_vSwitch database did not answer within '
+            f'{timeout:g} s; ask "status" what it has come to') from e
     except RuntimeError as e:
-        raise NotWritten('the local Open_vSwitch database refused it: %s'
-                         % e) from e
+        raise NotWritten('the local Open_vSwitch database '
+                         f'refused it: {e}') from e
     return wish.result

@@ -51,7 +51,7 @@ def fetch_schema(remotes, database, timeout):
         try:
             return _ask(remote, database, time.monotonic() + timeout)
         except NoSchema as e:
-            reasons.append('%s: %s' % (remote, e))
+            reasons.append(f'{remote}: {e}')
     raise NoSchema('; '.join(reasons))
 
 
@@ -73,7 +73,7 @@ def _ask(remote, database, deadline):
         raise NoSchema('connection closed' if error == jsonrpc.EOF
                        else streams.reason(remote, error))
     if reply.error:
-        raise NoSchema('it has no database %s' % database)
+        raise NoSchema(f'it has no database {database}')
     return reply.result
 
 
@@ -140,7 +140,7 @@ class Transaction(transaction.Transaction):
                 continue
             if status in (txn.SUCCESS, txn.UNCHANGED):
                 return [command.result for command in self.commands]
-            raise RuntimeError('OVSDB Error: %s' % txn.get_error())
+            raise RuntimeError(f'OVSDB Error: {txn.get_error()}')
 
     def _commit(self, txn, deadline):
         while True:
@@ -156,7 +156,7 @@ class Transaction(transaction.Transaction):
 
     def _wait(self, deadline, txn=None):
         if time.monotonic() >= deadline:
-            raise NoAnswer('no answer within %s s' % self.timeout)
+            raise NoAnswer(f'no answer within {self.timeout} s')
         if not self.ovsdb_connection.is_running:
             raise NoAnswer('the connection is being closed')
         waiting = poller.Poller()

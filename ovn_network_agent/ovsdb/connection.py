@@ -144,7 +144,7 @@ class Database:
         try:
             connection = self._load()
         except exceptions.TimeoutException as e:
-            self._failure = 'no complete answer within %s s' % self._timeout
+            self._failure = f'no complete answer within {self._timeout} s'
             raise Unavailable(self._failure) from e
         except (OSError, RuntimeError, ValueError, bounded.NoSchema) as e:
             self._failure = str(e)
@@ -189,7 +189,7 @@ class Database:
         if trouble:
             LOG.warning('%s; what was seen last stays in force', trouble)
             threading.Thread(target=self._follow_schema, daemon=True,
-                             name='schema-%s' % self.name).start()
+                             name=f'schema-{self.name}').start()
         else:
             LOG.info('%s: connected again', SCHEMAS[self.name])
         self._changed(self)
@@ -302,13 +302,13 @@ class Database:
         """Why it cannot be used at the moment, '' when it can."""
         if self.connected:
             return ''
-        text = '%s is not %s' % (SCHEMAS[self.name], (
-            'connected' if self.started else 'loaded yet'))
+        lacking = 'connected' if self.started else 'loaded yet'
+        text = f'{SCHEMAS[self.name]} is not {lacking}'
         why = self._failure or streams.last_reasons(
             idlutils.parse_connection(self._remotes))
         if self._connection is not None and self._connection.idl.doubt:
             why = self._connection.idl.doubt
-        return '%s (%s)' % (text, why) if why else text
+        return f'{text} ({why})' if why else text
 
     @property
     def connection(self):
@@ -354,11 +354,11 @@ class Database:
         if connection is None:
             raise Unavailable(self.trouble)
         if not connection.lock.acquire(timeout=timeout):
-            raise Unavailable('%s is busy' % SCHEMAS[self.name])
+            raise Unavailable(f'{SCHEMAS[self.name]} is busy')
         try:
             if connection.idl.doubt or connection is not self._connection:
-                raise Unavailable(self.trouble or '%s is loaded anew' %
-                                  SCHEMAS[self.name])
+                raise Unavailable(self.trouble or
+                                  f'{SCHEMAS[self.name]} is loaded anew')
             yield _tables(connection.idl)
         finally:
             connection.lock.release()

@@ -57,14 +57,12 @@ def addresses(host, port):
         _forget(host, future)
         if error.errno == socket.EAI_AGAIN:
             return _before(host, error.strerror)
-        raise Unresolved('host name %s: %s' % (
-            host, error.strerror)) from None
+        raise Unresolved(f'host name {host}: {error.strerror}') from None
     except ValueError as error:
         # It cannot be put into a question: a label that is empty, or has
         # more than 63 characters.
         _forget(host, future)
-        raise Unresolved('host name %s is none: %s' % (
-            host, error)) from None
+        raise Unresolved(f'host name {host} is none: {error}') from None
     _forget(host, future)
     with _lock:
         _last[host] = found
@@ -80,7 +78,7 @@ def _begin(host, port):
             future.set_result([entry[4][0] for entry in found])
         except Exception as error:
             future.set_exception(error)
-    threading.Thread(target=look, name='resolve-%s' % host,
+    threading.Thread(target=look, name=f'resolve-{host}',
                      daemon=True).start()
     return future
 
@@ -89,7 +87,7 @@ def _before(host, why):
     with _lock:
         found = _last.get(host)
     if not found:
-        raise Unresolved('host name %s: %s' % (host, why))
+        raise Unresolved(f'host name {host}: {why}')
     return found
 
 

@@ -135,7 +135,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             return super().run()
         except Exception as e:
             LOG.exception('An update could not be applied')
-            self.distrust('%s: %s' % (type(e).__name__, e))
+            self.distrust(f'{type(e).__name__}: {e}')
             complaints.clear()
             return True
         finally:

@@ -86,7 +86,7 @@ def last_reasons(remotes):
     :returns: text with the remotes' names, '' when nothing is known
     """
     with _lock:
-        return '; '.join('%s: %s' % (remote, _reasons[remote])
+        return '; '.join(f'{remote}: {_reasons[remote]}'
                          for remote in remotes if remote in _reasons)
 
 
@@ -115,7 +115,8 @@ def _resolve(suffix):
     except ValueError:
         pass
     address = random.choice(hosts.addresses(host, int(port)))  # noqa: S311
-    return host, ('[%s]:%s' if ':' in address else '%s:%s') % (address, port)
+    return host, (f'[{address}]:{port}' if ':' in address
+                  else f'{address}:{port}')
 
 
 class _TellingStream(stream.Stream):

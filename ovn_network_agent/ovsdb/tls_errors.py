@@ -52,39 +52,38 @@ def of(error, files):
     name = error.reason or ''
     for alert, text in _ALERTS.items():
         if 'ALERT' in name and name.endswith(alert):
-            return 'the server ended the handshake (%s): %s' % (
-                name, text.format(cert=_named(files, 'cert'),
-                                  key=_named(files, 'key')))
+            remedy = text.format(cert=_named(files, 'cert'),
+                                 key=_named(files, 'key'))
+            return f'the server ended the handshake ({name}): {remedy}'
     if name == 'UNSUPPORTED_PROTOCOL':
         return ('the server does not speak TLS 1.2 or newer; upgrade it or '
                 'check its --ssl-protocols')
     if name in ('WRONG_VERSION_NUMBER', 'RECORD_LAYER_FAILURE'):
         return ('the server does not speak TLS at this port; check the '
                 'remote, or reach it by tcp')
-    return 'TLS: %s' % (name or error)
+    return f'TLS: {name or error}'
 
 
 def _of_server(error, files):
     code = error.verify_code
-    said = 'the certificate of the server is not accepted (%s): ' % (
-        error.verify_message.rstrip('.'))
+    said = ('the certificate of the server is not accepted '
+            f'({error.verify_message.rstrip(".")}): ')
     if code == _EXPIRED:
         return said + 'renew it on the server'
     if code == _NOT_YET_VALID:
         return said + 'check the clocks of both'
     if code in _UNKNOWN_ISSUERS:
-        return said + ('its authority is not in %s; put it there, or check '
-                       'that this is the right server' %
-                       _named(files, 'ca'))
+        return said + (f'its authority is not in {_named(files, "ca")}; put '
+                       'it there, or check that this is the right server')
     if code in _WRONG_NAMES:
         return said + ('name the server in the remote as its certificate '
                        'does, renew the certificate with that name as a '
-                       'subject alternative name, or set %s' %
-                       _named(files, 'check_name', 'false'))
-    return said + 'check it and %s' % _named(files, 'ca')
+                       'subject alternative name, or set '
+                       f'{_named(files, "check_name", "false")}')
+    return said + f'check it and {_named(files, "ca")}'
 
 
 def _named(files, what, value=None):
     """'[ovn] ovn_ssl_ca = /path'."""
-    return '[%s] %s = %s' % (files.group, files.option(what),
-                             value or getattr(files, what) or '(not set)')
+    shown = value or getattr(files, what) or '(not set)'
+    return f'[{files.group}] {files.option(what)} = {shown}'

@@ -79,11 +79,12 @@ def lack(missing, neighbours, vrf):
     :param vrf: name, '' for the default VRF
     """
     if missing:
-        return '%s of FRR not running' % ' and '.join(missing)
+        return f'{" and ".join(missing)} of FRR not running'
     if not neighbours or 'Established' in neighbours.values():
         return ''
-    return 'no BGP neighbour of %s is established (%d configured)' % (
-        'VRF %s' % vrf if vrf else 'the default VRF', len(neighbours))
+    where = f'VRF {vrf}' if vrf else 'the default VRF'
+    return (f'no BGP neighbour of {where} is established '
+            f'({len(neighbours)} configured)')
 
 
 class Judgement:
@@ -199,12 +200,12 @@ class Fitness(base.Observer):
         except Exception as error:
             # A mistake of ours is said, and does not end the looking.
             LOG.exception('Looking whether BGP could announce failed')
-            return None, False, '%s: %s' % (type(error).__name__, error)
+            return None, False, f'{type(error).__name__}: {error}'
 
     def _reasons(self, trouble):
         if self._judgement.lack:
             yield ('this node could not announce a gateway, and is no '
-                   'standby until it can: %s' % self._judgement.lack)
+                   f'standby until it can: {self._judgement.lack}')
         if self._silent >= _PATIENCE:
             yield ('whether this node could announce a gateway cannot be '
-                   'found out, and what was known stays: %s' % trouble)
+                   f'found out, and what was known stays: {trouble}')

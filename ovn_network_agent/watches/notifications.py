@@ -71,7 +71,7 @@ class Watch(abc.ABC):
         self._socket = self._open()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC)
         self._thread = threading.Thread(
-            target=self._run, name='%s-watch' % self.NAME, daemon=True)
+            target=self._run, name=f'{self.NAME}-watch', daemon=True)
         self._thread.start()
 
     def stop(self):

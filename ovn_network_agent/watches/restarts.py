@@ -70,7 +70,7 @@ class RestartWatch(base.Observer):
         # What is there now is what the first pass will read.
         self._seen = self._read()
         threading.Thread(target=self._run, daemon=True,
-                         name='watch-%s' % self._name).start()
+                         name=f'watch-{self._name}').start()
 
     def stop(self):
         self._stop.set()
@@ -90,7 +90,7 @@ class RestartWatch(base.Observer):
             return
         if self._doubts and now >= self._doubts[0]:
             self._doubts.pop(0)
-            self._trigger.fire('%s was restarted' % self._name,
+            self._trigger.fire(f'{self._name} was restarted',
                                stale=self._words, revived=self._words)
             self._restarted()
 
@@ -112,9 +112,8 @@ class RestartWatch(base.Observer):
         try:
             found = self._sockets()
         except context.FAILURES as error:
-            self._say('A restart of %s is only noticed at the '
-                      'reconcile_interval: %s: %s' % (
-                          self._name, self._where, error))
+            self._say(f'A restart of {self._name} is only noticed at the '
+                      f'reconcile_interval: {self._where}: {error}')
             return None
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}

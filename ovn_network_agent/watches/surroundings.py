@@ -95,11 +95,11 @@ def bridge_address(conf):
     remedy = ('choose another address, one that nothing on this node '
               'talks to')
     return [
-        '[DEFAULT] bridge_ip = %s: %s; %s' % (conf.bridge_ip, what, remedy)
+        f'[DEFAULT] bridge_ip = {conf.bridge_ip}: {what}; {remedy}'
         for what in (
-            *('%s has this address, too' % dev for dev in owners
+            *(f'{dev} has this address, too' for dev in owners
               if dev != conf.bridge_dev),
-            *('there is a route to this address through %s' % dev
+            *(f'there is a route to this address through {dev}'
               for dev in ways if dev != conf.bridge_dev))]
 
 

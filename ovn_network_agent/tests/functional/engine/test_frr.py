@@ -31,7 +31,7 @@ from ovn_network_agent.backends import rule
 from ovn_network_agent.engine import drift
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.tests.unit.engine import test_reconciler
+from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = '198.51.100.10'
 TABLE = 100
@@ -47,7 +47,7 @@ ENTRY = 'seq %d permit 198.51.100.0/24 ge 32 le 32' % (
     ownership.prefix_list_numbers('198.51.100.0/24')[0])
 
 
-class Patient(test_reconciler.Gateway):
+class Patient(gateways.Gateway):
     """Makes passes until nothing works beside them any more."""
 
     def run(self, *routers, full=False, stale=(), **how):

@@ -17,7 +17,7 @@ from oslotest import base
 from ovn_network_agent import resources
 from ovn_network_agent.engine import drift
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.tests.unit.engine import test_reconciler
+from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = '198.51.100.10'
 
@@ -26,7 +26,7 @@ class DriftTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.gateway = test_reconciler.Gateway()
+        self.gateway = gateways.Gateway()
         self.addCleanup(self.gateway.reconciler.close)
         self.router = worlds.router(fips=[FIP])
         self.gateway.run(self.router)

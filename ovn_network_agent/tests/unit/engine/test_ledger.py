@@ -16,15 +16,15 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.tests.unit.engine import test_reconciler
+from ovn_network_agent.tests.unit.engine import gateways
 
-FIP = test_reconciler.FIP
+FIP = gateways.FIP
 STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
 ROUTER_ROUTE = resources.Ref('default_route', (worlds.router().uuid,))
 State = ledger.State
 
 
-class TableTest(test_reconciler.ReconcilerTestCase):
+class TableTest(gateways.ReconcilerTestCase):
 
     def setUp(self):
         super().setUp()
@@ -46,7 +46,7 @@ class TableTest(test_reconciler.ReconcilerTestCase):
         self.assertEqual(
             {r.ref for r in self.made.world.objects.values()},
             {row.ref for row in rows})
-        row = self.row(test_reconciler.ROUTE)
+        row = self.row(gateways.ROUTE)
         self.assertEqual(row.wanted, row.there)
         self.assertEqual(('', None, None),
                          (row.reason, row.holder, row.due_in))
@@ -56,30 +56,30 @@ class TableTest(test_reconciler.ReconcilerTestCase):
         self.assertEqual([], self.made.reconciler.rows(lambda ref: False))
 
     def test_what_is_refused_and_what_waits_for_it(self):
-        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.run_pass()
-        row = self.row(test_reconciler.ROUTE)
+        row = self.row(gateways.ROUTE)
         self.assertEqual((State.REFUSED, 'no space', None, 1.0),
                          (row.state, row.reason, row.there, row.due_in))
-        waiting = self.row(test_reconciler.ANNOUNCEMENT)
-        self.assertEqual((State.WAITS, test_reconciler.ROUTE),
+        waiting = self.row(gateways.ANNOUNCEMENT)
+        self.assertEqual((State.WAITS, gateways.ROUTE),
                          (waiting.state, waiting.holder))
         self.assertIn('waits for kernel_route', waiting.reason)
 
     def test_a_refusal_ends_with_the_next_success(self):
-        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.run_pass()
-        del self.made.world.refuses[test_reconciler.ROUTE]
+        del self.made.world.refuses[gateways.ROUTE]
         self.made.clock += 1
         self.assertTrue(self.run_pass().settled)
-        self.assertIs(State.IN_PLACE, self.row(test_reconciler.ROUTE).state)
+        self.assertIs(State.IN_PLACE, self.row(gateways.ROUTE).state)
 
     def test_a_refusal_ends_when_nobody_wants_it(self):
-        self.made.world.refuses[test_reconciler.ROUTE] = 'no space'
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.run_pass()
         self.assertTrue(self.made.run(worlds.router()).settled)
         self.assertEqual([], self.made.reconciler.rows(
-            lambda ref: ref == test_reconciler.ROUTE))
+            lambda ref: ref == gateways.ROUTE))
 
     def test_a_backend_that_cannot_be_reached(self):
         self.run_pass()
@@ -90,7 +90,7 @@ class TableTest(test_reconciler.ReconcilerTestCase):
         self.assertEqual((State.UNREACHABLE, 'route is down', 1.0),
                          (row.state, row.reason, row.due_in))
         # What was there before is still believed to be there.
-        self.assertIs(State.IN_PLACE, self.row(test_reconciler.ROUTE).state)
+        self.assertIs(State.IN_PLACE, self.row(gateways.ROUTE).state)
 
     def test_what_is_under_way_where_nothing_waits_for_it(self):
         self.made.backend('northbound').concurrent = True
@@ -135,14 +135,14 @@ class TableTest(test_reconciler.ReconcilerTestCase):
     def test_what_drivers_do_not_agree_about(self):
         self.made.run(worlds.router(1, fips=[FIP]),
                       worlds.router(2, fips=[FIP]))
-        row = self.row(test_reconciler.HAIRPIN)
+        row = self.row(gateways.HAIRPIN)
         self.assertIs(State.DISPUTED, row.state)
         self.assertIn('fip_route', row.reason)
 
     def test_the_removal_that_an_announcement_holds_back(self):
         self.run_pass()
-        self.made.world.refuses[test_reconciler.ANNOUNCEMENT] = 'no answer'
+        self.made.world.refuses[gateways.ANNOUNCEMENT] = 'no answer'
         self.made.run(worlds.router())
-        row = self.row(test_reconciler.ROUTE)
-        self.assertEqual((State.WAITS, test_reconciler.ANNOUNCEMENT, None),
+        row = self.row(gateways.ROUTE)
+        self.assertEqual((State.WAITS, gateways.ANNOUNCEMENT, None),
                          (row.state, row.holder, row.wanted))

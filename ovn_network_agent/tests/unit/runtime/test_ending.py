@@ -21,9 +21,9 @@ from ovn_network_agent import trigger
 from ovn_network_agent.forward import source
 from ovn_network_agent.runtime import ending
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.tests.unit.engine import test_reconciler
+from ovn_network_agent.tests.unit.engine import gateways
 
-FIP = test_reconciler.FIP
+FIP = gateways.FIP
 
 
 class View:
@@ -70,7 +70,7 @@ class EndingTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.gateway = test_reconciler.Gateway()
+        self.gateway = gateways.Gateway()
         self.addCleanup(lambda: self.gateway.reconciler.close())
         self.pause = Pause(self.gateway.world)
         self.trigger = trigger.Trigger(0)

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A gateway: drivers, a small stateful world and a reconciler."""
+
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.tests.unit import world as worlds
+
+FIP = '198.51.100.10'
+DST = FIP + '/32'
+ROUTE = resources.Ref('kernel_route', (254, DST))
+HAIRPIN = resources.Ref('flow', ('br-ex', 910, 3, 4, DST))
+ANNOUNCEMENT = resources.Ref('announcement', ('vrf-provider', DST))
+PROOF = resources.Ref('advertised', (worlds.router().uuid,))
+
+
+class Counting(fip_route.FipRouteDriver):
+    """Counts what it is asked, and raises where a test says so."""
+
+    def __init__(self, name, conf):
+        super().__init__(name, conf)
+        self.asked = []
+        self.raises_for = set()
+
+    def for_router(self, router, node):
+        self.asked.append(router.uuid)
+        if router.uuid in self.raises_for:
+            raise RuntimeError('a bug')
+        yield from super().for_router(router, node)
+
+
+class Gateway:
+    """Drivers, a world and a reconciler between them.
+
+    :ivar world: :class:`worlds.World`
+    """
+
+    def __init__(self, backends=None, world=None, **options):
+        self.world = world or worlds.World()
+        conf = worlds.conf(**options)
+        self.fip_route = Counting('fip_route', conf)
+        self.drivers = [self.fip_route,
+                        veth_leak.VethLeakDriver('veth_leak', conf)]
+        self.woken = []
+        self.backends = backends or worlds.backends(self.world)
+        self.start()
+
+    def start(self):
+        """A new reconciler on the same world, as after a restart."""
+        self.clock = 1000.0
+        self.reconciler = reconciler.Reconciler(
+            self.drivers, self.backends, self.woken.append,
+            lambda: self.clock)
+
+    def run(self, *routers, full=False, stale=(), prune=True, urgent=False,
+            **node):
+        return self.reconciler.run(passes.Pass(
+            worlds.snapshot(*routers, **node), stale, full, prune,
+            urgent=urgent))
+
+    def backend(self, name):
+        return next(b for b in self.backends if b.name == name)
+
+    def addresses(self):
+        """What is announced, as prefixes."""
+        return {key[1] for key in
+                self.world.of(resources.Announcement)}
+
+
+class ReconcilerTestCase(base.BaseTestCase):
+
+    def gateway(self, **options):
+        made = Gateway(**options)
+        self.addCleanup(lambda: made.reconciler.close())
+        return made

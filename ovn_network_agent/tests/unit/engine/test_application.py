@@ -1,0 +1,289 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The order in which a pass changes things, and what it holds back."""
+
+import dataclasses
+import threading
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+ANNOUNCEMENT = gateways.ANNOUNCEMENT
+DST = gateways.DST
+FIP = gateways.FIP
+HAIRPIN = gateways.HAIRPIN
+PROOF = gateways.PROOF
+ROUTE = gateways.ROUTE
+
+
+class OrderTest(gateways.ReconcilerTestCase):
+
+    def test_all_of_a_router_appears_and_is_announced_last(self):
+        gateway = self.gateway()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertTrue(outcome.settled, outcome)
+        self.assertIn(DST, gateway.addresses())
+        order = gateway.world.order('create')
+        self.assertEqual(
+            ['address', 'neighbour', 'kernel_route', 'rule', 'flow',
+             'prefix_list_entry', 'announcement'],
+            [kind for kind in order if kind in {
+                'address', 'neighbour', 'kernel_route', 'rule', 'flow',
+                'prefix_list_entry', 'announcement'}])
+        self.assertEqual(['announcement', 'advertised'], order[-2:])
+
+    def test_a_second_pass_writes_nothing(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.journal[:]
+        outcome = gateway.run(worlds.router(fips=[FIP]), full=True)
+        self.assertEqual([], gateway.world.journal)
+        self.assertEqual(0, outcome.changes)
+
+    def test_withdrawn_first(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.journal[:]
+        outcome = gateway.run(worlds.router())
+        self.assertTrue(outcome.settled)
+        self.assertEqual([('delete', ANNOUNCEMENT), ('delete', HAIRPIN),
+                          ('delete', ROUTE)], gateway.world.journal)
+
+    def test_one_added_and_one_removed_in_one_pass(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.12']))
+        self.assertEqual({'198.51.100.1/32', DST, '198.51.100.12/32'},
+                         gateway.addresses())
+        self.assertEqual(
+            gateway.addresses() | {'198.51.100.0/24', '0.0.0.0/0'},
+            {key[1] for key in gateway.world.of(resources.KernelRoute)})
+
+    def test_what_came_before_us_and_is_ours_goes(self):
+        gateway = self.gateway()
+        stray = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+        gateway.world.put(stray)
+        gateway.run(worlds.router())
+        self.assertNotIn(stray, gateway.world.values())
+
+    def test_drift_is_repaired_when_it_is_noticed(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.objects[ROUTE]
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertNotIn(ROUTE, gateway.world.objects)
+        gateway.run(worlds.router(fips=[FIP]), stale=['route'])
+        self.assertIn(ROUTE, gateway.world.objects)
+
+    def test_a_restart_adopts_what_is_there(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        before = gateway.world.values()
+        del gateway.world.journal[:]
+        gateway.reconciler.close()
+        gateway.start()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], gateway.world.journal)
+        self.assertEqual(before, gateway.world.values())
+        self.assertTrue(outcome.settled)
+
+    def test_a_new_link_has_what_hangs_on_it_read_again(self):
+        world = worlds.World()
+        backends = worlds.backends(world)
+        backends[0].invalidates = ('address', 'neighbour')
+
+        def lose_addresses(verb, resource, failures):
+            worlds.WorldBackend._change(backends[0], verb, resource,
+                                        failures)
+            for ref in [r for r in world.objects
+                        if r.kind in ('address', 'neighbour')
+                        and r.key[0].startswith('veth-')]:
+                del world.objects[ref]
+
+        gateway = self.gateway(world=world, backends=backends)
+        gateway.run(worlds.router())
+        pair = resources.Ref('veth_pair', ('veth-default',))
+        # The pair left its VRF: the kernel drops what was on it when the
+        # backend repairs it.
+        world.objects[pair] = dataclasses.replace(world.objects[pair],
+                                                  vrf='')
+        backends[0]._change = lose_addresses
+        outcome = gateway.run(worlds.router(), stale=['link'])
+        self.assertTrue(outcome.settled)
+        self.assertEqual(3, len(world.of(resources.Address)))
+        self.assertEqual(2, len(world.of(resources.Neighbour)))
+
+
+class KeptTest(gateways.ReconcilerTestCase):
+    """What stays on purpose: others would lose something with it."""
+
+    STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
+
+    def setUp(self):
+        super().setUp()
+        self.kept = self.gateway()
+        self.kept.world.put(self.STRAY)
+        self.kept.world.refuses[self.STRAY.ref] = backends.Kept('in use')
+        self.kept.run()
+
+    def passes(self, count, seconds, **values):
+        """So many passes; how often the kernel was asked in them."""
+        del self.kept.world.refused[:]
+        for number in range(count):
+            self.kept.clock += seconds
+            outcome = self.kept.run(
+                worlds.router(fips=['198.51.100.%d' % (50 + number)]),
+                **values)
+            self.assertTrue(outcome.settled, outcome)
+        return len(self.kept.world.refused)
+
+    def test_it_waits_for_its_back_off(self):
+        """However many events there are; later and later."""
+        del self.kept.world.reads[:]
+        self.assertEqual(0, self.passes(20, 0.01))
+        self.assertEqual([], self.kept.world.reads)
+        # After 1, 2, 4, 8, 16 and 32 seconds, and then every 60.
+        self.assertEqual(6, self.passes(100, 1))
+        self.assertLessEqual(self.kept.reconciler.next_retry(), 60)
+
+    def test_it_goes_when_nothing_keeps_it(self):
+        del self.kept.world.refuses[self.STRAY.ref]
+        self.kept.clock += self.kept.reconciler.next_retry()
+        self.kept.run()
+        self.assertNotIn(self.STRAY, self.kept.world.values())
+        self.assertIsNone(self.kept.reconciler.next_retry())
+
+    def test_it_is_tried_again_when_its_backend_is_in_doubt(self):
+        self.assertEqual(3, self.passes(3, 0.01, stale=['route']))
+
+    def test_the_end_tries_it_again(self):
+        del self.kept.world.refuses[self.STRAY.ref]
+        self.kept.run(phase=model.Phase.STOPPED)
+        self.assertNotIn(self.STRAY, self.kept.world.values())
+
+
+class HoldBackTest(gateways.ReconcilerTestCase):
+
+    def test_no_announcement_without_its_route(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no memory'
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertNotIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual('no memory', outcome.failures[ROUTE])
+        self.assertIn('waits for kernel_route',
+                      outcome.failures[ANNOUNCEMENT])
+        self.assertFalse(outcome.settled)
+        # The failure was one of a moment.
+        gateway.clock += 60
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertTrue(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_no_announcement_without_its_hairpin_flow(self):
+        # Nothing requires it; it is about the same address.
+        gateway = self.gateway()
+        gateway.world.refuses[HAIRPIN] = 'table full'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
+        # Trap T16: with one address missing the router is not taken over.
+        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
+                         set(outcome.failures))
+        self.assertEqual({}, gateway.world.of(resources.Advertised))
+
+    def test_the_route_stays_while_the_announcement_does(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        gateway.world.refuses[ANNOUNCEMENT] = 'vtysh is stuck'
+        outcome = gateway.run(worlds.router())
+        self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertIn(HAIRPIN, gateway.world.objects)
+        self.assertEqual('vtysh is stuck', outcome.failures[ANNOUNCEMENT])
+        gateway.world.refuses.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertNotIn(ROUTE, gateway.world.objects)
+
+    def test_so_it_is_when_all_of_frr_is_down(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.down.add('frr_static')
+        outcome = gateway.run(worlds.router())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertEqual('frr_static is down',
+                         outcome.unreadable['frr_static'])
+
+    def test_and_when_nobody_knows_what_is_announced(self):
+        # What a former run announced is not known before FRR was read.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.reconciler.close()
+        gateway.start()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router())
+        self.assertIn(ROUTE, gateway.world.objects)
+        self.assertIn(HAIRPIN, gateway.world.objects)
+        gateway.world.down.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertNotIn(ROUTE, gateway.world.objects)
+        self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
+
+    def test_and_when_a_change_may_have_been_made_after_all(self):
+        # Trap T43: what timed out in FRR may have got there.
+        gateway = self.gateway()
+        gateway.run()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.put(resources.Announcement(
+            'vrf-provider', DST, '169.254.0.1'))
+        gateway.run()
+        self.assertIn((254, DST),
+                      gateway.world.of(resources.KernelRoute))
+        gateway.world.down.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run().settled)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn((254, DST),
+                         gateway.world.of(resources.KernelRoute))
+
+    def test_an_announcement_follows_its_flows_to_a_new_port(self):
+        # The flow that it requires has another key afterwards.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        moved = worlds.router(fips=[FIP], ports=(
+            worlds.port(segment=worlds.segment(patch_port=7)),))
+        self.assertTrue(gateway.run(moved).settled)
+        del gateway.world.objects[ANNOUNCEMENT]
+        outcome = gateway.run(moved, stale=['frr_static'])
+        self.assertTrue(outcome.settled, outcome.failures)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_many_failures_cost_no_more_than_their_number(self):
+        # Every address fails in one plane: looking each of them up among
+        # all the failures would take minutes.
+        fips = ['10.%d.%d.7' % (n // 250, n % 250) for n in range(5000)]
+        router = worlds.router(fips=fips, ports=(worlds.port(
+            networks=('10.0.0.1/8',)),))
+        gateway = self.gateway()
+        gateway.world.down.add('flow')
+        ended = threading.Event()
+        loop = threading.Thread(
+            target=lambda: (gateway.run(router), ended.set()), daemon=True)
+        loop.start()
+        self.assertTrue(ended.wait(20))
+        self.assertEqual(set(), gateway.addresses())

@@ -1,0 +1,186 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What drivers are asked, and what their mistakes cost."""
+
+import dataclasses
+
+import fixtures
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+DST = gateways.DST
+FIP = gateways.FIP
+HAIRPIN = gateways.HAIRPIN
+
+
+class DriverTest(gateways.ReconcilerTestCase):
+
+    def two(self):
+        one = worlds.router(1, fips=[FIP])
+        two = worlds.router(2, fips=['198.51.100.20'])
+        return one, two
+
+    def test_an_event_on_one_router_costs_that_router(self):
+        gateway = self.gateway()
+        routers = [worlds.router(n, ['198.51.100.%d' % (100 + n)])
+                   for n in range(1, 50)]
+        gateway.run(*routers)
+        del gateway.fip_route.asked[:], gateway.world.journal[:]
+        del gateway.world.reads[:]
+        routers[7] = worlds.router(8, ['198.51.100.108', '198.51.100.240'])
+        outcome = gateway.run(*routers)
+        self.assertEqual([routers[7].uuid], gateway.fip_route.asked)
+        self.assertEqual(
+            ['kernel_route', 'flow', 'announcement'],
+            [ref.kind for _verb, ref in gateway.world.journal])
+        self.assertEqual(3, outcome.changes)
+        self.assertEqual([], gateway.world.reads)
+
+    def test_a_gateway_that_dies_costs_no_other_router(self):
+        # Its relays answer no more at the moment when others take over.
+        gateway = self.gateway()
+        for alive in (True, False):
+            del gateway.fip_route.asked[:]
+            gateway.reconciler.run(passes.Pass(worlds.snapshot(
+                *self.two(), relays=(
+                    model.Relay('br-ex', '192.0.2.2', 9, alive),))))
+        self.assertEqual([], gateway.fip_route.asked)
+
+    def test_a_driver_that_raises_keeps_what_it_wanted_last(self):
+        gateway = self.gateway()
+        one, two = self.two()
+        gateway.run(one, two)
+        before = gateway.world.values()
+        gateway.fip_route.raises_for.add(one.uuid)
+        changed = dataclasses.replace(one, nats=())
+        two = worlds.router(2, fips=['198.51.100.21'])
+        outcome = gateway.run(changed, two)
+        self.assertIn('a bug',
+                      outcome.broken['fip_route', one.uuid])
+        self.assertFalse(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.21/32', gateway.addresses())
+        self.assertNotIn('198.51.100.20/32', gateway.addresses())
+        self.assertLess(before - gateway.world.values(), before)
+        gateway.fip_route.raises_for.clear()
+        self.assertTrue(gateway.run(changed, two).settled)
+        self.assertNotIn(DST, gateway.addresses())
+
+    def test_it_is_well_again_when_its_input_is_as_before(self):
+        gateway = self.gateway()
+        one, _two = self.two()
+        gateway.run(one)
+        gateway.fip_route.raises_for.add(one.uuid)
+        self.assertTrue(gateway.run(
+            dataclasses.replace(one, nats=())).broken)
+        self.assertEqual({}, gateway.run(one).broken)
+
+    def test_its_trouble_goes_with_the_router(self):
+        gateway = self.gateway()
+        one, two = self.two()
+        gateway.fip_route.raises_for.add(one.uuid)
+        self.assertTrue(gateway.run(one, two).broken)
+        self.assertEqual({}, gateway.run(two).broken)
+
+    def test_what_is_no_resource_costs_only_its_contribution(self):
+        class Careless(drivers.Driver):
+            def for_router(self, router, node):
+                return ['route %s' % router.name]
+
+        gateway = self.gateway()
+        gateway.drivers.append(Careless('careless', None))
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('is not a resource', str(outcome.broken))
+        self.assertIn(DST, gateway.addresses())
+
+    def test_what_nobody_can_make_is_reported(self):
+        @dataclasses.dataclass(frozen=True, slots=True)
+        class Exotic(resources.Resource):
+            name: str
+            kind = 'exotic'
+
+            @property
+            def key(self):
+                return (self.name,)
+
+        class Dreamer(drivers.Driver):
+            def for_node(self, node):
+                return [Exotic('one')]
+
+        gateway = self.gateway()
+        gateway.drivers.append(Dreamer('dreamer', None))
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(
+            ['driver dreamer on node: ValueError: no backend makes resources '
+             'of the kind exotic; install the package that has this backend'],
+            outcome.degraded)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_conflict_is_reported_and_changes_nothing_else(self):
+        gateway = self.gateway()
+        one = worlds.router(1, fips=[FIP])
+        two = worlds.router(2, fips=[FIP, '198.51.100.20'])
+        outcome = gateway.run(one, two)
+        self.assertEqual([HAIRPIN], list(outcome.failures))
+        self.assertEqual('fa:16:3e:00:00:01',
+                         gateway.world.objects[HAIRPIN].set_dst)
+        self.assertIn('198.51.100.20/32', gateway.addresses())
+        self.assertTrue(gateway.run(two).settled)
+        self.assertEqual('fa:16:3e:00:00:02',
+                         gateway.world.objects[HAIRPIN].set_dst)
+
+
+class Reporting(drivers.Driver):
+    """Leaves routers out, and says so."""
+
+    def for_router(self, router, node):
+        if not router.nats:
+            yield resources.Problem('router %s has no NAT' % router.name)
+
+
+class ProblemTest(gateways.ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+        self.made.drivers.append(Reporting('reporting', worlds.conf()))
+        self.made.start()
+        self.log = self.useFixture(fixtures.FakeLogger())
+
+    def test_it_lasts_as_long_as_its_reason(self):
+        text = 'router %s has no NAT' % worlds.router().name
+        for _event in range(2):
+            outcome = self.made.run(worlds.router())
+            self.assertEqual((text,), outcome.problems)
+            self.assertIn(text, outcome.degraded)
+            # It is nothing that a retry would change.
+            self.assertTrue(outcome.settled)
+            self.assertIsNone(self.made.reconciler.next_retry())
+        self.assertEqual(1, self.log.output.count('Left out: ' + text))
+        outcome = self.made.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertIn('No longer left out: ' + text, self.log.output)
+
+    def test_it_goes_with_its_router(self):
+        self.made.run(worlds.router())
+        self.assertEqual((), self.made.run().problems)
+
+    def test_it_is_in_the_plan(self):
+        _steps, outcome = self.made.reconciler.plan(
+            worlds.snapshot(worlds.router()))
+        self.assertEqual(1, len(outcome.problems))

@@ -1,0 +1,242 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backends that work beside the loop."""
+
+import dataclasses
+import time
+
+import fixtures
+
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+DST = gateways.DST
+FIP = gateways.FIP
+PROOF = gateways.PROOF
+
+
+class Wanting(drivers.Driver):
+    """Wants some resources, always."""
+
+    def __init__(self, name, conf, *wanted):
+        super().__init__(name, conf)
+        self.wanted = wanted
+
+    def for_node(self, node):
+        return self.wanted
+
+
+class BesideTest(gateways.ReconcilerTestCase):
+
+    def slow(self):
+        """A gateway whose northbound works beside the loop."""
+        world = worlds.World()
+        backends = worlds.backends(world)
+        gateway = self.gateway(world=world, backends=backends)
+        nb = gateway.backend('northbound')
+        nb.concurrent = True
+        self.addCleanup(nb.gate.set)
+        return gateway, nb
+
+    def ended(self, gateway):
+        self.assertTrue(gateway.reconciler.wait_beside(10))
+
+    def test_a_slow_database_delays_nothing(self):
+        # Trap T31: what is announced does not wait for OVN NB.
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(('northbound',), outcome.pending)
+        self.assertFalse(outcome.settled)
+        self.assertIn(DST, gateway.addresses())
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual([], gateway.woken)
+        nb.gate.set()
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertTrue(outcome.settled)
+        self.assertEqual(['northbound done'], gateway.woken)
+        self.assertEqual(1, len(gateway.world.of(resources.DefaultRoute)))
+
+    def test_the_proof_waits_for_what_is_under_way_and_that_is_no_fault(
+            self):
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertNotIn(PROOF, gateway.world.objects)
+        nb.gate.set()
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertIn(PROOF, gateway.world.objects)
+
+    def test_no_proof_without_the_default_route(self):
+        gateway, nb = self.slow()
+        route = resources.Ref('default_route', (worlds.router().uuid,))
+        gateway.world.refuses[route] = 'not ours'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        while outcome.pending:
+            self.ended(gateway)
+            outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({route, PROOF}, set(outcome.failures))
+        self.assertNotIn(PROOF, gateway.world.objects)
+
+    def test_those_that_come_last_do_not_wait_for_each_other(self):
+        world = worlds.World()
+        gateway = self.gateway(world=world, backends=worlds.backends(world))
+        for name in ('advertised', 'gateway_priority'):
+            gateway.backend(name).concurrent = True
+        proof = gateway.backend('advertised')
+        self.addCleanup(proof.gate.set)
+        proof.gate.clear()
+        lead = resources.GatewayPriority('Gateway_Chassis', 'g',
+                                         worlds.CHASSIS, 2)
+        gateway.drivers.append(Wanting('lead', worlds.conf(), lead))
+        deadline = time.monotonic() + 10
+        while (gateway.run(worlds.router(fips=[FIP])).pending !=
+               ('advertised',)):
+            self.assertLess(time.monotonic(), deadline)
+        self.assertIn(lead.ref, world.objects)
+        self.assertNotIn(PROOF, world.objects)
+
+    def hanging(self, name='frr_static'):
+        """A gateway where FRR may hang, and its backend that does."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.engine.executor.PATIENCE', 0.05))
+        gateway = self.gateway(world=worlds.World())
+        for each in ('frr_static', 'frr_prefix_list'):
+            gateway.backend(each).system = 'FRR'
+        self.settle(gateway)
+        backend = gateway.backend(name)
+        self.addCleanup(backend.gate.set)
+        backend.gate.clear()
+        return gateway, backend
+
+    def settle(self, gateway, *routers):
+        outcome = gateway.run(*routers)
+        while outcome.pending:
+            self.ended(gateway)
+            outcome = gateway.run(*routers)
+        self.assertTrue(outcome.settled, outcome)
+
+    def routes(self, gateway):
+        return {key[1] for key in gateway.world.of(resources.KernelRoute)}
+
+    def test_frr_in_its_usual_time_needs_one_pass_and_wakes_nobody(self):
+        # Trap T44, and the next three.
+        gateway, frr = self.hanging()
+        frr.gate.set()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.engine.executor.PATIENCE', 10))
+        del gateway.woken[:]
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(full=True).settled)
+        self.assertEqual([], gateway.woken)
+
+    def test_what_is_being_announced_keeps_its_route(self):
+        """Trap T44: the router has left before FRR has answered."""
+        gateway, frr = self.hanging()
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual([], outcome.degraded)
+        self.assertIn(DST, self.routes(gateway))
+        self.assertEqual(set(), gateway.addresses())
+        gateway.run()
+        self.assertIn(DST, self.routes(gateway))
+        frr.gate.set()
+        self.settle(gateway)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn(DST, self.routes(gateway))
+
+    def test_what_is_being_withdrawn_keeps_its_route(self):
+        # Trap T44: what the fabric sends on still has its way.
+        gateway, frr = self.hanging()
+        frr.gate.set()
+        self.settle(gateway, worlds.router(fips=[FIP]))
+        frr.gate.clear()
+        for _pass in range(3):
+            self.assertEqual([], gateway.run().degraded)
+            self.assertIn(DST, self.routes(gateway))
+        frr.gate.set()
+        self.settle(gateway)
+        self.assertEqual(set(), gateway.addresses())
+        self.assertNotIn(DST, self.routes(gateway))
+
+    def test_no_address_before_its_line_in_the_prefix_list(self):
+        # Trap T44: the order is that of the stages.
+        gateway, lines = self.hanging('frr_prefix_list')
+        for _pass in range(3):
+            gateway.run(worlds.router(fips=[FIP]))
+            self.assertEqual(set(), gateway.addresses())
+        self.assertIn(DST, self.routes(gateway))
+        lines.gate.set()
+        self.settle(gateway, worlds.router(fips=[FIP]))
+        order = gateway.world.order('create')
+        self.assertLess(order.index('prefix_list_entry'),
+                        order.index('announcement'))
+
+    def test_work_is_never_done_twice_at_a_time(self):
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        for _pass in range(5):
+            gateway.run(worlds.router())
+        nb.gate.set()
+        self.ended(gateway)
+        gateway.run(worlds.router())
+        self.assertEqual(
+            1, [ref.kind for _v, ref in gateway.world.journal].count(
+                'default_route'))
+
+    def test_what_changed_meanwhile_is_read_when_it_has_ended(self):
+        # Somebody else writes while we do, and the notice comes before our
+        # own work is collected.
+        gateway, nb = self.slow()
+        nb.gate.clear()
+        gateway.run(worlds.router())
+        nb.gate.set()
+        self.ended(gateway)
+        ref = resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))
+        gateway.world.put(dataclasses.replace(
+            gateway.world.objects[ref], mac='0a:00:00:00:00:99'))
+        gateway.run(worlds.router(), stale=['northbound'])
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertEqual(worlds.BRIDGE_MAC, gateway.world.objects[ref].mac)
+
+    def test_a_failure_comes_back(self):
+        gateway, nb = self.slow()
+        gateway.run()
+        gateway.world.down.add('northbound')
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router())
+        self.assertEqual('northbound is down',
+                         outcome.unreadable['northbound'])
+        self.assertFalse(outcome.settled)
+        gateway.world.down.clear()
+        gateway.clock += 60
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        self.assertTrue(gateway.run(worlds.router()).settled)
+
+    def test_a_bug_beside_the_loop_costs_only_its_plane(self):
+        gateway, nb = self.slow()
+        gateway.run()
+        gateway.world.raises['northbound'] = KeyError('a bug')
+        gateway.run(worlds.router())
+        self.ended(gateway)
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('a bug', outcome.unreadable['northbound'])
+        self.assertIn(DST, gateway.addresses())

@@ -1,0 +1,184 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What fails costs only itself, and is tried again."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import port_forwards
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import port_forward
+from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+ANNOUNCEMENT = gateways.ANNOUNCEMENT
+DST = gateways.DST
+FIP = gateways.FIP
+HAIRPIN = gateways.HAIRPIN
+PROOF = gateways.PROOF
+ROUTE = gateways.ROUTE
+
+
+class IsolationTest(gateways.ReconcilerTestCase):
+
+    def test_one_bad_item_costs_only_itself(self):
+        gateway = self.gateway()
+        bad = resources.Ref('sysctl', ('net/ipv4/conf/br-ex/proxy_arp',))
+        gateway.world.refuses[bad] = 'read-only file system'
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual({bad: 'read-only file system'}, outcome.failures)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_what_was_refused_is_not_tried_at_every_event(self):
+        gateway = self.gateway()
+        gateway.world.refuses[ROUTE] = 'no memory'
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.refuses.clear()
+        # Another event, before the time: still failed, nothing tried.
+        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.assertEqual('no memory', outcome.failures[ROUTE])
+        self.assertNotIn(DST, gateway.addresses())
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertIsNotNone(gateway.reconciler.next_retry())
+        gateway.clock += 60
+        self.assertTrue(gateway.run(
+            worlds.router(fips=[FIP, '198.51.100.11'])).settled)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_what_was_refused_is_tried_when_its_backend_is_in_doubt(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no such device'
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP]),
+                                    stale=['route']).settled)
+
+    def test_a_last_pass_does_not_wait_for_the_time(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.refuses_once[ANNOUNCEMENT] = 'vtysh is stuck'
+        gateway.run(phase=model.Phase.STOPPED)
+        gateway.run(phase=model.Phase.STOPPED)
+        self.assertNotIn(ANNOUNCEMENT, gateway.world.objects)
+
+    def test_a_backend_that_is_down_costs_only_itself(self):
+        gateway = self.gateway()
+        gateway.world.down.add('northbound')
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(['northbound'], list(outcome.unreadable))
+        self.assertEqual({}, gateway.world.of(resources.DefaultRoute))
+        self.assertIn(DST, gateway.addresses())
+
+    def test_port_forwards_without_their_plane(self):
+        """Row LOOP-01: no nftables, no VIP, and all else as ever."""
+        gateway = self.gateway()
+        gateway.drivers.append(port_forward.PortForwardDriver(
+            'port_forward', worlds.conf()))
+        gateway.start()
+        view = dataclasses.replace(
+            worlds.snapshot(worlds.router(fips=[FIP])),
+            forwards=port_forwards.Forwards((golden.vip(),), True))
+        gateway.world.down.add('nftables')
+        outcome = gateway.reconciler.run(passes.Pass(view))
+        self.assertEqual(['nftables'], list(outcome.unreadable))
+        self.assertIn(DST, gateway.addresses())
+        self.assertEqual({}, gateway.world.of(resources.VipAddress))
+        # By itself, and not before its back-off is over.
+        gateway.world.down.clear()
+        self.assertFalse(gateway.reconciler.run(passes.Pass(view)).settled)
+        gateway.clock += gateway.reconciler.next_retry()
+        self.assertTrue(gateway.reconciler.run(passes.Pass(view)).settled)
+        self.assertEqual([('loopback1', '192.0.2.53/32')],
+                         list(gateway.world.of(resources.VipAddress)))
+
+    def test_a_backend_with_a_bug_costs_only_itself(self):
+        gateway = self.gateway()
+        gateway.world.raises['northbound'] = KeyError('a bug')
+        outcome = gateway.run(worlds.router(fips=[FIP]))
+        self.assertIn('a bug', outcome.unreadable['northbound'])
+        self.assertIn(DST, gateway.addresses())
+        gateway.world.raises.clear()
+        gateway.clock += 60
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+
+    def test_a_backend_that_gets_its_bug_later(self):
+        gateway = self.gateway()
+        gateway.run(worlds.router())
+        gateway.world.raises['rule'] = KeyError('a bug')
+        other = worlds.router(2, fips=[FIP], ports=(worlds.port(
+            2, networks=('203.0.113.2/24',)),),
+            nats=(worlds.fip('203.0.113.9'),))
+        outcome = gateway.run(worlds.router(), other)
+        self.assertIn('a bug', outcome.unreadable['rule'])
+        self.assertIn('203.0.113.9/32', gateway.addresses())
+
+    def test_nothing_is_withdrawn_from_what_cannot_be_read(self):
+        for name in worlds.BACKENDS:
+            gateway = self.gateway()
+            gateway.run(worlds.router(fips=[FIP]))
+            before = gateway.world.values()
+            gateway.world.down.add(name)
+            outcome = gateway.run(worlds.router(fips=[FIP]), full=True)
+            self.assertEqual(before, gateway.world.values())
+            self.assertEqual([name], list(outcome.unreadable))
+
+    def test_what_is_down_is_not_asked_at_every_event(self):
+        gateway = self.gateway()
+        gateway.world.down.add('frr_static')
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.down.clear()
+        reads = len(gateway.world.reads)
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(reads, len(gateway.world.reads))
+        self.assertEqual(1, gateway.reconciler.next_retry())
+        gateway.clock += 1
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertIsNone(gateway.reconciler.next_retry())
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_change_that_worked_is_no_reading(self):
+        # What vanished is noticed by reading only: that it failed must not
+        # be forgotten because a change came through.
+        gateway = self.gateway()
+        gateway.run(worlds.router(fips=[FIP]))
+        del gateway.world.objects[ANNOUNCEMENT]
+        gateway.world.mute.add('frr_static')
+        router = worlds.router(fips=[FIP, '198.51.100.11'])
+        outcome = gateway.run(router, stale=['frr_static'])
+        self.assertIn('198.51.100.11/32', gateway.addresses())
+        self.assertEqual({'frr_static': 'frr_static cannot be read'},
+                         outcome.unreadable)
+        self.assertEqual(1, gateway.reconciler.next_retry())
+        gateway.world.mute.clear()
+        gateway.clock += 1
+        self.assertTrue(gateway.run(router).settled)
+        self.assertIn(DST, gateway.addresses())
+
+    def test_a_retry_needs_no_other_reason(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'no memory'
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertEqual(1, gateway.reconciler.next_retry())
+
+    def test_what_half_failed_is_read_again(self):
+        # The item is there although it was reported as failed.
+        gateway = self.gateway()
+        gateway.world.refuses_once[ROUTE] = 'answer lost'
+        gateway.run(worlds.router(fips=[FIP]))
+        gateway.world.put(resources.KernelRoute(254, DST, 'br-ex'))
+        gateway.clock += 60
+        del gateway.world.journal[:]
+        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertEqual([('create', HAIRPIN), ('create', ANNOUNCEMENT),
+                          ('create', PROOF)], gateway.world.journal)

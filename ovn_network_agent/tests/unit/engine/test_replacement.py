@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One announcement takes the place of another one, without a gap."""
+
+import time
+
+import fixtures
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+DST = gateways.DST
+FIP = gateways.FIP
+
+
+class MethodTest(gateways.ReconcilerTestCase):
+    """The announce method changes while addresses are announced."""
+
+    FIPS = (FIP, '198.51.100.11')
+
+    def setUp(self):
+        super().setUp()
+        self.routers = [worlds.router(fips=self.FIPS)]
+        self.prefixes = {a + '/32' for a in (*self.FIPS, '198.51.100.1')}
+
+    def announced(self, gateway, kind):
+        return {r.subject for r in gateway.world.of(kind).values()}
+
+    def switched(self, gateway, old, new):
+        """All of it, each address without a gap, nothing else touched."""
+        self.assertEqual(self.prefixes, self.announced(gateway, new))
+        self.assertEqual(set(), self.announced(gateway, old))
+        changes = gateway.world.journal
+        self.assertEqual(
+            ['create'] * 3 + ['delete'] * 3, [v for v, _ref in changes])
+        self.assertEqual({old.kind, new.kind},
+                         {ref.kind for _verb, ref in changes})
+
+    def methods(self):
+        static, kernel = resources.Announcement, resources.AnnouncedRoute
+        return (('static', static, 'kernel', kernel),
+                ('kernel', kernel, 'static', static))
+
+    def started(self, method, **options):
+        gateway = self.gateway(fip_route__announce_method=method, **options)
+        self.assertTrue(gateway.run(*self.routers).settled)
+        del gateway.world.journal[:]
+        return gateway
+
+    def test_while_it_runs(self):
+        for vrf in ('vrf-provider', ''):
+            for before, old, after, new in self.methods():
+                gateway = self.started(before, frr__vrf_name=vrf)
+                gateway.fip_route.conf.set_override(
+                    'announce_method', after, group='fip_route')
+                self.assertTrue(
+                    gateway.run(*self.routers, full=True).settled)
+                self.switched(gateway, old, new)
+
+    def test_over_a_restart(self):
+        for before, old, after, new in self.methods():
+            world = self.started(before).world
+            gateway = self.gateway(world=world,
+                                   fip_route__announce_method=after)
+            gateway.run(prune=False)
+            del world.journal[:]
+            self.assertTrue(gateway.run(*self.routers).settled)
+            self.switched(gateway, old, new)
+
+    def test_the_old_one_waits_until_frr_knows_the_new_one(self):
+        for before, old, after, new in self.methods():
+            world = self.started(before).world
+            gateway = self.gateway(world=world,
+                                   fip_route__announce_method=after)
+            ref = next(r.ref for r in fip_announcements(gateway)
+                       if r.subject == DST)
+            world.unknown.add(ref)
+            outcome = gateway.run(*self.routers)
+            self.assertEqual({DST}, self.announced(gateway, old))
+            self.assertEqual(self.prefixes, self.announced(gateway, new))
+            self.assertIn('until FRR knows', str(outcome.failures))
+            self.assertIsNotNone(gateway.reconciler.next_retry())
+            world.unknown.clear()
+            self.assertTrue(gateway.run(*self.routers).settled)
+            self.switched(gateway, old, new)
+
+    def test_an_answer_that_takes_long_counts_when_it_comes(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.engine.executor.PATIENCE', 0.01))
+        for before, old, after, new in self.methods():
+            world = self.started(before).world
+            gateway = self.gateway(world=world,
+                                   fip_route__announce_method=after)
+            slow = gateway.backend(
+                'frr_static' if after == 'static' else 'route')
+            self.addCleanup(slow.answers.set)
+            slow.answers.clear()
+            for _pass in range(3):
+                outcome = gateway.run(*self.routers)
+                self.assertIn('until FRR knows', str(outcome.failures))
+                self.assertEqual(self.prefixes, self.announced(gateway, old))
+            self.assertEqual([], gateway.woken)
+            slow.answers.set()
+            deadline = time.monotonic() + 10
+            while not gateway.woken:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.001)
+            self.assertEqual([slow.name + ' answered'], gateway.woken)
+            # No further question: the answer is there.
+            slow.answers.clear()
+            self.assertTrue(gateway.run(*self.routers).settled)
+            self.switched(gateway, old, new)
+
+    def test_the_old_one_stays_while_the_new_one_fails(self):
+        for before, old, after, new in self.methods():
+            for trouble in ('down', 'raises', 'refuses'):
+                world = self.started(before).world
+                gateway = self.gateway(world=world,
+                                       fip_route__announce_method=after)
+                if trouble == 'refuses':
+                    world.refuses.update(
+                        (r.ref, 'no') for r in fip_announcements(gateway))
+                elif after == 'static':
+                    world.down.add('frr_static')
+                    if trouble == 'raises':
+                        world.raises['frr_static'] = KeyError('a bug')
+                else:
+                    continue
+                gateway.run(*self.routers)
+                self.assertEqual(self.prefixes,
+                                 self.announced(gateway, old))
+                for what in (world.refuses, world.down, world.raises):
+                    what.clear()
+                gateway.clock += 100
+                self.assertTrue(gateway.run(*self.routers).settled)
+                self.switched(gateway, old, new)
+
+    def test_what_is_withdrawn_meanwhile_goes(self):
+        # Nothing takes its place.
+        world = self.started('kernel').world
+        gateway = self.gateway(world=world)
+        self.assertTrue(gateway.run().settled)
+        self.assertEqual(set(), self.announced(
+            gateway, resources.AnnouncedRoute))
+
+    def test_the_end_does_not_wait(self):
+        world = self.started('kernel').world
+        gateway = self.gateway(world=world)
+        world.unknown.update(r.ref for r in fip_announcements(gateway))
+        gateway.run(*self.routers)
+        self.assertTrue(gateway.run(
+            *self.routers, phase=model.Phase.STOPPED).settled)
+        self.assertEqual(set(), self.announced(
+            gateway, resources.AnnouncedRoute) | gateway.addresses())
+
+
+def fip_announcements(gateway):
+    """What fip_route announces for the routers of MethodTest."""
+    return [r for r in gateway.fip_route.for_router(
+        worlds.router(fips=MethodTest.FIPS), worlds.node())
+        if r.kind in ('announcement', 'announced_route')]

@@ -18,7 +18,7 @@ import fixtures
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
-from ovn_network_agent.tests.functional.backends import test_stale_route
+from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import test_schema
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -26,13 +26,13 @@ from ovn_network_agent.tests.unit import world as worlds
 
 # Of the chassis whose ovn-controller was killed.
 KILLED = '77777777-2222-4333-8444-555555555555'
-HOST = test_stale_route.DEAD
+HOST = stale.DEAD
 LIMIT = 2
 # Milliseconds; long before every other time here.
 LONG_AGO = 3_600_000
 
 
-class SilentTestCase(test_stale_route.StaleTestCase):
+class SilentTestCase(stale.StaleTestCase):
     """A chassis that answered long ago, and does not any more."""
 
     reports = True
@@ -72,7 +72,7 @@ class SilentBackendTest(SilentTestCase):
     def setUp(self):
         super().setUp()
         self.eyes_ = self.eyes()
-        self.leave('silent', test_stale_route.tags(HOST))
+        self.leave('silent', stale.tags(HOST))
 
     def clean(self, silent=(HOST,)):
         """Remove what is left; what is kept, as its host names."""
@@ -109,11 +109,11 @@ class SilentBackendTest(SilentTestCase):
 
     def test_one_that_did_not_count_as_silent(self):
         """It was gone, and is there again."""
-        for silent in ((), (test_stale_route.GONE,)):
+        for silent in ((), (stale.GONE,)):
             self.assertEqual([HOST], self.clean(silent))
 
 
-class SilentAgentTest(SilentTestCase, test_stale_route.AgentTestCase):
+class SilentAgentTest(SilentTestCase, stale.AgentTestCase):
     """The whole loop; no full pass helps."""
 
     def start(self, limit=LIMIT):
@@ -126,10 +126,10 @@ class SilentAgentTest(SilentTestCase, test_stale_route.AgentTestCase):
                 ('gateway', 'gw7.example.org'), ('fresh', 'gw8.example.org'),
                 ('unheard', 'gw9.example.org'))):
             self.appear(name, host, '192.0.2.%d' % (20 + number))
-            self.leave('r%d' % number, test_stale_route.tags(host))
-        self.leave('live', test_stale_route.tags(cloud.OTHER_HOSTNAME))
+            self.leave('r%d' % number, stale.tags(host))
+        self.leave('live', stale.tags(cloud.OTHER_HOSTNAME))
         kept = self.left()
-        self.leave('silent', test_stale_route.tags(HOST))
+        self.leave('silent', stale.tags(HOST))
         self.cloud.move('lrp-r0', 'gateway')
         self.answer('gateway', LONG_AGO, behind=1)
         self.answer('fresh', behind=1)
@@ -140,7 +140,7 @@ class SilentAgentTest(SilentTestCase, test_stale_route.AgentTestCase):
         self.assertGreaterEqual(time.monotonic() - started, LIMIT + 1)
 
     def test_one_that_answers_again_keeps_its_rows(self):
-        self.leave('silent', test_stale_route.tags(HOST))
+        self.leave('silent', stale.tags(HOST))
         agent = self.survivor(
             grace=30, gateway_drain__silent_chassis_limit=30)
         self.eventually(lambda: agent._view._silence.due_in(), 'it counts')
@@ -152,7 +152,7 @@ class SilentAgentTest(SilentTestCase, test_stale_route.AgentTestCase):
 
     def test_off(self):
         said = self.useFixture(fixtures.FakeLogger())
-        self.leave('silent', test_stale_route.tags(HOST))
+        self.leave('silent', stale.tags(HOST))
         agent = self.start(limit=0)
         self.assertNotIn('silent_chassis_limit', said.output)
         with agent._databases['sb'].rows() as sb:
@@ -172,7 +172,7 @@ class SilentAgentTest(SilentTestCase, test_stale_route.AgentTestCase):
                 row.nb_cfg for row in sb['Chassis_Private'].values()})
 
 
-class SilentSchemaTest(SilentTestCase, test_stale_route.AgentTestCase):
+class SilentSchemaTest(SilentTestCase, stale.AgentTestCase):
     """Of an OVN older than 20.09."""
 
     reports = False
@@ -180,8 +180,8 @@ class SilentSchemaTest(SilentTestCase, test_stale_route.AgentTestCase):
 
     def test_nobody_is_silent(self):
         said = self.useFixture(fixtures.FakeLogger())
-        self.leave('silent', test_stale_route.tags(HOST))
-        self.leave('gone', test_stale_route.tags(test_stale_route.GONE))
+        self.leave('silent', stale.tags(HOST))
+        self.leave('gone', stale.tags(stale.GONE))
         self.survivor(gateway_drain__silent_chassis_limit=1)
         self.eventually(
             lambda: self.left() == ({('silent', HOST)}, {'lrp-silent'}),

@@ -20,62 +20,19 @@ import fixtures
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
+from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.service import test_service
+from ovn_network_agent.tests.functional.service import base as services
 from ovn_network_agent.tests.unit import world as worlds
 
-GATEWAY = '198.51.100.254'
-MAC = '0a:00:00:00:00:03'
-DEAD, GONE = 'gw3.example.org', 'gw4.example.org'
+DEAD = stale.DEAD
+GONE = stale.GONE
+MAC = stale.MAC
 
 
-def tags(hostname):
-    """external_ids of a managed route of a chassis."""
-    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_CHASSIS: hostname}
-
-
-class StaleTestCase(base.OvsdbTestCase):
-    """Rows of agents, and what of them is left."""
-
-    def leave(self, name, external_ids, nexthop=GATEWAY, binding=True,
-              port=None, chassis=None, router=True):
-        """What an agent leaves: a router with its route and binding."""
-        port = port or 'lrp-' + name
-        if router:
-            self.cloud.add_router(name, chassis=chassis)
-        self.cloud.add_static_route(name, nexthop=nexthop, output_port=port,
-                                    external_ids=external_ids)
-        if binding:
-            self.nb.transact(ovsdb.insert(
-                'Static_MAC_Binding', logical_port=port, ip=nexthop,
-                mac=MAC, override_dynamic_mac=True))
-
-    def appear(self, name, hostname, ip='192.0.2.9'):
-        self.sb.transact(
-            ovsdb.insert('Encap', 'encap', type='geneve', ip=ip,
-                         chassis_name=name),
-            ovsdb.insert('Chassis', name=name, hostname=hostname,
-                         encaps=['named-uuid', 'encap']))
-
-    def left(self):
-        """(routers with a route and its tag, ports with a binding)."""
-        by_uuid = {row['_uuid'][1]: dict(row['external_ids'][1])
-                   for row in self.nb.rows('Logical_Router_Static_Route')}
-        found = []
-        for router in self.nb.rows('Logical_Router'):
-            refs = router['static_routes']
-            for _kind, uuid in refs[1] if refs[0] == 'set' else [refs]:
-                found.append((router['name'].removeprefix('neutron-'),
-                              by_uuid[uuid].get(ownership.EXT_ID_CHASSIS)))
-        return set(found), {
-            row['logical_port'] for row in
-            self.nb.rows('Static_MAC_Binding')}
-
-
-class BackendTest(StaleTestCase):
+class BackendTest(stale.StaleTestCase):
 
     def setUp(self):
         super().setUp()
@@ -97,10 +54,10 @@ class BackendTest(StaleTestCase):
 
     def test_routes_and_bindings_of_the_dead_alone(self):
         """Rows STL-01, STL-09."""
-        self.leave('dead', tags(DEAD))
-        self.leave('gone', tags(GONE))
-        self.leave('live', tags(cloud.OTHER_HOSTNAME))
-        self.leave('ours', tags(cloud.HOSTNAME))
+        self.leave('dead', stale.tags(DEAD))
+        self.leave('gone', stale.tags(GONE))
+        self.leave('live', stale.tags(cloud.OTHER_HOSTNAME))
+        self.leave('ours', stale.tags(cloud.HOSTNAME))
         self.assertEqual({}, self.clean(DEAD))
         self.assertEqual(
             ({('gone', GONE), ('live', cloud.OTHER_HOSTNAME),
@@ -121,21 +78,21 @@ class BackendTest(StaleTestCase):
 
     def test_the_binding_of_a_live_route_on_the_same_port_stays(self):
         """Row STL-04, trap T17."""
-        self.leave('r1', tags(DEAD))
-        self.leave('r1', tags(cloud.OTHER_HOSTNAME), binding=False,
+        self.leave('r1', stale.tags(DEAD))
+        self.leave('r1', stale.tags(cloud.OTHER_HOSTNAME), binding=False,
                    router=False)
         self.assertEqual({}, self.clean(DEAD))
         self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
                          self.left())
 
     def test_two_dead_on_the_same_port(self):
-        self.leave('r1', tags(DEAD))
-        self.leave('r1', tags(GONE), binding=False, router=False)
+        self.leave('r1', stale.tags(DEAD))
+        self.leave('r1', stale.tags(GONE), binding=False, router=False)
         self.assertEqual({}, self.clean(DEAD, GONE))
         self.assertEqual((set(), set()), self.left())
 
     def test_a_binding_elsewhere_is_not_the_routes(self):
-        self.leave('r1', tags(DEAD))
+        self.leave('r1', stale.tags(DEAD))
         self.nb.transact(ovsdb.insert(
             'Static_MAC_Binding', logical_port='lrp-r1', ip='198.51.100.7',
             mac=MAC, override_dynamic_mac=True))
@@ -145,8 +102,8 @@ class BackendTest(StaleTestCase):
 
     def test_the_server_is_asked_once_more(self):
         """Row STL-10: whoever says that it is gone, SB has it."""
-        self.leave('live', tags(cloud.OTHER_HOSTNAME))
-        self.leave('dead', tags(DEAD))
+        self.leave('live', stale.tags(cloud.OTHER_HOSTNAME))
+        self.leave('dead', stale.tags(DEAD))
         failures = self.clean(cloud.OTHER_HOSTNAME, DEAD)
         self.assertEqual([cloud.OTHER_HOSTNAME],
                          [ref.key[-1] for ref in failures])
@@ -155,7 +112,7 @@ class BackendTest(StaleTestCase):
 
     def test_without_its_answer_nothing_is_removed(self):
         """Row STL-10."""
-        self.leave('dead', tags(DEAD))
+        self.leave('dead', stale.tags(DEAD))
         self.synchronise(self.eyes_)
         backend = self.agent(DEAD)
         found = tuple(backend.read(frozenset()))
@@ -174,7 +131,7 @@ class BackendTest(StaleTestCase):
         other_eyes = self.eyes()
         agents = [self.agent(DEAD), self.agent(DEAD, eyes=other_eyes)]
         for number in range(10):
-            self.leave('r%d' % number, tags(DEAD))
+            self.leave('r%d' % number, stale.tags(DEAD))
             self.synchronise(self.eyes_)
             self.synchronise(other_eyes)
             together = threading.Barrier(2)
@@ -197,29 +154,30 @@ class BackendTest(StaleTestCase):
 
     def test_one_that_is_taken_over_meanwhile(self):
         """A survivor writes its tag while this one decides."""
-        self.leave('r1', tags(DEAD))
+        self.leave('r1', stale.tags(DEAD))
         self.synchronise(self.eyes_)
         backend = self.agent(DEAD)
         base.meanwhile(backend, lambda: self.nb.transact(ovsdb.update(
             'Logical_Router_Static_Route', {},
-            external_ids=ovsdb.ovsdb_dict(tags(cloud.OTHER_HOSTNAME)))))
+            external_ids=ovsdb.ovsdb_dict(stale.tags(cloud.OTHER_HOSTNAME)))))
         self.assertEqual({}, self.clean(backend=backend))
         self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
                          self.left())
 
     def test_another_route_for_the_port_comes_meanwhile(self):
         """Row STL-04: then the binding is that one's."""
-        self.leave('r1', tags(DEAD))
+        self.leave('r1', stale.tags(DEAD))
         self.synchronise(self.eyes_)
         backend = self.agent(DEAD)
         base.meanwhile(backend, lambda: self.leave(
-            'r1', tags(cloud.OTHER_HOSTNAME), binding=False, router=False))
+            'r1', stale.tags(cloud.OTHER_HOSTNAME), binding=False,
+            router=False))
         self.assertEqual({}, self.clean(backend=backend))
         self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
                          self.left())
 
     def test_a_router_that_is_gone(self):
-        self.leave('r1', tags(DEAD))
+        self.leave('r1', stale.tags(DEAD))
         self.synchronise(self.eyes_)
         backend = self.agent(DEAD)
         found = tuple(backend.read(frozenset()))
@@ -228,21 +186,7 @@ class BackendTest(StaleTestCase):
         self.assertEqual({}, backend.apply(backends.Delta(delete=found)))
 
 
-class AgentTestCase(StaleTestCase, test_service.ServiceTestCase):
-    """The whole loop; the grace is short, and no full pass helps."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.absence.JITTER', 0.2))
-
-    def survivor(self, grace=1, **options):
-        return self.agent(
-            gateway_drain__stale_chassis_grace_period=grace,
-            reconcile_interval=600, **options)
-
-
-class AgentTest(AgentTestCase):
+class AgentTest(stale.AgentTestCase):
 
     def vanish(self, hostname):
         """What 'ovn-sbctl chassis-del' does."""
@@ -251,9 +195,9 @@ class AgentTest(AgentTestCase):
     def test_the_loop_wakes_for_it(self):
         """Rows STL-01, STL-03, STL-08, traps T17, T18."""
         self.appear('third', DEAD)
-        self.leave('dead', tags(DEAD))
-        self.leave('taken', tags(DEAD))
-        self.leave('live', tags(cloud.OTHER_HOSTNAME))
+        self.leave('dead', stale.tags(DEAD))
+        self.leave('taken', stale.tags(DEAD))
+        self.leave('live', stale.tags(cloud.OTHER_HOSTNAME))
         agent = self.survivor()
         self.eventually(lambda: agent.status.reasons == (), 'all is well')
         self.assertEqual(3, len(self.left()[0]))
@@ -265,7 +209,7 @@ class AgentTest(AgentTestCase):
             lambda: self.left() == (kept, {'lrp-taken', 'lrp-live'}),
             self.left)
         # Trap T18: and nobody writes it again.
-        passes = test_service.Passes(self)
+        passes = services.Passes(self)
         for number in range(3):
             self.cloud.add_router('more%d' % number)
             self.eventually(lambda n=number: len(passes.times) > n, 'a pass')
@@ -273,8 +217,8 @@ class AgentTest(AgentTestCase):
 
     def test_one_that_returns_keeps_its_rows(self):
         """Row STL-03."""
-        self.leave('r3', tags(DEAD))
-        self.leave('r4', tags(GONE))
+        self.leave('r3', stale.tags(DEAD))
+        self.leave('r4', stale.tags(GONE))
         agent = self.survivor(grace=5)
         self.eventually(lambda: agent.status.reasons == (), 'all is well')
         self.appear('third', DEAD)
@@ -283,8 +227,8 @@ class AgentTest(AgentTestCase):
 
     def test_off(self):
         """Row STL-07."""
-        self.leave('dead', tags(DEAD))
-        self.leave('also', tags(GONE))
+        self.leave('dead', stale.tags(DEAD))
+        self.leave('also', stale.tags(GONE))
         agent = self.survivor(grace=0)
         self.eventually(lambda: agent.status.reasons == (), 'all is well')
         self.assertIsNone(agent._view.due_in())
@@ -304,21 +248,21 @@ class AgentTest(AgentTestCase):
         # And off again: what is left now stays.
         agent._conf.set_override('stale_chassis_grace_period', 0,
                                  'gateway_drain')
-        self.leave('later', tags(DEAD))
+        self.leave('later', stale.tags(DEAD))
         until = time.monotonic() + 2
         while time.monotonic() < until:
             agent.trigger.fire('test')
             self.assertEqual(({('later', DEAD)}, {'lrp-later'}), self.left())
 
     def test_without_fip_route_it_is_not_our_business(self):
-        self.leave('dead', tags(DEAD))
+        self.leave('dead', stale.tags(DEAD))
         agent = self.survivor(drivers=['veth_leak'])
         self.eventually(lambda: agent.status.reasons == (), 'all is well')
         self.assertIsNone(agent._view.due_in())
 
     def test_without_sb_the_time_stands_still(self):
         """Row STL-10."""
-        self.leave('dead', tags(DEAD))
+        self.leave('dead', stale.tags(DEAD))
         agent = self.survivor(grace=3)
         self.eventually(lambda: agent._view.due_in(), 'it counts')
         self.sb.kill()
@@ -332,7 +276,7 @@ class AgentTest(AgentTestCase):
 
     def test_without_our_own_row_in_sb_nobody_is_condemned(self):
         """As after its restoration from nothing."""
-        self.leave('dead', tags(DEAD))
+        self.leave('dead', stale.tags(DEAD))
         agent = self.survivor(grace=5)
         self.eventually(lambda: agent._view.due_in(), 'it counts')
         self.vanish(cloud.HOSTNAME)

@@ -12,87 +12,21 @@
 
 """Each thing that a node can lack, in a network namespace of its own."""
 
-import json
 import os
 import shutil
 import socket
 import subprocess
 
-from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.cmd import node
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
-# The test's own vtysh, which is never asked for anything.
-VTYSH = '#!/bin/sh\nexit 1\n'
-BRIDGE = 'ip link add br-ex type veth peer name br-ex-peer'
+BRIDGE = node.BRIDGE
+PLAIN = node.PLAIN
 
 
-@needs.needs(os.geteuid() == 0, 'makes a network namespace')
-class NodeTestCase(base.ProgramTestCase):
-    """A node is a namespace; a process holds it."""
-
-    def setUp(self):
-        super().setUp()
-        self.node = subprocess.Popen(
-            ['unshare', '-n', 'sh', '-c', 'echo; exec cat'],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(self.node.stdout.close)
-        self.addCleanup(self.node.wait)
-        self.addCleanup(self.node.stdin.close)
-        self.node.stdout.readline()
-        self.bin = os.path.join(self.directory, 'bin')
-        os.mkdir(self.bin)
-        self.program('vtysh', VTYSH)
-        self.env['PATH'] = self.bin + ':' + self.env['PATH']
-        self.sh('ip link set lo up')
-
-    def program(self, name, text):
-        path = os.path.join(self.bin, name)
-        with open(path, 'w') as opened:
-            opened.write(text)
-        os.chmod(path, 0o755)
-
-    def inside(self, *argv):
-        """A command that runs in the namespace."""
-        return ['nsenter', '-t', str(self.node.pid), '-n', *argv]
-
-    def sh(self, script):
-        """Run a script on the node; gives its output."""
-        return subprocess.run(
-            self.inside('sh', '-ec', script), check=True, text=True,
-            capture_output=True).stdout
-
-    def start(self, config, *prefix):
-        """Start the program on the node; ended with the test."""
-        log = open(os.path.join(self.directory, 'log'), 'wb')
-        with log:
-            agent = subprocess.Popen(
-                self.inside(*prefix, *self.command('--config-file', config)),
-                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log)
-        self.addCleanup(agent.wait)
-        self.addCleanup(agent.kill)
-        return agent
-
-    def log(self):
-        with open(os.path.join(self.directory, 'log')) as opened:
-            return opened.read()
-
-    def logged(self, *words):
-        """Wait for a line with these words."""
-        ovsdb.eventually(lambda: any(
-            all(word in line for word in words)
-            for line in self.log().splitlines()), self.log)
-
-    def addresses(self):
-        return [address['local'] for link in json.loads(
-            self.sh('ip -j -4 address show dev br-ex'))
-            for address in link['addr_info']]
-
-
-class LackTest(NodeTestCase):
+class LackTest(node.NodeTestCase):
     """Exit status 1, and a line that leads to the remedy."""
 
     def lacks(self, config, *words, prefix=()):
@@ -181,7 +115,7 @@ class LackTest(NodeTestCase):
                          (ended.returncode, ended.stdout, ended.stderr))
 
 
-class SurroundingsTest(NodeTestCase):
+class SurroundingsTest(node.NodeTestCase):
     """What it warns of, and goes on."""
 
     def setUp(self):
@@ -250,7 +184,7 @@ class SurroundingsTest(NodeTestCase):
 
 
 @ovsdb.needs_ovsdb
-class BridgePortTest(NodeTestCase):
+class BridgePortTest(node.NodeTestCase):
 
     def test_a_port_that_leads_out_of_the_node(self):
         # A-21
@@ -275,69 +209,3 @@ class BridgePortTest(NodeTestCase):
              'mutations': [['ports', 'insert', ['named-uuid', 'p']]]})
         self.logged('[DEFAULT] bridge_dev = %s: its port uplink leads out of '
                     'this node' % cloud.BRIDGE, 'proxy_arp')
-
-
-class SecondTest(NodeTestCase):
-    """Two agents would remove each other's work."""
-
-    def setUp(self):
-        super().setUp()
-        self.sh(BRIDGE)
-        self.first = self.start(self.configured('first'))
-        ovsdb.eventually(self.addresses, self.log)
-
-    def configured(self, name):
-        """A configuration with a control socket of its own."""
-        config = self.config(
-            PLAIN + '[ovn]\novsdb_connection_timeout = 1\n'
-            'ovn_nb_remote = tcp:127.0.0.1:1\n'
-            'ovn_sb_remote = tcp:127.0.0.1:1\n', remotes=False,
-            control_socket=os.path.join(self.directory, name))
-        path = '%s.%s' % (config, name)
-        os.rename(config, path)
-        return path
-
-    def second(self, *argv, prefix=()):
-        return subprocess.run(
-            self.inside(*prefix, *self.command(
-                '--config-file', self.configured('second'), *argv)),
-            env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
-
-    def state(self):
-        return self.sh('ip -d address; ip rule; ip route show table all')
-
-    def test_the_second_ends_and_names_the_first(self):
-        """As a service and as a container, that see other processes."""
-        before = self.state()
-        container = ('unshare', '--pid', '--fork', '--mount-proc')
-        for prefix, seen in (
-                ((), 'process %d here' % self.first.pid),
-                (container, 'in another container')):
-            ended = self.second(prefix=prefix)
-            self.assertEqual(1, ended.returncode, ended.stderr)
-            said, = [line for line in ended.stderr.splitlines()
-                     if line.startswith('ovn-network-agent: environment: ')]
-            for words in ('another agent works', seen,
-                          'process %d' % self.first.pid,
-                          os.path.join(self.directory, 'first')):
-                self.assertIn(words, said)
-            self.assertNotIn('Traceback', ended.stderr)
-            self.assertEqual(before, self.state())
-        self.assertIsNone(self.first.poll())
-
-    def test_a_plan_may_be_made_beside_it(self):
-        ended = self.second('--dry-run')
-        self.assertNotIn('another agent', ended.stderr)
-        # It got as far as OVN, which is not there.
-        self.assertIn('is not loaded yet', ended.stderr)
-
-    def test_one_that_was_killed_is_in_nobodys_way(self):
-        self.first.kill()
-        self.first.wait()
-        # Its privileged daemons may still be there.
-        again = self.start(self.configured('again'))
-        ovsdb.eventually(
-            lambda: 'trying for ever' in self.log() or again.poll(),
-            self.log)
-        self.assertIsNone(again.poll(), self.log())

@@ -10,18 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The programs: a real agent, ovn-network-agent-ctl and ovs-appctl."""
+"""A real agent on a node of its own, and who asks it for something."""
 
 import json
 import os
 import signal
 import subprocess
-import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent import version
 from ovn_network_agent.control import listener
-from ovn_network_agent.tests.functional.cmd import test_node
+from ovn_network_agent.tests.functional.cmd import node
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -37,7 +36,7 @@ standby_needs_bgp = false
 '''
 
 
-class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
+class ProgramTest(node.NodeTestCase, base.ControlTestCase):
     """On a node of its own, a namespace; the databases are real."""
 
     def setUp(self):
@@ -235,158 +234,3 @@ class ProgramTest(test_node.NodeTestCase, base.ControlTestCase):
         self.assertIn('none of its other candidates is ready',
                       asked.stderr)
         return True
-
-
-class CtlTest(base.CtlTestCase):
-    """What ovn-network-agent-ctl prints and ends with."""
-
-    def setUp(self):
-        super().setUp()
-        self.uuid = self.cloud.add_router('r1', chassis=base.HERE)
-
-    def test_done_and_refused(self):
-        self.ready('lrp-r1')
-        self.assertIn('written', self.ends(0, self.ctl('drain')).stdout)
-        self.assertIn('gateway lrp-r1', self.ends(
-            0, self.ctl('status')).stdout)
-        json.loads(self.ends(0, self.ctl('status', '--json')).stdout)
-        self.ends(0, self.ctl('undrain'))
-        refused = self.ends(1, self.ctl('drain', '--router', 'r2'))
-        self.assertEqual('', refused.stdout)
-        self.assertIn('no router "r2"', refused.stderr)
-
-    def test_usage(self):
-        for argv in ((), ('nonsense',), ('drain', '--nonsense'),
-                     ('drain', '--timeout', 'soon'),
-                     ('drain', '--timeout', '-1'), ('undrain', '--force')):
-            self.ends(2, self.ctl(*argv))
-        helped = self.ends(0, self.ctl('--help'))
-        self.assertIn('exit status', helped.stdout)
-
-    def test_nobody_answers(self):
-        ended = self.ends(4, self.ctl('status'))
-        self.assertIn(self.socket, ended.stderr)
-        self.assertIn('is it running', ended.stderr)
-
-    def test_socket_from_the_configuration(self):
-        self.ready('lrp-r1')
-        path = os.path.join(self.directory, 'agent.conf')
-
-        def status(value, **env):
-            with open(path, 'w') as opened:
-                opened.write('[DEFAULT]\ncontrol_socket = %s\n' % value)
-            return subprocess.run(
-                self.ctl_argv('--config-file', path, 'status'), text=True,
-                capture_output=True, timeout=base.LIMIT,
-                env={**os.environ, **env})
-        self.ends(0, status(self.socket))
-        self.ends(0, status('/nowhere',
-                            OS_DEFAULT__CONTROL_SOCKET=self.socket))
-        self.assertIn('is empty', self.ends(2, status('')).stderr)
-        self.assertIn('not an absolute path',
-                      self.ends(2, status('here')).stderr)
-        os.unlink(path)
-        ended = subprocess.run(
-            self.ctl_argv('--config-file', path, 'status'), text=True,
-            capture_output=True, timeout=base.LIMIT)
-        self.assertIn(path, self.ends(2, ended).stderr)
-
-    def test_wait_for_a_drain(self):
-        self.ready('lrp-r1')
-        started = self.waiting('drain', '--wait')
-        self.priority('lrp-r1', base.HERE, 0)
-        while 'lrp-r1 is here' not in (line := started.stdout.readline()):
-            self.assertTrue(line)
-        self.assertIsNone(started.poll())
-        self.cloud.move('lrp-r1', base.THERE)
-        rest = started.communicate(timeout=base.LIMIT)[0]
-        self.assertEqual(0, started.returncode, rest)
-        self.assertIn('drain: carried out', rest)
-
-    def test_wait_for_an_undrain(self):
-        # As the agent has marked it.
-        where = {'name': 'lrp-r1_' + base.HERE}
-        self.nb.transact(ovsdb.update(
-            'Gateway_Chassis', where, priority=0,
-            external_ids=ovsdb.ovsdb_dict({
-                ownership.EXT_ID_DRAINED: 'maintenance',
-                ownership.EXT_ID_EARLIER: '2'})))
-        self.cloud.move('lrp-r1', base.THERE)
-        self.ready('lrp-r1')
-        self.assertEqual('maintenance', self.group('lrp-r1')['drained'])
-        started = self.waiting('undrain', '--wait')
-        self.nb.transact(ovsdb.update(
-            'Gateway_Chassis', where, priority=1,
-            external_ids=ovsdb.ovsdb_dict({})))
-        rest = started.communicate(timeout=base.LIMIT)[0]
-        self.assertEqual(0, started.returncode, rest)
-
-    def test_the_proof_is_shown(self):
-        self.cloud.move('lrp-r1', base.THERE)
-        self.cloud.add_static_route('r1', external_ids={
-            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME,
-            ownership.EXT_ID_ADVERTISED: cloud.OTHER_HOSTNAME})
-        self.ready('lrp-r1')
-        router, = self.status()['routers']
-        self.assertEqual(
-            (self.uuid, 'neutron-r1', 'r1', cloud.OTHER_HOSTNAME,
-             cloud.OTHER_HOSTNAME), tuple(router[key] for key in (
-                 'uuid', 'name', 'neutron_name', 'routed_by',
-                 'advertised_by')))
-
-    def test_wait_in_vain(self):
-        self.ready('lrp-r1')
-        self.ends(0, self.ctl('drain'))
-        self.eventually(lambda: self.status()['drains'], 'seen')
-        ended = self.ends(3, self.ctl('drain', '--wait', '--timeout', '1'))
-        self.assertIn('lrp-r1 is here', ended.stderr)
-        # What was asked for stays.
-        self.assertEqual('all', self.wished())
-
-    def test_wait_for_nothing(self):
-        self.cloud.move('lrp-r1', base.THERE)
-        self.priority('lrp-r1', base.HERE, 0)
-        self.ready('lrp-r1')
-        self.ends(0, self.ctl('drain', '--wait'))
-        self.ends(0, self.ctl('drain', '--wait', '--router', 'r1'))
-        self.ends(0, self.ctl('undrain', '--wait'))
-
-    def test_wait_over_a_restart_of_the_agent(self):
-        agent = self.ready('lrp-r1', cleanup_on_shutdown=False)
-        started = self.waiting('drain', '--wait')
-        self.stop(agent)
-        agent.close()
-        while 'no agent answers' not in (line := started.stdout.readline()):
-            self.assertTrue(line)
-        self.priority('lrp-r1', base.HERE, 0)
-        self.cloud.move('lrp-r1', base.THERE)
-        self.ready('lrp-r1')
-        rest = started.communicate(timeout=base.LIMIT)[0]
-        self.assertEqual(0, started.returncode, rest)
-
-    def test_interrupted(self):
-        self.ready('lrp-r1')
-        started = self.waiting('drain', '--wait')
-        started.send_signal(signal.SIGINT)
-        error = started.communicate(timeout=base.LIMIT)[1]
-        self.assertEqual(1, started.returncode, error)
-        self.assertNotIn('Traceback', error)
-
-    def test_status_until_the_end(self):
-        # Also while an orderly stop waits for something (trap T72).
-        agent = self.ready('lrp-r1', shutdown_timeout=60)
-        # There has to be something that it waits for.
-        self.eventually(
-            lambda: self.nb.rows('Logical_Router_Static_Route'), 'a route')
-        self.nb.pause()
-        try:
-            agent.stop()
-            until = time.monotonic() + 1
-            while time.monotonic() < until:
-                self.assertEqual(cloud.CHASSIS, self.status()['chassis'])
-                self.assertFalse(agent.wait(0))
-        finally:
-            self.nb.resume()
-        self.assertTrue(agent.wait(ovsdb.DEADLINE))
-        self.assertEqual('stopped', self.status()['phase'])

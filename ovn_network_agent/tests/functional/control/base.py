@@ -23,7 +23,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.control import client
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.service import test_service
+from ovn_network_agent.tests.functional.service import base as services
 
 HERE = cloud.CHASSIS
 THERE = cloud.OTHER
@@ -31,7 +31,7 @@ DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 LIMIT = 60
 
 
-class ControlTestCase(test_service.ServiceTestCase):
+class ControlTestCase(services.ServiceTestCase):
     """The service in this process; kernel and FRR are a world.
 
     Nothing here lowers a priority: what comes of a wish is for other tests.

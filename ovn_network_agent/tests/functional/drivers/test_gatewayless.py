@@ -13,7 +13,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.service import test_service
+from ovn_network_agent.tests.functional.service import base as services
 
 # Networks of a gateway port, and the virtual gateway in them.
 ROUTERS = {
@@ -26,7 +26,7 @@ ROUTERS = {
     'v6': (['2001:db8:2::1/64'], None)}
 
 
-class GatewaylessTest(test_service.ServiceTestCase):
+class GatewaylessTest(services.ServiceTestCase):
 
     def setUp(self):
         super().setUp()
@@ -71,7 +71,7 @@ class GatewaylessTest(test_service.ServiceTestCase):
             list(self.world.of(resources.PrefixListEntry))))
 
 
-class NetworksTest(test_service.ServiceTestCase):
+class NetworksTest(services.ServiceTestCase):
     """Rows ST-08 and ST-09: two routers of one network, one of another."""
 
     def setUp(self):

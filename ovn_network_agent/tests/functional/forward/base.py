@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 from ovn_network_agent import ownership
-from ovn_network_agent.tests.functional.cmd import test_node
+from ovn_network_agent.tests.functional.cmd import node
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 VIP = '203.0.113.53'
@@ -65,7 +65,7 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as s:
 FORBIDDEN = ('vtysh', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl')
 
 
-class ForwardTestCase(test_node.NodeTestCase):
+class ForwardTestCase(node.NodeTestCase):
 
     def setUp(self):
         super().setUp()

@@ -16,7 +16,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.gateways import drain
-from ovn_network_agent.tests.functional.gateways import test_order
+from ovn_network_agent.tests.functional.gateways import base as gateways
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -25,7 +25,7 @@ LRP = 'lrp-Gateway_Chassis'
 ADDRESS = '198.51.100.1/32'
 
 
-class HandoverTest(test_order.OrderTestCase):
+class HandoverTest(gateways.OrderTestCase):
 
     relay = True
 

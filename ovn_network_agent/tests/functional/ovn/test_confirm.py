@@ -25,12 +25,12 @@ import time
 from ovn_network_agent import resources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.service import test_loss
+from ovn_network_agent.tests.functional.service import loss
 
 HERE = cloud.CHASSIS
 
 
-class ConfirmTest(test_loss.LossTestCase):
+class ConfirmTest(loss.LossTestCase):
 
     def setUp(self):
         super().setUp()
@@ -332,7 +332,7 @@ class Forgetful:
             self.forgotten += 1
 
 
-class FirstViewTest(test_loss.LossTestCase):
+class FirstViewTest(loss.LossTestCase):
 
     tcp = True
 

@@ -32,7 +32,7 @@ from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.service import test_loss
+from ovn_network_agent.tests.functional.service import loss
 from ovn_network_agent.tests.unit import world
 
 HERE = '127.0.0.1'
@@ -353,7 +353,7 @@ class ConfigurationTest(TlsTestCase):
                       self.client[1], str(error))
 
 
-class AgentTest(test_loss.LossTestCase):
+class AgentTest(loss.LossTestCase):
     """The whole agent over TLS, and what it says of it."""
 
     def setUp(self):

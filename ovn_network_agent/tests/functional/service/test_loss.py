@@ -10,86 +10,18 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Databases that go, hang and come back: said at once, nothing withdrawn.
+"""Databases that go, hang and come back: said at once, nothing withdrawn."""
 
-Acceptance row EVT-09, traps T5 and T6, decision D37.
-"""
-
-import os
-import socket
 import time
 
-import fixtures
-
-from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.service import test_service
+from ovn_network_agent.tests.functional.service import loss
 
-HERE = cloud.CHASSIS
-# Nothing here may be found out by the pass that comes anyhow.
-NEVER = 3600
-PROBE = 1000
+HERE = loss.HERE
+PROBE = loss.PROBE
 
 
-class Supervisor:
-    """What systemd hears: a socket for the notifications."""
-
-    def __init__(self, path):
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(path)
-        self._socket.setblocking(False)
-        self.status = None
-
-    def hears(self):
-        """The last STATUS so far."""
-        try:
-            while True:
-                for line in self._socket.recv(4096).decode().splitlines():
-                    name, _equals, value = line.partition('=')
-                    if name == 'STATUS':
-                        self.status = value
-        except BlockingIOError:
-            return self.status
-
-    def close(self):
-        self._socket.close()
-
-
-class LossTestCase(test_service.ServiceTestCase):
-
-    def setUp(self):
-        super().setUp()
-        path = os.path.join(self.useFixture(fixtures.TempDir()).path, 's')
-        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET', path))
-        self.supervisor = Supervisor(path)
-        self.addCleanup(self.supervisor.close)
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_nat('r1', '198.51.100.10')
-
-    def running(self, **options):
-        agent = self.agent(**{'reconcile_interval': NEVER,
-                              'ovn__ovsdb_probe_interval': PROBE, **options})
-        self.eventually(lambda: self.announced() and self.routes() and
-                        self.nb.rows('Static_MAC_Binding') and
-                        self.supervisor.hears() == 'in sync', 'running')
-        return agent
-
-    def degraded(self, agent, *parts):
-        """The log's reasons and the supervisor's text have these parts."""
-        def said():
-            return all(part in str(agent.status.reasons) and
-                       part in (self.supervisor.hears() or '')
-                       for part in parts)
-        self.eventually(said, lambda: (agent.status.reasons,
-                                       self.supervisor.status))
-
-    def well(self, agent):
-        self.eventually(lambda: agent.status.reasons == () and
-                        self.supervisor.hears() == 'in sync',
-                        lambda: agent.status.reasons)
-
-
-class LossTest(LossTestCase):
+class LossTest(loss.LossTestCase):
     """Row EVT-09, trap T6."""
 
     def test_each_is_said_at_once_and_so_is_its_return(self):

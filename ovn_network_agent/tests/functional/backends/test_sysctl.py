@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend sysctl on the real kernel."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import sysctl
+from ovn_network_agent.tests.functional.netlink import base
+
+
+class SysctlTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.backend = sysctl.SysctlBackend(self.conf)
+
+    def test_all_that_drivers_set(self):
+        wanted = [resources.Sysctl(path, value) for path, value in (
+            ('net/ipv4/conf/br-ex/proxy_arp', '1'),
+            ('net/ipv4/conf/br-ex/forwarding', '1'),
+            ('net/ipv4/conf/br-ex/accept_local', '1'),
+            ('net/ipv4/neigh/br-ex/proxy_delay', '0'),
+            ('net/ipv4/conf/br-ex/promote_secondaries', '1'))]
+        self.assertCountEqual(wanted, self.create(self.backend, *wanted))
+        for resource in wanted:
+            self.assertEqual(resource.value, self.sysctl(resource.path))
+
+    def test_device_with_a_dot(self):
+        self.ip('link add v.10 type veth peer name v.11')
+        wanted = resources.Sysctl('net/ipv4/conf/v.10/proxy_arp', '1')
+        self.assertEqual([wanted], self.create(self.backend, wanted))
+
+    def test_change_behind_our_back_is_seen(self):
+        wanted = resources.Sysctl('net/ipv4/conf/br-ex/proxy_arp', '1')
+        self.create(self.backend, wanted)
+        with open('/proc/sys/' + wanted.path, 'w') as opened:
+            opened.write('0')
+        found, = self.backend.read(frozenset([wanted.ref]))
+        self.assertEqual('0', found.value)
+
+    def test_only_the_paths_and_values_of_the_list(self):
+        bad = [resources.Sysctl(path, value) for path, value in (
+            ('kernel/core_pattern', '1'),
+            ('net/ipv4/conf/../../../kernel/panic', '1'),
+            ('net/ipv4/conf/../proxy_arp', '1'),
+            ('net/ipv4/conf/br-ex/proxy_arp\n', '1'),
+            ('net/ipv4/conf/br-ex/send_redirects', '1'),
+            ('net/ipv4/conf/br-ex/rp_filter', '0'),
+            ('net/ipv4/ip_forward', '0'),
+            ('net/ipv4/tcp_l3mdev_accept', '1'),
+            ('net/ipv4/conf/br-ex/proxy_arp', '|/bin/sh'),
+            ('net/ipv4/conf/absent/proxy_arp', '1'))]
+        for resource in bad:
+            failed = self.backend.apply(backends.Delta(create=(resource,)))
+            self.assertEqual([resource.ref], list(failed))
+        self.assertEqual('0', self.sysctl('net/ipv4/conf/br-ex/proxy_arp'))

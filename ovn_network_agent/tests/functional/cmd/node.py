@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A node for the real program: a network namespace."""
+
+import json
+import os
+import subprocess
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
+# The test's own vtysh, which is never asked for anything.
+VTYSH = '#!/bin/sh\nexit 1\n'
+BRIDGE = 'ip link add br-ex type veth peer name br-ex-peer'
+
+
+@needs.needs(os.geteuid() == 0, 'makes a network namespace')
+class NodeTestCase(base.ProgramTestCase):
+    """A node is a namespace; a process holds it."""
+
+    def setUp(self):
+        super().setUp()
+        self.node = subprocess.Popen(
+            ['unshare', '-n', 'sh', '-c', 'echo; exec cat'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.node.stdout.close)
+        self.addCleanup(self.node.wait)
+        self.addCleanup(self.node.stdin.close)
+        self.node.stdout.readline()
+        self.bin = os.path.join(self.directory, 'bin')
+        os.mkdir(self.bin)
+        self.program('vtysh', VTYSH)
+        self.env['PATH'] = self.bin + ':' + self.env['PATH']
+        self.sh('ip link set lo up')
+
+    def program(self, name, text):
+        path = os.path.join(self.bin, name)
+        with open(path, 'w') as opened:
+            opened.write(text)
+        os.chmod(path, 0o755)
+
+    def inside(self, *argv):
+        """A command that runs in the namespace."""
+        return ['nsenter', '-t', str(self.node.pid), '-n', *argv]
+
+    def sh(self, script):
+        """Run a script on the node; gives its output."""
+        return subprocess.run(
+            self.inside('sh', '-ec', script), check=True, text=True,
+            capture_output=True).stdout
+
+    def start(self, config, *prefix):
+        """Start the program on the node; ended with the test."""
+        log = open(os.path.join(self.directory, 'log'), 'wb')
+        with log:
+            agent = subprocess.Popen(
+                self.inside(*prefix, *self.command('--config-file', config)),
+                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def log(self):
+        with open(os.path.join(self.directory, 'log')) as opened:
+            return opened.read()
+
+    def logged(self, *words):
+        """Wait for a line with these words."""
+        ovsdb.eventually(lambda: any(
+            all(word in line for word in words)
+            for line in self.log().splitlines()), self.log)
+
+    def addresses(self):
+        return [address['local'] for link in json.loads(
+            self.sh('ip -j -4 address show dev br-ex'))
+            for address in link['addr_info']]

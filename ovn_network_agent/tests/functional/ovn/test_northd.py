@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rows that ovn-northd writes, and rows that the tests write."""
+
+import random
+import shutil
+import subprocess
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE = views.HERE
+
+
+@needs.needs(shutil.which('ovn-northd'), 'needs ovn-northd')
+class NorthdTest(base.OvsdbTestCase):
+    """What the other tests write by hand is what ovn-northd writes."""
+
+    def test_a_router_translated_by_northd(self):
+        for table in ('Port_Binding', 'Datapath_Binding'):
+            self.sb.transact(ovsdb.delete(table, {}))
+        suffix = '%08x' % random.getrandbits(32)
+        self.nb.transact(
+            ovsdb.insert('Logical_Switch_Port', 'net', name='provnet-1',
+                         type='localnet', addresses='unknown',
+                         options=ovsdb.ovsdb_map(network_name='physnet1')),
+            ovsdb.insert('Logical_Switch_Port', 'lsp', name='lsp-' + suffix,
+                         type='router', addresses='router',
+                         options=ovsdb.ovsdb_dict({
+                             'router-port': 'lrp-' + suffix,
+                             'nat-addresses': 'router'}),
+                         external_ids=ovsdb.ovsdb_dict({
+                             'neutron:device_owner':
+                                 'network:router_gateway'})),
+            ovsdb.insert('Logical_Switch', name='neutron-net',
+                         ports=ovsdb.ovsdb_set([['named-uuid', 'net'],
+                                                ['named-uuid', 'lsp']])),
+            ovsdb.insert('Gateway_Chassis', 'gc', name='gc',
+                         chassis_name=HERE, priority=2),
+            ovsdb.insert('Logical_Router_Port', 'lrp', name='lrp-' + suffix,
+                         mac='fa:16:3e:00:00:01',
+                         networks='198.51.100.1/24',
+                         gateway_chassis=['named-uuid', 'gc']),
+            ovsdb.insert('NAT', 'snat', type='snat',
+                         external_ip='198.51.100.1',
+                         logical_ip='10.0.0.0/24'),
+            ovsdb.insert('NAT', 'fip', type='dnat_and_snat',
+                         external_ip='198.51.100.10',
+                         logical_ip='10.0.0.5'),
+            ovsdb.insert('Logical_Router', name='neutron-r1',
+                         ports=['named-uuid', 'lrp'],
+                         nat=ovsdb.ovsdb_set([['named-uuid', 'snat'],
+                                              ['named-uuid', 'fip']])))
+        northd = subprocess.Popen(
+            ['ovn-northd', '--ovnnb-db=' + self.nb.remote,
+             '--ovnsb-db=' + self.sb.remote,
+             '--unixctl=' + self.nb._path('northd.ctl'), '--no-chdir'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(northd.wait)
+        self.addCleanup(northd.kill)
+        self.eventually(
+            lambda: self.sb.rows('Port_Binding', where=ovsdb.clauses(
+                {'logical_port': 'cr-lrp-' + suffix})), 'northd has been')
+        self.cloud.move('lrp-' + suffix, HERE)
+        eyes = self.eyes()
+        router = self.eventually(lambda: eyes.router('r1'), 'the router')
+        port = router.ports[0]
+        self.assertTrue(port.local)
+        self.assertEqual(('provnet-1', 'physnet1', cloud.BRIDGE, 3), (
+            port.segment.localnet_port, port.segment.physical_network,
+            port.segment.bridge, port.segment.patch_port))
+        self.assertEqual(('198.51.100.1', '198.51.100.10'),
+                         port.nat_addresses)
+        self.assertEqual(2, len(router.nats))

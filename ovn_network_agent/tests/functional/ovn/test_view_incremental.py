@@ -1,0 +1,300 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whatever happens, the view is as if it were built afresh."""
+
+import hypothesis
+from hypothesis import strategies
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE = views.HERE
+
+
+class IncrementalTest(base.OvsdbTestCase):
+    """Whatever happens, in any order: as if it were seen afresh."""
+
+    names = ('a', 'b', 'c')
+
+    def steps(self):
+        """Strategy for one transaction, as (method, arguments)."""
+        name = strategies.sampled_from(self.names)
+        address = strategies.sampled_from(
+            ['198.51.100.%d' % n for n in range(10, 14)] +
+            ['198.51.100.254', 'bad'])
+        where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
+        tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
+                                       ''])
+        return strategies.one_of(
+            strategies.tuples(strategies.just('router'), name, where,
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('port'), name, where),
+            strategies.tuples(strategies.just('no_router'), name),
+            strategies.tuples(strategies.just('move'), name, where),
+            strategies.tuples(strategies.just('nat'), name, address),
+            strategies.tuples(strategies.just('no_nat'), name, address),
+            strategies.tuples(strategies.just('change_nat'), address,
+                              address),
+            strategies.tuples(strategies.just('balancer'), name, address,
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('no_balancer'), name),
+            strategies.tuples(strategies.just('change_balancer'), name,
+                              address),
+            strategies.tuples(strategies.just('networks'), name,
+                              strategies.integers(1, 9)),
+            strategies.tuples(strategies.just('route'), name, tag),
+            strategies.tuples(strategies.just('retag'), tag),
+            strategies.tuples(strategies.just('prefix'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('no_routes'), name),
+            strategies.tuples(strategies.just('priority'),
+                              strategies.integers(0, 9)),
+            strategies.tuples(strategies.just('mark'), strategies.
+                              sampled_from(['shutdown', 'bad', '']),
+                              strategies.sampled_from(['7', '', '-1'])),
+            strategies.tuples(strategies.just('encaps'), strategies.lists(
+                strategies.tuples(strategies.sampled_from(
+                    ['geneve', 'vxlan', 'stt']), strategies.integers(2, 9)),
+                min_size=1, max_size=3)),
+            strategies.tuples(strategies.just('other'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('owner'), name, name),
+            strategies.tuples(strategies.just('share'), name, name),
+            strategies.tuples(strategies.just('nat_addresses'), name,
+                              address),
+            strategies.tuples(strategies.just('localnet'),
+                              strategies.booleans()),
+            strategies.tuples(strategies.just('hostname'), tag),
+            strategies.tuples(strategies.just('look')),
+            strategies.tuples(strategies.just('look')),
+            strategies.tuples(strategies.just('look')))
+
+    def play(self, step):
+        getattr(self, '_do_' + step[0])(*step[1:])
+
+    def present(self, where):
+        """The chassis, or None when it has gone: it claims nothing then."""
+        return where if where and self.sb.rows(
+            'Chassis', where=ovsdb.clauses({'name': where})) else None
+
+    def _do_router(self, name, where, ha):
+        if 'lrp-' + name not in self.cloud.ports:
+            self.cloud.add_router(
+                name, chassis=self.present(where),
+                group='HA_Chassis_Group' if ha else 'Gateway_Chassis')
+
+    def _do_port(self, name, where):
+        if ('lrp-' + name in self.cloud.ports and
+                'lrp-%s2' % name not in self.cloud.ports):
+            self.cloud.add_port(name, name + '2', ['203.0.113.1/24'],
+                                chassis=self.present(where))
+
+    def _do_no_router(self, name):
+        if 'lrp-' + name in self.cloud.ports:
+            self._take_back(name)
+            self.cloud.remove_balancers(name)
+            self.cloud.remove_router(name)
+            self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
+                'name': 'neutron-lrp-' + name}))
+            lsp = self.cloud.ports.pop('lrp-%s2' % name, None)
+            if lsp:
+                self.sb.transact(*(
+                    ovsdb.delete('Port_Binding', {'logical_port': port})
+                    for port in ('lrp-%s2' % name, 'cr-lrp-%s2' % name,
+                                 lsp)))
+
+    def _take_back(self, name):
+        """What a router has given away goes with it."""
+        for port in self._uuids('Logical_Router_Port', 'lrp-' + name):
+            self.nb.transact(ovsdb.mutate('Logical_Router', {}, 'ports',
+                                          'delete', port))
+        for group in self._uuids('HA_Chassis_Group', 'neutron-lrp-' + name):
+            self.nb.transact(ovsdb.mutate(
+                'Logical_Router_Port', {}, 'ha_chassis_group', 'delete',
+                group))
+
+    def _do_move(self, name, where):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.move('lrp-' + name, self.present(where))
+
+    def _do_nat(self, name, address):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_nat(name, address)
+
+    def _do_no_nat(self, name, address):
+        self.cloud.remove_nat(name, address)
+
+    def _do_change_nat(self, old, new):
+        self.cloud.change_nat(old, external_ip=new)
+
+    def _do_balancer(self, name, address, group):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_balancer(name, address + ':22', group=group)
+
+    def _do_no_balancer(self, name):
+        self.cloud.remove_balancers(name)
+
+    def _do_change_balancer(self, name, address):
+        self.cloud.change_balancers(name, address + ':80')
+
+    def _do_networks(self, name, number):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-' + name},
+            networks=ovsdb.ovsdb_set(['198.51.100.%d/24' % (
+                number if number < 9 else 254),
+                                      'malformed'])))
+
+    def _do_route(self, name, tag):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_static_route(name, external_ids=tag and {
+                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+                ownership.EXT_ID_CHASSIS: tag})
+
+    def _do_retag(self, tag):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict(
+                tag and {
+                    ownership.EXT_ID_MANAGED:
+                        ownership.EXT_ID_MANAGED_VALUE,
+                    ownership.EXT_ID_CHASSIS: tag} or {})))
+
+    def _do_prefix(self, default):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {},
+            ip_prefix='0.0.0.0/0' if default else '203.0.113.0/24'))
+
+    def _do_no_routes(self, name):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-' + name},
+            static_routes=ovsdb.ovsdb_set(())))
+
+    def _do_priority(self, priority):
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
+                                          priority=priority))
+
+    def _do_mark(self, why, earlier):
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            self.nb.transact(ovsdb.update(
+                table, {'chassis_name': cloud.OTHER},
+                external_ids=ovsdb.ovsdb_dict({
+                    ownership.EXT_ID_DRAINED: why,
+                    ownership.EXT_ID_EARLIER: earlier})))
+
+    def _do_encaps(self, tunnels):
+        """The other chassis has these tunnels, if it is there."""
+        unique = dict.fromkeys(tunnels)
+        self.sb.transact(
+            *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
+                           ip='192.0.2.%d' % ip, chassis_name=cloud.OTHER)
+              for n, (type, ip) in enumerate(unique)),
+            ovsdb.update('Chassis', {'name': cloud.OTHER},
+                         encaps=ovsdb.ovsdb_set(
+                             [['named-uuid', 'encap%d' % n]
+                              for n, _each in enumerate(unique)])))
+
+    def _do_other(self, there):
+        """The other chassis comes or goes, and with it what it has."""
+        present = self.sb.rows('Chassis', where=ovsdb.clauses(
+            {'name': cloud.OTHER}))
+        if there and not present:
+            self.sb.transact(
+                ovsdb.insert('Encap', 'encap', type='vxlan', ip='192.0.2.2',
+                             chassis_name=cloud.OTHER),
+                ovsdb.insert('Chassis', name=cloud.OTHER,
+                             hostname=cloud.OTHER_HOSTNAME,
+                             encaps=['named-uuid', 'encap']))
+        elif present and not there:
+            self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.OTHER}))
+
+    def _do_owner(self, name, other):
+        """A port goes over to another router."""
+        if {'lrp-' + name, 'lrp-' + other} <= set(self.cloud.ports):
+            port, = self._uuids('Logical_Router_Port', 'lrp-' + name)
+            self.nb.transact(
+                ovsdb.mutate('Logical_Router', {'name': 'neutron-' + name},
+                             'ports', 'delete', port),
+                ovsdb.mutate('Logical_Router', {'name': 'neutron-' + other},
+                             'ports', 'insert', port))
+
+    def _do_share(self, name, other):
+        """Two ports have one group."""
+        if 'lrp-' + name not in self.cloud.ports:
+            return
+        for group in self._uuids('HA_Chassis_Group',
+                                 'neutron-lrp-' + other):
+            self.nb.transact(ovsdb.update(
+                'Logical_Router_Port', {'name': 'lrp-' + name},
+                ha_chassis_group=group))
+
+    def _uuids(self, table, name):
+        """The rows of that name, as JSON has them."""
+        return [row['_uuid'] for row in self.nb.rows(
+            table, '_uuid', where=ovsdb.clauses({'name': name}))]
+
+    def _do_nat_addresses(self, name, address):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.set_nat_addresses(
+                'lrp-' + name, 'fa:16:3e:00:00:01 %s' % address)
+
+    def _do_localnet(self, there):
+        self.sb.transact(ovsdb.delete('Port_Binding',
+                                      {'type': 'localnet'}))
+        if there:
+            self.cloud._add_binding(
+                self.cloud.network, 'provnet-1', 'localnet',
+                options=ovsdb.ovsdb_map(network_name='physnet1'))
+
+    def _do_hostname(self, name):
+        self.sb.transact(ovsdb.update('Chassis', {'name': HERE},
+                                      hostname=name))
+
+    def _do_look(self):
+        self.synchronise(self.look)
+        seen = self.look.look()
+        self.assertEqual(views.timeless(views.fresh(self.look)),
+                         views.timeless(seen))
+
+    def test_random_histories(self):
+        self.look = self.eyes()
+
+        @hypothesis.settings(
+            max_examples=budget.examples(60), deadline=None, database=None,
+            suppress_health_check=list(hypothesis.HealthCheck))
+        @hypothesis.given(strategies.lists(self.steps(), min_size=5,
+                                           max_size=25))
+        # What goes has been given to, or is used by, another one.
+        @hypothesis.example([('router', 'b', HERE, False),
+                             ('port', 'a', HERE), ('owner', 'a', 'b'),
+                             ('no_router', 'a'), ('look',),
+                             ('router', 'a', HERE, False)])
+        @hypothesis.example([('router', 'b', HERE, True),
+                             ('share', 'a', 'b'), ('no_router', 'b')])
+        @hypothesis.example([('other', False), ('move', 'a', cloud.OTHER)])
+        def play(steps):
+            # The database begins anew, the view goes on with what it has
+            # seen.
+            for step in [*(('no_router', name) for name in self.names),
+                         ('localnet', True), ('hostname', cloud.HOSTNAME),
+                         ('other', True), ('encaps', [('geneve', 2)]),
+                         ('router', 'a', HERE, False),
+                         ('nat', 'a', '198.51.100.10'),
+                         ('route', 'a', cloud.HOSTNAME), ('look',),
+                         *steps, ('look',)]:
+                self.play(step)
+
+        play()

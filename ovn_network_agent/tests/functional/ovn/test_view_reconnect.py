@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The view over connections that end and come back."""
+
+import shutil
+
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE = views.HERE
+
+
+class ReconnectTest(base.OvsdbTestCase):
+
+    tcp = True
+
+    def setUp(self):
+        super().setUp()
+        for n in range(1, 4):
+            self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
+                '198.51.100.%d/24' % n])
+            self.cloud.add_nat('r%d' % n, '198.51.100.%d0' % n)
+
+    def watch(self, eyes, until):
+        """Look again and again; give every different set of routers."""
+        seen = []
+
+        def look():
+            routers = {(r.name, tuple(n.external_ip for n in r.nats))
+                       for r in eyes.look().routers}
+            if not seen or seen[-1] != routers:
+                seen.append(routers)
+            return until()
+        self.eventually(look, 'connected again')
+        return seen
+
+    def lost(self, eyes, name):
+        self.eventually(lambda: not eyes.databases[name].connected,
+                        '%s is lost' % name)
+
+    def test_the_last_view_stays_while_a_server_is_gone(self):
+        for name in ('nb', 'sb', 'ovs'):
+            eyes = self.eyes()
+            before = eyes.look()
+            self.servers[name].kill()
+            self.lost(eyes, name)
+            self.assertEqual(before, eyes.look())
+            self.assertEqual(before, eyes.look(full=True))
+            self.servers[name].start()
+            eyes.stop()
+
+    def test_the_same_file_again_never_gives_half_a_view(self):
+        eyes = self.eyes()
+        whole = {(r.name, tuple(n.external_ip for n in r.nats))
+                 for r in eyes.look().routers}
+        self.assertEqual(3, len(whole))
+        for name in ('nb', 'sb'):
+            self.servers[name].kill()
+            self.lost(eyes, name)
+            self.servers[name].start()
+            seen = self.watch(eyes, lambda: eyes.databases[name].connected)
+            seen += self.watch(eyes, lambda: True)
+            self.assertEqual([whole] * len(seen), seen)
+
+    def test_what_changed_meanwhile_is_seen(self):
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.lost(eyes, 'nb')
+        # Another server changes the file, so that the agent hears nothing.
+        self.nb.start()
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r2', '198.51.100.22')
+        self.cloud.remove_router('r3')
+        self.nb.kill()
+        self.nb.start()
+
+        def wanted():
+            return {r.name: {n.external_ip for n in r.nats}
+                    for r in eyes.look().routers} == {
+                'neutron-r1': set(),
+                'neutron-r2': {'198.51.100.20', '198.51.100.22'}}
+        self.eventually(wanted, lambda: eyes.look().routers)
+        self.assertEqual(eyes.look(), views.fresh(eyes))
+
+    def test_other_content_of_the_same_size(self):
+        # New rows in the place of old ones: nobody tells which have gone.
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.nb.create()
+        self.nb.start()
+        for n in range(1, 4):
+            lrp = ovsdb.insert(
+                'Logical_Router_Port', 'lrp', name='lrp-r%d' % n,
+                mac='fa:16:3e:00:00:01',
+                networks='203.0.113.%d/24' % n)
+            self.nb.transact(lrp, ovsdb.insert(
+                'Logical_Router', name='neutron-r%d' % n,
+                ports=['named-uuid', 'lrp']))
+        self.eventually(
+            lambda: [r.ports[0].networks for r in sorted(
+                eyes.look().routers, key=lambda r: r.name)] ==
+            [('203.0.113.%d/24' % n,) for n in range(1, 4)],
+            lambda: eyes.look().routers)
+        self.assertEqual(eyes.look(), views.fresh(eyes))
+        self.assertEqual(set(), {n for r in eyes.look().routers
+                                 for n in r.nats})
+
+    def test_an_empty_database_in_its_place(self):
+        eyes = self.eyes()
+        eyes.look()
+        self.nb.kill()
+        self.nb.create()
+        self.nb.start()
+        self.eventually(lambda: not eyes.look().routers, 'all has gone')
+
+    def test_a_list_of_servers_goes_on_with_the_next(self):
+        other = ovsdb.Server('nb')
+        self.addCleanup(other.close)
+        self.nb.kill()
+        with open(self.nb.file, 'rb') as source, open(
+                other.file, 'wb') as target:
+            shutil.copyfileobj(source, target)
+        self.nb.start()
+        eyes = base.Eyes({**self.remotes(), 'nb': '%s,%s' % (
+            self.nb.remote, other.remote)})
+        self.addCleanup(eyes.stop)
+        eyes.start()
+        before = eyes.look()
+        other.start()
+        self.nb.kill()
+        self.eventually(lambda: eyes.databases['nb'].connected and
+                        not eyes.look().routers != before.routers,
+                        'connected to the other one')
+        self.assertEqual(before.routers, eyes.look().routers)

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The whole service: real databases and northbound, the rest a world."""
+
+import logging
+import time
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent import resources
+from ovn_network_agent import service
+from ovn_network_agent.backends import northbound
+from ovn_network_agent.backends import stale_route
+from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.engine import contributions
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world as worlds
+
+HERE = cloud.CHASSIS
+
+
+class Passes(logging.Handler):
+    """When the passes of a service were made."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.times = []
+        logger = logging.getLogger(contributions.__name__)
+        logger.addHandler(self)
+        case.addCleanup(logger.removeHandler, self)
+        case.addCleanup(logger.setLevel, logger.level)
+        logger.setLevel(logging.DEBUG)
+
+    def emit(self, record):
+        if record.msg.startswith('Computed'):
+            self.times.append(time.monotonic())
+
+
+class ServiceTestCase(base.OvsdbTestCase):
+
+    drivers = {'fip_route': fip_route.FipRouteDriver,
+               'veth_leak': veth_leak.VethLeakDriver}
+    # Backends that are no world.
+    real = {'northbound': northbound.NorthboundBackend,
+            'stale_route': stale_route.StaleRouteBackend}
+
+    def setUp(self):
+        super().setUp()
+        # In this process: there is no daemon, and nothing is changed.
+        for context in privileged.kernel, privileged.ovs:
+            context.set_client_mode(False)
+            self.addCleanup(context.set_client_mode, True)
+        self.world = worlds.World()
+        # A world of their own: they are last, and there to stay.
+        self.proofs = worlds.World()
+
+    def agent(self, start=True, conf=None,
+              backend_class=worlds.WorldBackend, **options):
+        """The service on this cloud, its kernel and FRR a world."""
+        remotes = self.remotes()
+        conf = conf or worlds.conf(
+            ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']],
+            bridge_dev=cloud.BRIDGE,
+            **{'ovs__ovsdb_connection': remotes['ovs'],
+               'ovn__transaction_timeout': 2,
+               'ovn__ovsdb_connection_timeout': 5,
+               'ovn__retry_max_interval': 1, 'shutdown_timeout': 15,
+               **options})
+        backends = [
+            backend_class(name, self.proofs if name == 'advertised'
+                          else self.world)
+            for name in worlds.BACKENDS if name not in self.real]
+        backends += [made(conf) for made in self.real.values()]
+        made = service.AgentService(
+            conf, [made(name, conf) for name, made in self.drivers.items()],
+            backends)
+        self.addCleanup(made.close)
+        if start:
+            made.start()
+            self.addCleanup(self.cut_short, made, conf)
+        return made
+
+    def cut_short(self, agent, conf):
+        """End an agent that may wait for what a test has taken away."""
+        if not agent.wait(0):
+            conf.set_override('shutdown_timeout', 1)
+            agent.stop()
+            agent.stop()
+            self.assertTrue(agent.wait(ovsdb.DEADLINE))
+
+    def announced(self):
+        return {key[1] for key in self.world.of(resources.Announcement)}
+
+    def routes(self):
+        """Tags of the managed default routes in NB."""
+        return [dict(row['external_ids'][1]).get(ownership.EXT_ID_CHASSIS)
+                for row in self.nb.rows('Logical_Router_Static_Route')]
+
+    def stop(self, agent):
+        agent.stop()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))

@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A dry run of the whole service."""
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import base as services
+
+HERE = services.HERE
+
+
+class DryRunTest(services.ServiceTestCase):
+
+    def test_it_writes_nothing_and_tells_all(self):
+        """Trap T22: least of all to the databases."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.nb.transact(ovsdb.update('Gateway_Chassis', {}, priority=0))
+        before = [server.content() for server in self.servers.values()]
+        agent = self.agent(start=False)
+        steps, outcome = agent.plan(ovsdb.DEADLINE)
+        self.assertTrue(outcome.settled, outcome)
+        self.assertLess(
+            {('create', 'announcement'), ('create', 'default_route'),
+             ('create', 'advertised'),
+             ('create', 'mac_binding'), ('create', 'kernel_route')},
+            {(verb, resource.kind) for verb, resource in steps})
+        self.assertEqual(set(), self.world.values())
+        self.assertEqual(before, [server.content()
+                                  for server in self.servers.values()])

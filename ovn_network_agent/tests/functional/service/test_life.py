@@ -1,0 +1,184 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A service from its start to its end, and what a former run left."""
+
+import re
+import time
+
+import fixtures
+
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.service import base as services
+
+HERE = services.HERE
+
+
+class LifeTest(services.ServiceTestCase):
+
+    def test_from_nothing_to_nothing(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        agent = self.agent()
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.10/32'} and
+            self.routes() == [cloud.HOSTNAME] and
+            self.nb.rows('Static_MAC_Binding'), 'all is there')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        self.eventually(lambda: '198.51.100.11/32' in self.announced(),
+                        'a new one')
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' not in self.announced(),
+                        'the old one goes')
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual([], self.routes())
+        self.assertEqual([], self.nb.rows('Static_MAC_Binding'))
+        self.assertEqual({'sysctl', 'link_up'},
+                         {r.kind for r in self.world.values()})
+
+    def test_the_time_of_a_takeover_is_logged_once(self):
+        # Trap T20.
+        self.cloud.add_router('r1', chassis=cloud.OTHER)
+        agent = self.agent()
+        self.eventually(lambda: agent.status.reasons == (), 'all is well')
+        log = self.useFixture(fixtures.FakeLogger())
+        began = time.monotonic()
+        self.cloud.move('lrp-r1', HERE)
+        self.eventually(lambda: 'Took over' in log.output, self.announced)
+        took = time.monotonic() - began
+        said = re.findall(r'Took over neutron-r1: 1 addresses announced '
+                          r'after (\d+) ms', log.output)
+        self.assertEqual(1, len(said), log.output)
+        self.assertTrue(0 < int(said[0]) <= took * 1000 + 1, said)
+        # A floating IP that comes later is none.
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        self.announced)
+        self.stop(agent)
+        self.assertEqual(1, log.output.count('Took over'))
+
+    def test_without_clean_up_all_stays(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        agent = self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: self.announced() and self.routes(), 'there')
+        before = self.world.values()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual(before, self.world.values())
+        self.assertEqual([cloud.HOSTNAME], self.routes())
+
+    def test_what_moved_away_is_left_to_its_new_owner(self):
+        # Trap T13.
+        self.cloud.add_router('r1', chassis=HERE)
+        agent = self.agent()
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'there')
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.eventually(lambda: not self.announced(), 'withdrawn')
+        self.stop(agent)
+        self.assertEqual([cloud.HOSTNAME], self.routes())
+        self.assertEqual(1, len(self.nb.rows('Static_MAC_Binding')))
+
+    def test_what_is_malformed_is_said_and_costs_only_itself(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        agent = self.agent()
+        self.cloud.add_nat('r1', 'not-an-ip')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'its neighbour')
+        self.eventually(lambda: any(
+            "'not-an-ip'" in reason for reason in agent.status.reasons or ()),
+            'it is said')
+        self.cloud.remove_nat('r1', 'not-an-ip')
+        self.eventually(lambda: not agent.status.reasons, 'all is well')
+
+    def test_the_node_is_set_up_before_ovn_is_reached(self):
+        for server in self.servers.values():
+            server.kill()
+        stray = resources.KernelRoute(254, '203.0.113.9/32', 'lo')
+        self.world.put(stray)
+        agent = self.agent()
+        self.eventually(lambda: self.world.of(resources.VethPair), 'a pair')
+        self.assertIn(stray, self.world.values())
+        # Databases that come late, one after the other.
+        for server in self.servers.values():
+            self.assertIn(stray, self.world.values())
+            server.start()
+        self.eventually(lambda: stray not in self.world.values(),
+                        'the first complete pass')
+        self.stop(agent)
+
+    def test_what_fails_before_ovn_is_reached_is_tried_again(self):
+        self.sb.kill()
+        self.world.down.add('address')
+        self.agent()
+        self.eventually(lambda: self.world.of(resources.VethPair), 'a pair')
+        self.world.down.clear()
+        self.eventually(lambda: self.world.of(resources.Address), 'healed')
+
+    def test_waiting_for_ovn_costs_no_time(self):
+        # Retries of what failed come due although no pass is complete.
+        for server in self.servers.values():
+            server.kill()
+        self.world.down.add('address')
+        passes = services.Passes(self)
+        self.agent()
+        self.eventually(lambda: len(passes.times) >= 6, 'six passes')
+        # The first ones come from the start.
+        self.assertGreater(passes.times[5] - passes.times[2], 2.5)
+
+    def test_what_a_former_run_left(self):
+        """It is adopted if it is wanted, and goes otherwise."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        former = self.agent(cleanup_on_shutdown=False)
+        self.eventually(lambda: len(self.announced()) == 2 and
+                        self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'all is there')
+        self.stop(former)
+        former.close()
+        adopted = self.world.values()
+        rows = self.nb.rows('Logical_Router_Static_Route', '_uuid')
+        self.cloud.remove_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', '198.51.100.11')
+        del self.world.journal[:]
+        self.agent()
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.11/32'}, 'what is wanted now')
+        self.eventually(lambda: not [
+            r for r in self.world.values()
+            if '198.51.100.10' in str(r)], 'what is not wanted any more')
+        for verb, ref in self.world.journal:
+            self.assertIn('198.51.100.1%d' % (verb == 'create'), str(ref))
+        self.assertEqual({r for r in adopted if '100.10' not in str(r)},
+                         {r for r in self.world.values()
+                          if '100.11' not in str(r)})
+        self.assertEqual(rows, self.nb.rows(
+            'Logical_Router_Static_Route', '_uuid'))
+
+    def test_the_node_is_prepared_before_the_first_full_pass(self):
+        """Bridge, addresses, pair; then OVN; then what is announced."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.sb.kill()
+        self.agent()
+        self.eventually(lambda: self.world.of(resources.Rule), 'prepared')
+        self.assertEqual(
+            ['link_up', 'veth_pair', 'sysctl', 'address', 'neighbour',
+             'kernel_route', 'rule'], self.world.order('create'))
+        self.assertEqual([], self.routes())
+        del self.world.journal[:]
+        self.sb.start()
+        self.eventually(self.announced, 'the first complete pass')
+        self.assertNotIn('veth_pair', self.world.order('create'))
+        self.assertEqual('announcement', self.world.order('create')[-1])

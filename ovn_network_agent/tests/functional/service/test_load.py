@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How often the service works, and when."""
+
+import threading
+import time
+
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.unit import world as worlds
+
+HERE = services.HERE
+
+
+class LoadTest(services.ServiceTestCase):
+    """How often and when it works."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('far', chassis=cloud.OTHER, networks=[
+            '203.0.113.1/24'])
+
+    def running(self, **options):
+        agent = self.agent(**options)
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'running')
+        return agent
+
+    def test_one_added_and_one_removed_in_one_transaction(self):
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.running()
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'the first')
+        old = self.nb.rows('NAT', '_uuid')[0]['_uuid']
+        router = {'name': 'neutron-r1'}
+        self.nb.transact(
+            ovsdb.insert('NAT', 'nat', type='dnat_and_snat',
+                         external_ip='198.51.100.11',
+                         logical_ip='10.0.0.5'),
+            ovsdb.mutate('Logical_Router', router, 'nat', 'insert',
+                         ['named-uuid', 'nat']),
+            ovsdb.mutate('Logical_Router', router, 'nat', 'delete', old))
+        wanted = {'198.51.100.1/32', '198.51.100.11/32'}
+        self.eventually(lambda: self.announced() == wanted, 'the second')
+        self.eventually(lambda: wanted == {
+            r.subject for r in self.world.values()
+            if r.kind in ('kernel_route', 'flow') and r.subject},
+            'and nothing else of them')
+
+    def test_a_stream_of_events_neither_floods_nor_starves(self):
+        """At most one pass in each interval, and one in each."""
+        passes = services.Passes(self)
+        self.running(event_coalesce=1.0)
+        stop = threading.Event()
+
+        def stream():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                self.cloud.change_nat('203.0.113.9',
+                                      logical_ip='10.0.0.%d' % (
+                                          number % 200 + 1))
+
+        self.cloud.add_nat('far', '203.0.113.9')
+        writer = threading.Thread(target=stream)
+        writer.start()
+        try:
+            count = len(passes.times)
+            self.eventually(lambda: len(passes.times) >= count + 4,
+                            'four passes under load')
+        finally:
+            stop.set()
+            writer.join()
+        gaps = [after - before for before, after in zip(
+            passes.times[count:count + 3], passes.times[count + 1:],
+            strict=False)]
+        # It waits that long after each; measured where drivers are asked,
+        # so with a little more or less of what comes before.
+        self.assertGreater(min(gaps[1:]), 0.8, gaps)
+
+    def test_ten_thousand_events(self):
+        """Trap T68: no thread for each, no pass for each."""
+        passes = services.Passes(self)
+        agent = self.running()
+        most = threading.active_count()
+        started = time.monotonic()
+        before = len(passes.times)
+        self.nb.transact(*(
+            operation for number in range(10000) for operation in (
+                ovsdb.insert(
+                    'NAT', 'n%d' % number, type='dnat_and_snat',
+                    external_ip='203.0.%d.%d' % (
+                        113 + number // 250, number % 250 + 1),
+                    logical_ip='10.0.0.5'),)),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-far'}, 'nat',
+                         'insert', ovsdb.ovsdb_set(
+                             ['named-uuid', 'n%d' % number]
+                             for number in range(10000))))
+        self.cloud.add_nat('r1', '198.51.100.10')
+        while '198.51.100.10/32' not in self.announced():
+            most = max(most, threading.active_count())
+            self.assertLess(time.monotonic() - started, 60)
+            threading.Event().wait(0.005)
+        # Besides those that were there: one for a write to OVN.
+        self.assertLessEqual(most, threading.active_count() + 1)
+        self.assertLessEqual(
+            len(passes.times) - before,
+            2 + (time.monotonic() - started) /
+            agent._conf.event_coalesce)
+        self.stop(agent)
+
+    def test_it_never_runs_beside_itself(self):
+        """Wake-ups from many threads, and a world that takes its time."""
+        inside, together = [], []
+
+        class Slow(worlds.WorldBackend):
+            def read(self, known):
+                inside.append(self.name)
+                together.append(len(inside))
+                threading.Event().wait(0.001)
+                try:
+                    return super().read(known)
+                finally:
+                    inside.remove(self.name)
+
+        agent = self.agent(backend_class=Slow, event_coalesce=0.0)
+        self.eventually(self.announced, 'running')
+        passes = services.Passes(self)
+
+        stop = threading.Event()
+
+        def fire(number):
+            turn = 0
+            while not stop.wait(0.002):
+                turn += 1
+                agent.trigger.fire('storm %d %d' % (number, turn),
+                                   urgent=bool(turn % 2),
+                                   stale=tuple(worlds.BACKENDS))
+
+        threads = [threading.Thread(target=fire, args=(n,))
+                   for n in range(8)]
+        for thread in threads:
+            thread.start()
+        try:
+            self.eventually(lambda: len(passes.times) > 10, 'ten passes')
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual({1}, set(together))
+
+    def test_a_full_comparison_at_the_interval(self):
+        """What nobody reports is found; no event is needed for it."""
+        self.running(reconcile_interval=1)
+        for _turn in range(2):
+            lost = next(iter(self.world.of(resources.Announcement).values()))
+            del self.world.objects[lost.ref]
+            self.eventually(lambda gone=lost: gone.ref in
+                            self.world.objects, 'it is back')

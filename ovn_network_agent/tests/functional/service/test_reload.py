@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A new configuration while the service runs."""
+
+import os
+import threading
+
+import fixtures
+from oslo_config import cfg
+
+from ovn_network_agent import resources
+from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.unit import world as worlds
+
+HERE = services.HERE
+
+
+class ReloadTest(services.ServiceTestCase):
+    """SIGHUP, with a file of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.path = os.path.join(
+            self.useFixture(fixtures.TempDir()).path, 'agent.conf')
+
+    def write(self, text):
+        with open(self.path, 'w') as opened:
+            opened.write(
+                '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n'
+                '[ovn]\novn_nb_remote = %s\novn_sb_remote = %s\n'
+                '[ovs]\novsdb_connection = %s\n' % (
+                    cloud.BRIDGE, text, *self.remotes().values()))
+
+    def running(self):
+        """The service, announcing, on what is in the file."""
+        self.write('')
+        conf = cfg.ConfigOpts()
+        opts.load(conf, ['--config-file', self.path])
+        self.gate = gate = threading.Event()
+        self.held = held = threading.Event()
+        gate.set()
+
+        class Gated(worlds.WorldBackend):
+            def read(self, known):
+                found = super().read(known)
+                if not gate.is_set():
+                    held.set()
+                gate.wait(10)
+                return found
+
+        agent = self.agent(conf=conf, backend_class=Gated)
+        self.eventually(lambda: self.announced() and self.routes() and
+                        agent.status.reasons == (), 'there')
+        return agent
+
+    def test_the_announce_method_changes_while_it_runs(self):
+        agent = self.running()
+        del self.world.journal[:]
+        self.write('[fip_route]\nannounce_method = kernel\n')
+        agent.reset()
+        self.eventually(lambda: self.world.of(resources.AnnouncedRoute) and
+                        not self.announced(), 'the other method')
+        self.assertEqual(
+            [('create', 'announced_route'), ('delete', 'announcement')],
+            [(verb, ref.kind) for verb, ref in self.world.journal])
+
+    def test_what_comes_right_before_the_stop_counts(self):
+        agent = self.running()
+        before = self.world.values()
+        self.write('cleanup_on_shutdown = false\n')
+        # It is in the middle of a pass, be it an earlier one.
+        self.gate.clear()
+        self.addCleanup(self.gate.set)
+        agent.trigger.fire('test', stale=('rule',))
+        self.eventually(self.held.is_set, 'a pass')
+        agent.reset()
+        agent.stop()
+        self.gate.set()
+        self.stop(agent)
+        self.assertTrue(agent.complete)
+        self.assertEqual(before, self.world.values())
+
+    def test_a_mistake_changes_nothing(self):
+        agent = self.running()
+        before = self.world.values()
+        log = self.useFixture(fixtures.FakeLogger())
+        self.write('reconcile_interval = often\n'
+                   '[fip_route]\nannounce_method = kernel\n')
+        agent.reset()
+        self.eventually(lambda: 'often' in log.output, 'it is said')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'it goes on as before')
+        self.assertLess(before, self.world.values())

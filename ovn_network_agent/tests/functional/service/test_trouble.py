@@ -1,0 +1,144 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Databases, backends and drivers that fail while the service runs."""
+
+import time
+
+import fixtures
+
+from ovn_network_agent import backoff
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.service import base as services
+
+HERE = services.HERE
+
+
+class TroubleTest(services.ServiceTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER, networks=[
+            '203.0.113.1/24'])
+
+    def running(self, **options):
+        agent = self.agent(**options)
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'running')
+        return agent
+
+    def test_databases_that_go_withdraw_nothing(self):
+        agent = self.running(reconcile_interval=1)
+        before = self.world.values()
+        for server in self.servers.values():
+            server.kill()
+        self.eventually(lambda: not any(
+            d.connected for d in agent._databases.values()), 'all are lost')
+        full = agent._loop._next_full
+        self.eventually(lambda: agent._loop._next_full > full + 1,
+                        'full passes')
+        self.assertEqual(before, self.world.values())
+        for server in self.servers.values():
+            server.start()
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
+                        'it goes on')
+        self.assertLess(before, self.world.values())
+
+    def test_a_northbound_that_hangs_delays_nothing_else(self):
+        """Trap T31: slow writes to NB do not hold up an announcement."""
+        self.running(ovn__transaction_timeout=6)
+        self.nb.pause()
+        # It has to write, and gets no answer; it waits, and waits again.
+        started = time.monotonic()
+        for chassis, announced in ((HERE, True), (cloud.OTHER, False),
+                                   (HERE, True), (cloud.OTHER, False)):
+            moved = time.monotonic()
+            self.cloud.move('lrp-r2', chassis)
+            self.eventually(
+                lambda wanted=announced: (
+                    '203.0.113.1/32' in self.announced()) == wanted,
+                'the other planes follow')
+            # Held up, it would be for as long as a transaction may take.
+            self.assertLess(time.monotonic() - moved, 5)
+        self.cloud.move('lrp-r2', HERE)
+        self.assertLess(time.monotonic() - started, 18)
+        self.nb.resume()
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME] * 2,
+                        self.routes)
+
+    def test_a_stop_while_northbound_hangs_is_bounded(self):
+        agent = self.running(shutdown_timeout=4)
+        self.nb.pause()
+        started = time.monotonic()
+        self.stop(agent)
+        self.assertFalse(agent.complete)
+        self.assertEqual(set(), self.announced())
+        agent.close()
+        self.assertLess(time.monotonic() - started, 10)
+
+    def test_a_second_request_cuts_the_stop_short(self):
+        agent = self.running(shutdown_timeout=60)
+        self.nb.pause()
+        agent.stop()
+        self.eventually(lambda: not self.announced(), 'withdrawn')
+        agent.stop()
+        self.assertTrue(agent.wait(10))
+        self.assertFalse(agent.complete)
+        self.nb.resume()
+
+    def test_what_waited_for_northbound_follows_at_once(self):
+        # The pauses grow to a minute, and an outage may be long.
+        self.useFixture(fixtures.MockPatchObject(backoff, 'FIRST', 60.0))
+        agent = self.running()
+        self.nb.kill()
+        self.eventually(lambda: not agent._databases['nb'].connected, 'lost')
+        self.cloud.move('lrp-r2', HERE)
+        self.eventually(lambda: any('northbound' in reason for reason
+                                    in agent.status.reasons), 'it failed')
+        self.nb.start()
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME] * 2,
+                        self.routes)
+        self.eventually(lambda: not agent.status.reasons, 'all is well')
+
+    def test_a_backend_that_fails_heals(self):
+        self.world.down.add('frr_static')
+        self.agent()
+        self.eventually(self.routes, 'the other planes')
+        self.assertEqual(set(), self.announced())
+        self.world.down.clear()
+        self.eventually(self.announced, 'healed')
+
+    def test_any_backend_may_fail_and_heals(self):
+        """The others go on; it is said which one, and that it is over."""
+        agent = self.running()
+        for number, name in enumerate(('rule', 'route', 'flow', 'frr_static',
+                                       'frr_prefix_list')):
+            self.world.down.add(name)
+            agent.trigger.fire('test', stale=(name,))
+            self.eventually(lambda n=name: any(
+                n in reason for reason in agent.status.reasons), name)
+            self.cloud.add_router('n%d' % number, chassis=HERE, networks=[
+                '192.0.%d.1/24' % number])
+            address = '192.0.%d.1/32' % number
+            # The planes that do not depend on it follow.
+            self.eventually(
+                lambda n=number: len(self.routes()) == n + 2, name)
+            if name != 'route':
+                self.eventually(lambda a=address: (254, a) in self.world.of(
+                    resources.KernelRoute), name)
+            self.world.down.clear()
+            self.eventually(lambda a=address: a in self.announced(),
+                            '%s is healed' % name)
+            self.eventually(lambda: not agent.status.reasons, 'all is well')

@@ -106,15 +106,14 @@ class AdvertisedBackend(nb_writer.Writer):
         except context.FAILURES as error:
             raise base.BackendError(
                 'whether the addresses are announced cannot be found out: '
-                '%s; without FRR, set [frr] bgp_check to false' % error
+                f'{error}; without FRR, set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
-                else 'whether the addresses are announced cannot be found '
-                'out: %s' % error) from error
+                else 'whether the addresses are announced cannot be found out'
+                     f': {error}') from error
         for prefixes in missing.values():
             prefixes -= found
 
     def _reason(self, prefixes):
         first, *rest = sorted(prefixes)
-        return '%s %s%s yet' % (
-            frr_witness.witness(self.conf), first,
-            ' and %d more' % len(rest) if rest else '')
+        more = f' and {len(rest)} more' if rest else ''
+        return f'{frr_witness.witness(self.conf)} {first}{more} yet'

@@ -43,6 +43,6 @@ def ask(database, question):
     except connection.Unavailable as e:
         raise base.BackendError(str(e)) from e
     if not answered.wait(_PATIENCE) or found[0] is None:
-        raise base.BackendError('%s does not answer' %
-                                connection.SCHEMAS[database.name])
+        raise base.BackendError(
+            f'{connection.SCHEMAS[database.name]} does not answer')
     return found[0]

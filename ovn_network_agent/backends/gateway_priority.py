@@ -99,7 +99,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
                          if owners.get(port) != chassis]
             if elsewhere:
                 found[resource.ref] = (
-                    '%s is no longer on this chassis' % elsewhere[0])
+                    f'{elsewhere[0]} is no longer on this chassis')
         return found
 
 

@@ -91,8 +91,9 @@ class Writer(base.Backend):
         try:
             txn.commit()
         except (exceptions.TimeoutException, bounded.NoAnswer) as e:
-            raise base.BackendError('%s did not answer within %d s' % (
-                connection.SCHEMAS[self.database], txn.timeout)) from e
+            raise base.BackendError(
+                f'{connection.SCHEMAS[self.database]} did not answer within '
+                f'{txn.timeout:d} s') from e
         except RuntimeError as e:
             self._error = str(e)
             return None

@@ -68,8 +68,8 @@ class RelayPortBackend(ovsdb_writer.Writer):
                 return failures
             if time.monotonic() > deadline:
                 return {**failures, **{ref: (
-                    'ovs-vswitchd has not made the port within %d s; is it '
-                    'running?' % self.conf.ovn.transaction_timeout)
+                    'ovs-vswitchd has not made the port within '
+                    f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
                     for ref in waiting}}
             time.sleep(_INTERVAL)
 

@@ -252,4 +252,4 @@ def expected(name, error):
     if isinstance(error, base.BackendError):
         return error
     LOG.error('Backend %s failed', name, exc_info=error)
-    return base.BackendError('%s: %s' % (type(error).__name__, error))
+    return base.BackendError(f'{type(error).__name__}: {error}')

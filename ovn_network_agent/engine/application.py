@@ -130,8 +130,10 @@ class Application:
             return False
         holders = missing or self._before(resource, ledger.FAILING)
         if holders:
-            self._ledger.waits(resource.ref, 'waits for %s %s' % (
-                holders[0].kind, outcome.brief(holders[0].key)), holders[0])
+            holder = holders[0]
+            self._ledger.waits(
+                resource.ref,
+                f'waits for {holder.kind} {outcome.brief(holder.key)}', holder)
         return not holders and not self._ledger.still_refused(resource.ref)
 
     def _under_way(self, refs):
@@ -152,8 +154,8 @@ class Application:
         held, holder = self._successors.keep(resource)
         failed = self._ledger.beside(resource, ledger.FAILING)
         if not held and (failed or self.blind_under(resource)):
-            held = ('stays while what announces %s could not be withdrawn'
-                    % resource.subject)
+            held = (f'stays while what announces {resource.subject} could not '
+                    'be withdrawn')
             holder = failed[0] if failed else None
         if held:
             self._ledger.waits(resource.ref, held, holder)

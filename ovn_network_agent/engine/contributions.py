@@ -87,8 +87,7 @@ class Contributions:
                 self._ask((driver.name, 'forwards'), driver.for_forwards,
                           node.phase, computed, forwards, node)
             for group in snapshot.groups:
-                contributor = (driver.name, '%s %s' % (group.table,
-                                                       group.key))
+                contributor = (driver.name, f'{group.table} {group.key}')
                 present.add(contributor)
                 self._ask(contributor, driver.for_group, node.phase,
                           computed, group, node)
@@ -120,7 +119,7 @@ class Contributions:
         except Exception as e:
             # A driver is foreign code.  Its last contribution stays: a bug
             # in it must not withdraw what works.
-            self._failed(contributor, '%s: %s' % (type(e).__name__, e))
+            self._failed(contributor, f'{type(e).__name__}: {e}')
             if phase is not model.Phase.STOPPED:
                 return
             wanted = self._state.contributed(contributor)
@@ -156,13 +155,13 @@ class Contributions:
         wanted = list(wanted)
         for resource in wanted:
             if not isinstance(resource, resources.Resource):
-                raise ValueError('%r is not a resource' % (resource,))
+                raise ValueError(f'{resource!r} is not a resource')
             hash(resource.ref)
             if (resource.kind not in self._kinds and
                     resource.kind not in _STATEMENTS):
                 raise ValueError(
-                    'no backend makes resources of the kind %s; install the '
-                    'package that has this backend' % resource.kind)
+                    f'no backend makes resources of the kind {resource.kind}; '
+                    'install the package that has this backend')
         return wanted
 
     def _report_problems(self):

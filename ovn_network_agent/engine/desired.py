@@ -80,8 +80,8 @@ class DesiredState:
         for resource in wanted:
             other = by_ref.setdefault(resource.ref, resource)
             if other != resource:
-                contradictions[resource.ref] = '%s wants both %s and %s' % (
-                    contributor, other, resource)
+                contradictions[resource.ref] = (
+                    f'{contributor} wants both {other} and {resource}')
         self._contradictions.pop(contributor, None)
         if contradictions:
             self._contradictions[contributor] = contradictions
@@ -133,8 +133,8 @@ class DesiredState:
                 self._disputed.add(ref)
             if resource != first:
                 self._conflicts.setdefault(
-                    ref, '%s wants %s but %s wants %s' % (
-                        first_by, first, contributor, resource))
+                    ref, f'{first_by} wants {first} but {contributor} wants '
+                         f'{resource}')
         if not _same(first, self._tracker.desired(ref)):
             self._tracker.want(first)
 

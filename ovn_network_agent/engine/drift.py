@@ -44,7 +44,7 @@ class Drift:
             return
         self._streaks[name] += 1
         streak = self._streaks[name]
-        named = ', '.join('%s %s' % (ref.kind, outcome.brief(ref.key))
+        named = ', '.join(f'{ref.kind} {outcome.brief(ref.key)}'
                           for ref in lost[:_NAMED])
         if len(lost) > _NAMED:
             named += ', ...'

@@ -84,7 +84,7 @@ class Beside:
             return
         job = _Job(backend, delta, awaited)
         threading.Thread(target=self._work, args=(job, work),
-                         name='beside-%s' % backend.name,
+                         name=f'beside-{backend.name}',
                          daemon=True).start()
         self._running[backend.name] = job
 
@@ -101,7 +101,7 @@ class Beside:
                 job.future.set_exception(error)
             awaited = job.awaited
         if not awaited:
-            self._wake('%s done' % job.backend.name)
+            self._wake(f'{job.backend.name} done')
 
     def done(self, names=None):
         """Collect what has ended.
@@ -155,8 +155,8 @@ def apply(backend, delta):
     failures = backend.apply(delta)
     if not isinstance(failures, dict) or not all(
             isinstance(ref, resources.Ref) for ref in failures):
-        raise TypeError('apply() answered %r, which is no dict of Ref to '
-                        'reason' % (failures,))
+        raise TypeError(f'apply() answered {failures!r}, which is no dict of '
+                        'Ref to reason')
     return failures
 
 

@@ -50,10 +50,11 @@ class Outcome:
     @property
     def degraded(self):
         """Reasons why the system is not as desired, a list of str."""
-        reasons = ['%s: %s' % item for item in self.unreadable.items()]
-        reasons += ['driver %s on %s: %s' % (*contributor, why)
-                    for contributor, why in self.broken.items()]
-        reasons += ['%s %s: %s' % (ref.kind, brief(ref.key), why)
+        reasons = [f'{backend}: {why}'
+                   for backend, why in self.unreadable.items()]
+        reasons += [f'driver {driver} on {subject}: {why}'
+                    for (driver, subject), why in self.broken.items()]
+        reasons += [f'{ref.kind} {brief(ref.key)}: {why}'
                     for ref, why in self.failures.items()]
         return reasons + list(self.problems)
 
@@ -67,11 +68,11 @@ class Outcome:
 def describe(resource):
     """A resource's values as one line for the log and the plan."""
     return ' '.join(
-        '%s=%s' % (field.name, brief(getattr(resource, field.name)))
+        f'{field.name}={brief(getattr(resource, field.name))}'
         for field in dataclasses.fields(resource)
         if field.compare and getattr(resource, field.name) is not None
-    ).replace('cookie=%d ' % getattr(resource, 'cookie', 0),
-              'cookie=%#x ' % getattr(resource, 'cookie', 0))
+    ).replace(f'cookie={getattr(resource, "cookie", 0):d} ',
+              f'cookie={getattr(resource, "cookie", 0):#x} ')
 
 
 def brief(value):

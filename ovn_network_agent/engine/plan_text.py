@@ -26,14 +26,13 @@ def render(steps, outcome):
     :param outcome: :class:`outcome.Outcome`
     :returns: list of str
     """
-    lines = ['%s %s %s' % (SIGNS[verb], resource.kind,
-                           outcomes.describe(resource))
+    lines = [f'{SIGNS[verb]} {resource.kind} {outcomes.describe(resource)}'
              for verb, resource in steps]
-    lines += ['! %s' % reason for reason in outcome.degraded]
+    lines += [f'! {reason}' for reason in outcome.degraded]
     counts = collections.Counter(verb for verb, _resource in steps)
-    unknown = (', %d that could not be looked at' % counts['unknown']
+    unknown = (f', {counts["unknown"]:d} that could not be looked at'
                if counts['unknown'] else '')
-    lines.append('Plan: %d to create, %d to update, %d to delete%s; nothing '
-                 'was changed.' % (counts['create'], counts['update'],
-                                   counts['delete'], unknown))
+    lines.append(f'Plan: {counts["create"]:d} to create, {counts["update"]:d} '
+                 f'to update, {counts["delete"]:d} to delete{unknown}; '
+                 'nothing was changed.')
     return lines

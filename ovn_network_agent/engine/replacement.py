@@ -89,7 +89,7 @@ class Successors:
             self._asked[backend.name] = answer
             if earlier is None:
                 answer.add_done_callback(
-                    lambda _answer: self._wake('%s answered' % backend.name))
+                    lambda _answer: self._wake(f'{backend.name} answered'))
             return set()
         except Exception as e:
             LOG.warning('%s', actual.expected(backend.name, e))
@@ -103,5 +103,5 @@ class Successors:
         ref = self._waited_for.get(resource.subject)
         if ref is None or resource.stage is not resources.Stage.ANNOUNCE:
             return '', None
-        return 'stays until FRR knows %s %s, which takes its place' % (
-            ref.kind, outcome.brief(ref.key)), ref
+        return (f'stays until FRR knows {ref.kind} {outcome.brief(ref.key)}, '
+                'which takes its place'), ref

@@ -79,7 +79,7 @@ class Tracker:
         fresh = {kind: {} for kind in kinds}
         for resource in found:
             if resource.kind not in fresh:
-                raise ValueError('unexpected kind %s' % resource.kind)
+                raise ValueError(f'unexpected kind {resource.kind}')
             fresh[resource.kind][resource.key] = resource
         lost = []
         for kind, actual in fresh.items():

@@ -57,9 +57,9 @@ def addresses(row):
             found.add(model.BalancedAddress(address, floating, unanswered))
         else:
             problems.append(
-                'Load_Balancer %s: the address of VIP %r cannot be told, so '
-                'it is not announced; give it one that is no template'
-                % (row.uuid, key))
+                f'Load_Balancer {row.uuid}: the address of VIP {key!r} cannot '
+                'be told, so it is not announced; give it one that is '
+                'no template')
     return tuple(found), tuple(problems)
 
 

@@ -54,8 +54,8 @@ class SetDefaultRoute(NorthboundCommand):
             if route is None:
                 continue
             if not route.managed:
-                self.refused = ('the router has a default route via %s that '
-                                'is not ours' % route.nexthop)
+                self.refused = ('the router has a default route via '
+                                f'{route.nexthop} that is not ours')
                 return
             if ours is None or route.chassis == self.wanted.chassis:
                 ours = row

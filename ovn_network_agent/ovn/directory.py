@@ -63,8 +63,8 @@ class Directory:
         """A router in a message: its best name, and its UUID."""
         router = self.routers.get(uuid)
         if router is None:
-            return 'router %s' % uuid
-        return 'router %s (%s)' % (router.label or router.name, uuid)
+            return f'router {uuid}'
+        return f'router {router.label or router.name} ({uuid})'
 
 
 def read(nb, sb):

@@ -38,7 +38,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         self._owner = owner
         self._watch = watch
         self._trigger = trigger
-        self._reason = '%s:%s' % (watch.database, watch.table)
+        self._reason = f'{watch.database}:{watch.table}'
 
     @property
     def key(self):

@@ -84,7 +84,7 @@ class SetPriority(commands.NorthboundCommand):
             member.external_ids = marks.marked(member.external_ids, *wanted)
         # The library only logs what the schema does not allow.
         if member.priority != self.wanted.priority:
-            self.refused = 'OVN takes no priority %d' % self.wanted.priority
+            self.refused = f'OVN takes no priority {self.wanted.priority:d}'
 
     def _decided_on(self, members):
         """Whether they are as they were, or as this transaction makes them.

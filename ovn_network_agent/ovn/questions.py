@@ -47,14 +47,14 @@ class Gateways:
         :param sb: the replica at this moment
         """
         if _uuids(answers[0]) != _named(sb, self._name):
-            return 'Chassis %s' % self._name
+            return f'Chassis {self._name}'
         for each, answer in zip(self._uuids, answers[1:], strict=True):
             bound = {key for key, row in sb['Port_Binding'].items()
                      if row.type == 'chassisredirect' and
                      each in columns.referenced(row, 'chassis')}
             if _uuids(answer) != bound:
-                return ('Port_Binding, %d chassisredirect rows on this '
-                        'chassis and not %d' % (len(answer), len(bound)))
+                return (f'Port_Binding, {len(answer)} chassisredirect rows on '
+                        f'this chassis and not {len(bound)}')
         return ''
 
 
@@ -97,12 +97,12 @@ class Routers:
         for (table, each), answer in zip(self._rows, answers, strict=True):
             row = nb[table].get(each)
             if bool(answer) != (row is not None):
-                return '%s %s is %s' % (table, each, (
-                    'missing' if answer else 'there no more'))
+                found = 'missing' if answer else 'there no more'
+                return f'{table} {each} is {found}'
             for column in self._columns[table] if answer else ():
                 if _atoms(answer[0][column]) != _atoms(
                         row._data[column].to_json()):
-                    return '%s %s, column %s' % (table, each, column)
+                    return f'{table} {each}, column {column}'
         return ''
 
 

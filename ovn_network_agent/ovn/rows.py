@@ -34,8 +34,8 @@ def nat(row):
     try:
         external = str(iptext.address(row.external_ip))
     except ValueError:
-        raise ValueError('NAT row %s: external_ip %r is not an IP address'
-                         % (row.uuid, row.external_ip)) from None
+        raise ValueError(f'NAT row {row.uuid}: external_ip '
+                         f'{row.external_ip!r} is not an IP address') from None
     distributed = ''
     if columns.optional(row, 'logical_port'):
         distributed = columns.optional(row, 'external_mac')
@@ -53,13 +53,13 @@ def networks(row):
         try:
             everything = not iptext.interface(text).network.prefixlen
         except ValueError:
-            problems.append('Logical_Router_Port %s: network %r is malformed'
-                            % (row.name, text))
+            problems.append(f'Logical_Router_Port {row.name}: network '
+                            f'{text!r} is malformed')
             continue
         if everything:
-            problems.append('Logical_Router_Port %s: network %r is '
-                            'everything and left out; give it the prefix '
-                            'length of its subnet' % (row.name, text))
+            problems.append(f'Logical_Router_Port {row.name}: network '
+                            f'{text!r} is everything and left out; give it '
+                            'the prefix length of its subnet')
         else:
             valid.append(text)
     return tuple(valid), tuple(problems)
@@ -114,7 +114,7 @@ def nat_addresses(row):
     found = set()
     for text in row.nat_addresses:
         addresses, bound, resident = text.partition('is_chassis_resident')
-        if bound and not resident.startswith('("%s' % model.REDIRECT):
+        if bound and not resident.startswith(f'("{model.REDIRECT}'):
             continue
         for word in addresses.split()[1:]:
             try:

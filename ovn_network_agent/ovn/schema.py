@@ -50,8 +50,8 @@ def objection(database, required, tables):
     missing = lacking(database, required, tables)
     if not missing:
         return ''
-    return '%s has no %s: it is of an OVN older than %s, or of none' % (
-        connection.SCHEMAS[database], ', no '.join(missing), OLDEST)
+    return (f'{connection.SCHEMAS[database]} has no {", no ".join(missing)}: '
+            f'it is of an OVN older than {OLDEST}, or of none')
 
 
 def lacking(database, required, tables):
@@ -69,11 +69,11 @@ def lacking(database, required, tables):
                 watch.table in _OPTIONAL_TABLES):
             continue
         if watch.table not in tables:
-            found.add('table %s' % watch.table)
+            found.add(f'table {watch.table}')
             continue
         present = tables[watch.table]['columns']
         found.update(
-            'column %s of table %s' % (column, watch.table)
+            f'column {column} of table {watch.table}'
             for column in required[watch.table].intersection(watch.columns)
             if column not in present and
             (watch.table, column) not in _OPTIONAL_COLUMNS)

@@ -57,10 +57,11 @@ def standing():
     try:
         version = overlap_keeper.Keeper(_options([])).able()[0]
     except (overlap_keeper.Failed, OSError) as error:
-        return 'a drain goes on without: %s' % error
+        return f'a drain goes on without: {error}'
     if version > overlap_keeper.NEWEST:
-        return 'not tried with OVN %d.%02d, only up to %d.%02d' % (
-            *version, *overlap_keeper.NEWEST)
+        newest = overlap_keeper.shown(overlap_keeper.NEWEST)
+        return (f'not tried with OVN {overlap_keeper.shown(version)}, '
+                f'only up to {newest}')
     return ''
 
 
@@ -92,8 +93,8 @@ def begin(addresses):
             _keepers.append(keeper)
             _reap(keeper)
             _forget()
-            raise OSError(errno.EIO, said or 'it did not begin within %d s' %
-                          _PATIENCE)
+            raise OSError(errno.EIO, said or
+                          f'it did not begin within {_PATIENCE:.0f} s')
         _keepers.append(keeper)
 
 

@@ -101,8 +101,8 @@ class Database:
                        ['Open_vSwitch', *operations])
         for result in answer:
             if result and result.get('error'):
-                raise Failed('%s: %s %s' % (self._remote, result['error'],
-                                            result.get('details', '')))
+                raise Failed(f'{self._remote}: {result["error"]} '
+                             f'{result.get("details", "")}')
         return answer
 
     def _address(self):
@@ -111,7 +111,7 @@ class Database:
             return where
         host, _colon, port = where.rpartition(':')
         if kind != 'tcp' or not port.isdigit():
-            raise Failed('%s is neither unix: nor tcp:' % self._remote)
+            raise Failed(f'{self._remote} is neither unix: nor tcp:')
         return host.strip('[]'), int(port)
 
     def external_ids(self):
@@ -178,7 +178,7 @@ class Controller:
         said = self.call('version')
         found = re.match(r'ovn-controller (\d+)\.(\d+)', said)
         if not found:
-            raise Failed('ovn-controller says no version: %s' % said[:80])
+            raise Failed(f'ovn-controller says no version: {said[:80]}')
         return int(found[1]), int(found[2])
 
     def call(self, command, patience=PATIENCE):
@@ -195,12 +195,19 @@ class Controller:
                 return _call(path, command, [], patience)
             except OSError as e:
                 # It may be that of one which was killed.
-                reasons.append('%s: %s' % (path, e.strerror or e))
+                reasons.append(f'{path}: {e.strerror or e}')
                 if not isinstance(e, (ConnectionRefusedError,
                                       FileNotFoundError)):
                     absent = Failed
-        raise absent('; '.join(reasons) or 'no ovn-controller has a control '
-                     'socket in %s' % self._rundir)
+        raise absent('; '.join(reasons) or
+                     'no ovn-controller has a control socket in '
+                     f'{self._rundir}')
+
+
+def shown(version):
+    """A version as OVN writes it, (23, 3) as '23.03'."""
+    year, month = version
+    return f'{year:d}.{month:02d}'
 
 
 def _is(uuid):
@@ -219,12 +226,12 @@ def in_other_words(remote):
 def _renamed(target):
     found = _TARGET.fullmatch(target)
     if found:
-        return '%s0%s' % found.groups()
+        return f'{found[1]}0{found[2]}'
     kind, _colon, path = target.partition(':')
     if kind == 'unix' and path.startswith('/'):
-        return 'unix:/.%s' % path
-    raise Failed('external_ids:ovn-remote has %r, which is neither '
-                 'tcp:HOST:PORT, ssl:HOST:PORT nor unix:/PATH' % target)
+        return f'unix:/.{path}'
+    raise Failed(f'external_ids:ovn-remote has {target!r}, which is neither '
+                 'tcp:HOST:PORT, ssl:HOST:PORT nor unix:/PATH')
 
 
 def _call(address, method, params, patience=PATIENCE):
@@ -250,7 +257,7 @@ def _call(address, method, params, patience=PATIENCE):
                 answer = json.loads(received)
                 break
     if answer.get('error') is not None:
-        raise Failed('%s: %s' % (method, answer['error']))
+        raise Failed(f'{method}: {answer["error"]}')
     return answer['result']
 
 
@@ -288,13 +295,13 @@ class Keeper:
         """
         version = self._controller.version()
         if version < OLDEST:
-            raise Failed('ovn-controller is of OVN %d.%02d; it needs OVN '
-                         '%d.%02d or later' % (*version, *OLDEST))
+            raise Failed(f'ovn-controller is of OVN {shown(version)}; it '
+                         f'needs OVN {shown(OLDEST)} or later')
         ids = self._database.external_ids()
-        key = '%s-%s' % (_REMOTE, ids.get('system-id', ''))
+        key = f'{_REMOTE}-{ids.get("system-id", "")}'
         if key in ids and ids[key] != ids.get(self._words):
-            raise Failed('external_ids:%s is set, and would have to be '
-                         'changed for it; ovn-remote would not' % key)
+            raise Failed(f'external_ids:{key} is set, and would have to be '
+                         'changed for it; ovn-remote would not')
         return version, key, in_other_words(ids.get(_REMOTE, ''))
 
     def begin(self):
@@ -319,8 +326,8 @@ class Keeper:
         self._database.mark({key: words, self._words: words})
         tunnels = self._database.tunnels(self._addresses)
         if not tunnels:
-            raise Failed('no tunnel of OVN to %s has BFD' % ', '.join(
-                self._addresses))
+            raise Failed('no tunnel of OVN to '
+                         f'{", ".join(self._addresses)} has BFD')
         self._tunnels = tunnels
         self._database.set_bfd(dict.fromkeys(tunnels, {}))
         if not _until(lambda: not any(self._database.status(tunnels)),

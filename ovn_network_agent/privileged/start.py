@@ -61,11 +61,12 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
         contexts = [context for context in contexts if context.reads]
     missing = _missing(contexts)
     if os.geteuid() == 0 and missing:
+        needs = '; '.join(
+            f'[{context.cfg_section}] has to have {_names([context])}'
+            for context in missing)
         raise NoPrivileges(
-            'no privileges: %s: check the capabilities of the container or '
-            'of the service unit' % '; '.join(
-                f'[{context.cfg_section}] has to have {_names([context])}'
-                for context in missing))
+            f'no privileges: {needs}: check the capabilities of the container '
+            'or of the service unit')
     if not missing:
         _fork(contexts, drop)
     else:

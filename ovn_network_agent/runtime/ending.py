@@ -110,7 +110,7 @@ class Ending:
                     self._last_view(), down_to=down_to)))
         except Exception as e:
             LOG.exception('A pass of the clean-up failed')
-            self._failed = '%s: %s' % (type(e).__name__, e)
+            self._failed = f'{type(e).__name__}: {e}'
         else:
             self._failed = ''
         return found
@@ -120,7 +120,7 @@ class Ending:
         if self._failed:
             return [self._failed]
         outcome = found[-1]
-        return outcome.degraded + ['%s still works' % name
+        return outcome.degraded + [f'{name} still works'
                                    for name in outcome.pending]
 
     def _wait_beside(self, deadline):

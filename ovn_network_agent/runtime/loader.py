@@ -47,8 +47,8 @@ def load_drivers(conf):
     names = list(conf.drivers)
     doubled = sorted({n for n in names if names.count(n) > 1})
     if doubled:
-        raise LoadError('drivers = %s: %s is named twice; name it once'
-                        % (','.join(names), ','.join(doubled)))
+        raise LoadError(f'drivers = {",".join(names)}: {",".join(doubled)} is '
+                        'named twice; name it once')
     return [_create_driver(conf, ext) for ext in _load(DRIVERS, names)
             if _used(conf, ext.plugin)]
 
@@ -96,18 +96,16 @@ def _told(what, ext, failure):
     try:
         yield
     except Exception as e:
-        raise LoadError('%s %s (%s) %s: %s: %s' % (
-            what, ext.name, ext.entry_point_target, failure,
-            type(e).__name__, e)) from e
+        raise LoadError(f'{what} {ext.name} ({ext.entry_point_target}) '
+                        f'{failure}: {type(e).__name__}: {e}') from e
 
 
 def _create(what, ext, base, *args):
     with _told(what, ext, 'failed to start'):
         made = ext.plugin(*args)
     if not isinstance(made, base):
-        raise LoadError('%s %s (%s) is not a %s' % (
-            what, ext.name, ext.entry_point_target,
-            '%s.%s' % (base.__module__, base.__name__)))
+        raise LoadError(f'{what} {ext.name} ({ext.entry_point_target}) is not '
+                        f'a {base.__module__}.{base.__name__}')
     return made
 
 
@@ -124,9 +122,8 @@ def load_backends(conf):
             if _used(conf, ext.plugin)]
     for kind, names in plugin_rules.owners_of(made).items():
         if len(names) > 1:
-            raise LoadError('the kind %s belongs to the backends %s; '
-                            'uninstall one of them' % (
-                                kind, ', '.join(names)))
+            raise LoadError(f'the kind {kind} belongs to the backends '
+                            f'{", ".join(names)}; uninstall one of them')
     return made
 
 
@@ -142,17 +139,17 @@ def check_names(names):
 
 
 def _missing(namespace, names, unknown, known):
+    absent = ','.join(sorted(unknown))
     return LoadError(
-        'drivers = %s: no such plugin %s in %s; there are %s' % (
-            ','.join(names), ','.join(sorted(unknown)), namespace,
-            ', '.join(known)))
+        f'drivers = {",".join(names)}: no such plugin {absent} in '
+        f'{namespace}; there are {", ".join(known)}')
 
 
 def _load(namespace, names):
     def failed(_manager, entry_point, error):
-        raise LoadError('%s %s (%s) cannot be loaded: %s: %s' % (
-            namespace, entry_point.name, entry_point.value,
-            type(error).__name__, error)) from error
+        raise LoadError(f'{namespace} {entry_point.name} '
+                        f'({entry_point.value}) cannot be loaded: '
+                        f'{type(error).__name__}: {error}') from error
 
     def missing(unknown):
         raise _missing(namespace, names, unknown,
@@ -171,10 +168,10 @@ def _refuse_doubles(namespace, names):
     for name in sorted(set(names)):
         points = [point for point in found if point.name == name]
         if len(points) > 1:
-            raise LoadError('%s %s is provided twice: %s; uninstall one of '
-                            'them' % (namespace, name, ', '.join(
-                                '%s of %s' % (p.value, p.dist.name)
-                                for p in points)))
+            providers = ', '.join(f'{p.value} of {p.dist.name}'
+                                  for p in points)
+            raise LoadError(f'{namespace} {name} is provided twice: '
+                            f'{providers}; uninstall one of them')
 
 
 def _manager_names(namespace):

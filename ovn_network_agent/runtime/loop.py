@@ -232,14 +232,14 @@ class Loop:
         try:
             self._pass(wake, at_once)
         except view.NotReady as e:
-            self._run_without_ovn(wake, ('waiting for OVN: %s' % e,))
+            self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
             self._compare_at(self._clock() + backoff.FIRST)
         except Exception as e:
             self._pass_failed(e)
 
     def _pass_failed(self, error):
         """Say it once in full, then wait longer and longer."""
-        reason = 'a pass failed: %s: %s' % (type(error).__name__, error)
+        reason = f'a pass failed: {type(error).__name__}: {error}'
         if (reason,) == self._status.reasons:
             LOG.error('Again, %s', reason)
         else:
@@ -280,7 +280,7 @@ class Loop:
                   ', '.join(wake.reasons), outcome.changes,
                   (self._clock() - started) * 1000,
                   ' (full)' if full else '', ', '.join(
-                      '%s %.1f' % (part, seconds * 1000) for part, seconds
+                      f'{part} {seconds * 1000:.1f}' for part, seconds
                       in (('view', viewed), *outcome.seconds)))
         self._status.report((*outcome.degraded, *self._troubles(snapshot),
                              *self._observed(snapshot, outcome, full),

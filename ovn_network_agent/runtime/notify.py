@@ -38,7 +38,7 @@ def notify(**values):
         return
     if address.startswith('@'):
         address = '\0' + address[1:]
-    message = '\n'.join('%s=%s' % (name, _one_line(value))
+    message = '\n'.join(f'{name}={_one_line(value)}'
                         for name, value in values.items())
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:

@@ -61,7 +61,7 @@ class OvnSide:
         for database in self.databases.values():
             thread = threading.Thread(
                 target=self._connect, args=(database,), daemon=True,
-                name='connect-%s' % database.name)
+                name=f'connect-{database.name}')
             self._threads.append(thread)
             thread.start()
 
@@ -96,7 +96,7 @@ class OvnSide:
     def _wake_for(self, database, what):
         """Wake the loop, and have those write who may be able to again."""
         self._trigger.fire(
-            '%s %s' % (database.name, what), urgent=True,
+            f'{database.name} {what}', urgent=True,
             revived=[notices.connected(database.name)]
             if database.connected else ())
 

@@ -41,11 +41,11 @@ def check_driver(driver):
 
 def _check_watch(watch):
     if not isinstance(watch, drivers.Watch):
-        raise TypeError('events() has %r, which is not a drivers.base.Watch'
-                        % (watch,))
+        raise TypeError(f'events() has {watch!r}, which is not a '
+                        'drivers.base.Watch')
     _check_known('database of a Watch', [watch.database], drivers.DATABASES)
     for field in ('columns', 'conditions', 'events', 'stale'):
-        _check_tuple('%s of a Watch' % field, getattr(watch, field))
+        _check_tuple(f'{field} of a Watch', getattr(watch, field))
     _check_known('events of a Watch', watch.events, drivers.ALL_EVENTS)
 
 
@@ -58,8 +58,8 @@ def check_backend(name, backend):
     :raises ValueError: when a value cannot be used
     """
     if backend.name != name:
-        raise ValueError('name is %r, but the entry point is called %r; '
-                         'call both the same' % (backend.name, name))
+        raise ValueError(f'name is {backend.name!r}, but the entry point is '
+                         f'called {name!r}; call both the same')
     for field in ('kinds', 'invalidates', 'doubted_by', 'revived_by'):
         _check_tuple(field, getattr(backend, field))
     if not backend.kinds:
@@ -71,14 +71,13 @@ def check_backend(name, backend):
 def _check_kind(kind):
     if not (isinstance(kind, type) and
             issubclass(kind, resources.Resource)):
-        raise TypeError('kinds has %r, which is no class of resources'
-                        % (kind,))
+        raise TypeError(f'kinds has {kind!r}, which is no class of resources')
     if kind.kind in _NO_KINDS:
-        raise ValueError('the class %s has no kind of its own; it says %r'
-                         % (kind.__name__, kind.kind))
+        raise ValueError(f'the class {kind.__name__} has no kind of its own; '
+                         f'it says {kind.kind!r}')
     if not isinstance(kind.stage, resources.Stage):
-        raise TypeError('the stage of the class %s is %r, which is no '
-                        'resources.Stage' % (kind.__name__, kind.stage))
+        raise TypeError(f'the stage of the class {kind.__name__} is '
+                        f'{kind.stage!r}, which is no resources.Stage')
 
 
 def owners_of(backends):
@@ -96,11 +95,11 @@ def owners_of(backends):
 
 def _check_tuple(what, value):
     if isinstance(value, str) or not hasattr(value, '__iter__'):
-        raise TypeError('%s is %r, which is no tuple' % (what, value))
+        raise TypeError(f'{what} is {value!r}, which is no tuple')
 
 
 def _check_known(what, found, known):
     unknown = [value for value in found if value not in known]
     if unknown:
-        raise ValueError('%s: %r is none of %s' % (what, unknown[0],
-                                                   ', '.join(known)))
+        raise ValueError(f'{what}: {unknown[0]!r} is none of '
+                         f'{", ".join(known)}')

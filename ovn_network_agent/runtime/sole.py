@@ -90,13 +90,13 @@ def describe(control_socket):
     :param control_socket: path, '' for none
     :returns: text
     """
-    said = ['process %d' % os.getpid(), 'host name %s' % socket.gethostname()]
+    said = [f'process {os.getpid()}', f'host name {socket.gethostname()}']
     try:
         with open('/proc/self/cgroup', encoding='utf-8') as opened:
-            said.append('cgroup %s' % opened.readline().strip())
+            said.append(f'cgroup {opened.readline().strip()}')
     except OSError as error:
-        said.append('cgroup unknown (%s)' % error.strerror)
-    said.append('control socket %s' % (control_socket or 'none'))
+        said.append(f'cgroup unknown ({error.strerror})')
+    said.append(f'control socket {control_socket or "none"}')
     return ', '.join(said)
 
 
@@ -114,9 +114,10 @@ def _bound():
         if said:
             break
     raise AnotherOne(
-        'another agent works in this network namespace: %s. Two would remove '
+        'another agent works in this network namespace: '
+        f'{said or "it is ending"}. Two would remove '
         "each other's routes: stop the other one first, or leave it to its "
-        'work; "--dry-run" may run beside it' % (said or 'it is ending'))
+        'work; "--dry-run" may run beside it')
 
 
 def _who():
@@ -135,6 +136,7 @@ def _who():
         except OSError:
             said = ''
     # From another namespace of processes it has no number here.
-    seen = 'process %d here' % pid if pid else 'in another container'
+    seen = f'process {pid:d} here' if pid else 'in another container'
     text = ''.join(c for c in said if c.isprintable())
-    return '%s, of user %d%s' % (seen, uid, text and ' (it says: %s)' % text)
+    words = f' (it says: {text})' if text else ''
+    return f'{seen}, of user {uid:d}{words}'

@@ -52,8 +52,8 @@ class Status:
                         '; '.join(reasons[:_NAMED]))
         elif self.reasons:
             LOG.info('No longer degraded')
-        notify.notify(STATUS='degraded: %s' % '; '.join(reasons[:_NOTIFIED])
-                      if reasons else 'in sync')
+        first = '; '.join(reasons[:_NOTIFIED])
+        notify.notify(STATUS=f'degraded: {first}' if reasons else 'in sync')
         self.reasons = reasons
 
     def waits(self, waiting):
@@ -62,8 +62,8 @@ class Status:
         :param waiting: tuple of str
         """
         if waiting != self.waiting and waiting:
-            notify.notify(STATUS='draining: waiting for %s' % '; '.join(
-                waiting[:_NOTIFIED]))
+            first = '; '.join(waiting[:_NOTIFIED])
+            notify.notify(STATUS=f'draining: waiting for {first}')
         self.waiting = waiting
 
     @property

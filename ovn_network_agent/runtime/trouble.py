@@ -33,13 +33,13 @@ def of(snapshot, bridge_dev, ranked):
     if not ranked:
         found.update(_left_drained(snapshot))
     for router in snapshot.routers:
-        found.update('router %s: %s' % (router.name, problem)
+        found.update(f'router {router.name}: {problem}'
                      for problem in router.problems)
         for port in router.local_ports:
             reason = segments.objection(port.segment, bridge_dev)
             if reason:
-                found.add('router %s, port %s: %s; its addresses stay as '
-                          'they are' % (router.name, port.lrp, reason))
+                found.add(f'router {router.name}, port {port.lrp}: {reason}; '
+                          'its addresses stay as they are')
     return tuple(sorted(found))
 
 
@@ -55,8 +55,8 @@ def _left_drained(snapshot):
         group.name for group in snapshot.groups
         if group.candidate(snapshot.node.chassis).drained)
     if lowered:
-        yield ('this chassis has priority 0 in %d gateway groups (%s), as '
-               'its agent drained them, and without the driver '
-               'gateway_drain it stays so; add that to [DEFAULT] drivers, '
-               'or set the priorities (ovn-nbctl)' % (
-                   len(lowered), ', '.join(lowered[:_NAMED])))
+        some = ', '.join(lowered[:_NAMED])
+        yield (f'this chassis has priority 0 in {len(lowered)} gateway groups '
+               f'({some}), as its agent drained them, and without the driver '
+               'gateway_drain it stays so; add that to [DEFAULT] drivers, or '
+               'set the priorities (ovn-nbctl)')

@@ -39,6 +39,9 @@ class _Known:
     :ivar unreadable: why it cannot be read or reached, None when it can
     :ivar reading: None, or while it is read beside the loop, whether a
         change of our own was the reason
+    :ivar since: when the last reading beside the loop began, monotonic
+        seconds
+    :ivar slow: whether its last answer took longer than the loop waits
     """
 
     backend: base.Backend
@@ -46,6 +49,8 @@ class _Known:
     never_read: bool = True
     unreadable: str | None = None
     reading: bool | None = None
+    since: float = 0.0
+    slow: bool = False
 
     @property
     def kinds(self):
@@ -61,16 +66,24 @@ class Backends:
         state
     :param retries: :class:`backoff.Retries`
     :param beside: :class:`executor.Beside`
+    :param clock: function that returns monotonic seconds
     """
 
-    def __init__(self, backends, tracker, retries, beside):
+    def __init__(self, backends, tracker, retries, beside, clock):
         self._known = {b.name: _Known(b) for b in backends}
         self._owners = {k.kind: b.name for b in backends for k in b.kinds}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
         self._tracker = tracker
         self._retries = retries
         self._beside = beside
+        self._clock = clock
         self._drift = drift.Drift()
+        self._answered = set()
+        self._put_off = set()
+
+    def begin(self):
+        """Start a new pass: no system has answered in it yet."""
+        self._answered.clear()
 
     @property
     def names(self):
@@ -145,24 +158,62 @@ class Backends:
         :param by_us: the doubt comes from a change of our own, so that
             what is gone is no surprise
         """
-        busy = self._beside.running()
-        names = [name for name, known in self._known.items()
-                 if known.stale and name not in busy and
-                 not self.hopeless(name)]
+        names = self._to_read()
+        if not by_us:
+            self._put_off = {name for name in names
+                             if self._first_to_be_changed(name)}
+            names = [name for name in names if name not in self._put_off]
         beside = [n for n in names if self._known[n].backend.system]
-        # What did not answer the last time is not waited for.
-        awaited = [n for n in beside if self._known[n].unreadable is None]
+        # What did not answer in time the last time is not waited for.
+        awaited = [n for n in beside if self._known[n].unreadable is None and
+                   not self._known[n].slow]
         for name in beside:
-            self._known[name].stale = False
-            self._known[name].reading = by_us
-            self._beside.read(self._known[name].backend, self._refs(name),
-                              awaited=name in awaited)
+            self._read_beside(name, by_us, name in awaited)
         for name in names:
             if name not in beside:
                 self._read(name, by_us)
         self._beside.wait(executor.PATIENCE, awaited, wake=False)
         for backend, _delta, found, error in self._beside.done(beside):
-            self.has_read(backend.name, found, error)
+            self._has_read(backend.name, found, error)
+
+    def catch_up(self):
+        """Begin to read what :meth:`refresh` has put off for the changes.
+
+        The end of it wakes the loop.  A system that is still at work keeps
+        its changes waiting; the end of that work wakes the loop, too, and
+        the changes come first again.
+        """
+        at_work = self._beside.systems()
+        for name in self._to_read():
+            if (name in self._put_off and
+                    self._known[name].backend.system not in at_work):
+                self._read_beside(name, False, False)
+        self._put_off = set()
+
+    def _to_read(self):
+        """Names of what is in doubt and can be read now, a list."""
+        busy = self._beside.running()
+        return [name for name, known in self._known.items()
+                if known.stale and name not in busy and
+                not self.hopeless(name)]
+
+    def _first_to_be_changed(self, name):
+        """Whether its system has just answered and something is to be done.
+
+        A system takes no changes while it is read.  One that is put in doubt
+        faster than it answers would be read for ever, and never changed.
+        """
+        system = self._known[name].backend.system
+        return system in self._answered and any(
+            self._tracker.delta(known.kinds) for known in self._known.values()
+            if known.backend.system == system)
+
+    def _read_beside(self, name, by_us, awaited):
+        known = self._known[name]
+        known.stale = False
+        known.reading = by_us
+        known.since = self._clock()
+        self._beside.read(known.backend, self._refs(name), awaited=awaited)
 
     def _read(self, name, by_us):
         try:
@@ -174,12 +225,19 @@ class Backends:
         self._known[name].stale = False
 
     def has_read(self, name, found, error):
-        """Note what was read beside the loop.
+        """Note what was read beside the loop, for an earlier pass.
 
         :param found: list of resources, or None
         :param error: why it could not be read, or None
         """
-        by_us, self._known[name].reading = self._known[name].reading, None
+        if error is None:
+            self._answered.add(self._known[name].backend.system)
+        self._has_read(name, found, error)
+
+    def _has_read(self, name, found, error):
+        known = self._known[name]
+        known.slow = self._clock() - known.since > executor.PATIENCE
+        by_us, known.reading = known.reading, None
         try:
             if error is not None:
                 raise error

@@ -50,7 +50,7 @@ class Reconciler:
         self._retries = backoff.Retries(clock)
         self._beside = executor.Beside(wake)
         self._backends = actual.Backends(backends, self.tracker,
-                                         self._retries, self._beside)
+                                         self._retries, self._beside, clock)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self._backends.owner)
         self._wanted = contributions.Contributions(
@@ -68,6 +68,7 @@ class Reconciler:
         """
         began = time.monotonic()
         self._work.begin()
+        self._backends.begin()
         # Before anything is read: a backend that still counts as working
         # beside the loop is not read, and nobody would wake us for it.
         self._work.collect()
@@ -78,6 +79,7 @@ class Reconciler:
             self._work.delete(asked.down_to)
         else:
             self._withdraw(asked.snapshot.forwards)
+        self._backends.catch_up()
         self._retries.note(
             self._ledger.troubled() | set(self._backends.unreadable),
             self._backends.names)

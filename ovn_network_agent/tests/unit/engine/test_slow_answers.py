@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A system that is put in doubt faster than it answers."""
+
+import threading
+
+import fixtures
+
+from ovn_network_agent.engine import executor
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+FRR = ('frr_static', 'frr_prefix_list')
+WANTED = worlds.router(fips=[gateways.FIP])
+
+
+class SlowAnswersTest(gateways.ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.engine.executor.PATIENCE', 0.05))
+        self.gates = {}
+        self.made = self.gateway(world=worlds.World())
+        for name in FRR:
+            backend = self.made.backend(name)
+            backend.system = 'FRR'
+            self.gates[name] = self.gated(backend)
+        self.pass_()
+        self.answer(*FRR)
+        self.assertTrue(self.pass_().settled)
+
+    def gated(self, backend):
+        """Have a backend read only while the event is set."""
+        gate = threading.Event()
+        gate.set()
+        self.addCleanup(gate.set)
+        read = backend.read
+
+        def slow(known):
+            gate.wait(10)
+            return read(known)
+        backend.read = slow
+        return gate
+
+    def pass_(self, **how):
+        return self.made.run(WANTED, **how)
+
+    def answer(self, *names):
+        """Let what is being read answer, and nothing that comes after."""
+        for name in names:
+            self.gates[name].set()
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        for name in names:
+            self.gates[name].clear()
+
+    def take_away(self):
+        del self.made.world.objects[gateways.ANNOUNCEMENT]
+
+    def test_what_is_missing_comes_back(self):
+        """Each answer comes when the next comparison is due already."""
+        self.take_away()
+        self.assertEqual(set(FRR), set(self.pass_(full=True).pending))
+        self.answer(*FRR)
+        self.pass_(full=True)
+        self.assertIn(gateways.DST, self.made.addresses())
+
+    def test_likewise_where_the_two_answer_in_turns(self):
+        self.take_away()
+        self.pass_(full=True)
+        self.gates['frr_static'].set()
+        self.ended('frr_static')
+        self.gates['frr_static'].clear()
+        # The other one is still being read, and takes no changes meanwhile.
+        self.pass_(full=True)
+        self.assertNotIn(gateways.DST, self.made.addresses())
+        self.gates['frr_prefix_list'].set()
+        self.ended('frr_prefix_list')
+        self.gates['frr_prefix_list'].clear()
+        self.pass_(full=True)
+        self.assertIn(gateways.DST, self.made.addresses())
+
+    def ended(self, name):
+        """Wait until the loop was woken because a reading has ended."""
+        self.made.reconciler.wait_beside(0.05)
+        deadline = threading.Event()
+        for _look in range(1000):
+            if f'{name} done' in self.made.woken:
+                self.made.woken.remove(f'{name} done')
+                return
+            deadline.wait(0.01)
+        self.fail(self.made.woken)
+
+    def test_the_reading_that_was_put_off_is_made_up_for(self):
+        self.take_away()
+        self.pass_(full=True)
+        self.answer(*FRR)
+        reads = len(self.made.world.reads)
+        outcome = self.pass_(full=True)
+        self.assertFalse(outcome.settled)
+        del self.made.woken[:]
+        self.answer(*FRR)
+        self.assertEqual(set(FRR), {
+            each.partition(' ')[0] for each in self.made.woken})
+        self.assertEqual(set(FRR), set(self.made.world.reads[
+            reads:]) & set(FRR))
+        self.assertTrue(self.pass_().settled)
+
+    def test_a_slow_answer_is_not_waited_for_again(self):
+        self.pass_(full=True)
+        self.made.clock += 2 * executor.PATIENCE
+        self.answer(*FRR)
+        self.assertTrue(self.pass_().settled)
+        waited = []
+        wait = self.made.reconciler._beside.wait
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.engine.executor.Beside.wait',
+            lambda beside, timeout, names=None, wake=True: waited.append(
+                names) or wait(timeout, names, wake)))
+        self.pass_(full=True)
+        self.assertEqual([[]], waited)
+        self.answer(*FRR)
+        # One that came in time is.
+        self.pass_()
+        del waited[:]
+        self.pass_(full=True)
+        self.assertEqual([list(FRR)], [sorted(each, reverse=True)
+                                       for each in waited])

@@ -16,10 +16,6 @@ Needs nothing of the lab but its kernel: each test has a network namespace of
 its own.
 """
 
-import os
-import subprocess
-
-from lab import node as nodes
 from ovn_network_agent import resources
 from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
@@ -29,6 +25,7 @@ from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
 from ovn_network_agent.netlink import links
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.netlink import base
 
 VRF = 'vrf-provider'
@@ -127,14 +124,8 @@ class VethPairTest(VrfTestCase):
 
     def test_peer_in_another_namespace_is_not_our_pair(self):
         self.ip(f'link add {DEFAULT} type veth peer name {PROVIDER}')
-        sleeper = subprocess.Popen(['unshare', '-n', 'sleep', '60'])
-        self.addCleanup(sleeper.wait)
-        self.addCleanup(sleeper.kill)
-        # Not before it has a namespace of its own.
-        nodes.wait_until('the sleeper has left', lambda: (
-            os.readlink(f'/proc/{sleeper.pid}/ns/net') !=
-            os.readlink('/proc/thread-self/ns/net')), 30)
-        self.ip(f'link set {PROVIDER} netns {sleeper.pid}')
+        other = namespaces.hold(self)
+        self.ip(f'link set {PROVIDER} netns {other.pid}')
         self.assertEqual([], self.backend.read(frozenset()))
         failed = self.backend.apply(backends.Delta(create=(PAIR,)))
         self.assertEqual([PAIR.ref], list(failed))

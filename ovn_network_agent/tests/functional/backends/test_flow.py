@@ -18,6 +18,7 @@ import time
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 
 DST = '198.51.100.10/32'
@@ -214,11 +215,8 @@ class TestFlow(base.FlowTestCase):
     def _wait_for_limit(self, limit):
         """Until the switch itself says that table 0 holds no more."""
         wanted = f'max_entries={limit}\n'
-        deadline = time.monotonic() + 30
-        while wanted not in self.ovs.ofctl('dump-table-features',
-                                           base.BRIDGE):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        waiting.eventually(lambda: wanted in self.ovs.ofctl(
+            'dump-table-features', base.BRIDGE), wanted, 30)
 
     def test_invalid_items_cost_only_themselves(self):
         """Trap T49."""

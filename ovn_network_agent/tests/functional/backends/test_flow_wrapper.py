@@ -20,6 +20,7 @@ from unittest import mock
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.privileged import ofctl
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import test_flow
 from ovn_network_agent.tests.functional.openflow import base
 
@@ -88,17 +89,19 @@ class TestWrapper(test_flow.TestFlow):
         self.assertLess(time.monotonic() - started, 5)
         with open(children) as opened:
             for pid in map(int, opened.read().split()):
-                self.assertFalse(self._runs(pid))
+                self.addCleanup(self._kill, pid)
+                waiting.eventually(lambda one=pid: not self._runs(one),
+                                   f'the end of process {pid}', 1)
 
     def _runs(self, pid):
-        """Whether it is more than a zombie, after a moment."""
-        for _attempt in range(50):
-            try:
-                with open(f'/proc/{pid}/stat') as opened:
-                    if opened.read().rpartition(') ')[2][0] == 'Z':
-                        return False
-            except FileNotFoundError:
-                return False
-            time.sleep(0.02)
-        os.kill(pid, signal.SIGKILL)
-        return True
+        """Whether a process is there, and more than a zombie."""
+        try:
+            with open(f'/proc/{pid}/stat') as opened:
+                return opened.read().rpartition(') ')[2][0] != 'Z'
+        except FileNotFoundError:
+            return False
+
+    def _kill(self, pid):
+        """End what the test expects to have ended."""
+        if self._runs(pid):
+            os.kill(pid, signal.SIGKILL)

@@ -31,6 +31,7 @@ from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.route_codec import attribute
 from ovn_network_agent.privileged import nft
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.nft import base
 
 A = ('udp', base.VIP, 53, '10.0.0.5', 5353)
@@ -188,27 +189,20 @@ class TrafficTestCase(base.NftTestCase):
     def node(self, name, here, there):
         """A namespace with a device towards this one.
 
-        :returns: process id to enter it by
+        :returns: :class:`namespaces.Namespace`
         """
-        process = subprocess.Popen(
-            ['unshare', '-n', 'sh', '-c', 'echo; exec sleep 3600'],
-            stdout=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        process.stdout.readline()
+        made = namespaces.hold(self)
         dev = f'to-{name}'
         self.ip(f'link add {dev} type veth peer name eth0 '
-                f'netns {process.pid}')
+                f'netns {made.pid}')
         self.ip(f'address add {here}/32 peer {there} dev {dev}')
         self.ip(f'link set {dev} up')
         for command in ('link set lo up', 'link set eth0 up',
                         f'address add {there}/32 dev eth0',
                         f'route add {here}/32 dev eth0',
                         f'route add default via {here} src {there}'):
-            subprocess.run(['nsenter', '-t', str(process.pid), '-n', 'ip',
-                            *command.split()], check=True)
-        return process.pid
+            made.run('ip', *command.split())
+        return made
 
     def start(self, node, program, *args):
         """Run Python in a node; returns when it says something.
@@ -221,9 +215,8 @@ class TrafficTestCase(base.NftTestCase):
 
     def run_in(self, node, program, *args):
         process = subprocess.Popen(
-            ['nsenter', '-t', str(node), '-n', sys.executable, '-c',
-             program, *args], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True)
+            node.inside(sys.executable, '-c', program, *args),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdin.close)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)

@@ -33,6 +33,7 @@ from ovn_network_agent.backends import overlap as backend
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
 from ovn_network_agent.tests.unit import world
@@ -56,7 +57,7 @@ class OverlapTest(oslotest.BaseTestCase):
         for gateway in (self.here, self.there):
             gateway.vsctl('set', 'interface', base.OVN, *(
                 'bfd:%s=%s' % item for item in BFD.items()))
-        base.eventually(self.both_up, 'BFD is up')
+        waiting.eventually(self.both_up, 'BFD is up')
         self._start_controller()
         self._configure()
         self.local = base.LocalDatabase(self.here.remote)
@@ -76,7 +77,7 @@ class OverlapTest(oslotest.BaseTestCase):
             env={**os.environ, 'OVN_RUNDIR': self.here.rundir})
         self.addCleanup(self.controller.wait)
         self.addCleanup(self.controller.kill)
-        base.eventually(lambda: self.state() == 'running', 'it answers')
+        waiting.eventually(lambda: self.state() == 'running', 'it answers')
 
     def _configure(self):
         cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
@@ -145,11 +146,11 @@ class OverlapTest(oslotest.BaseTestCase):
     def assert_begun(self):
         self.assertEqual('paused', self.state())
         self.assertEqual(base.address(2), self.mark())
-        base.eventually(lambda: self.bfd(self.there).get('state') == 'down',
-                        'to the other one this gateway is dead')
+        waiting.eventually(lambda: self.bfd(self.there).get('state') == 'down',
+                           'to the other one this gateway is dead')
 
     def wait_ended(self):
-        base.eventually(lambda: not self.mark(), 'it ends')
+        waiting.eventually(lambda: not self.mark(), 'it ends')
         self.assertEqual('running', self.state())
         self.assertEqual(BFD, self.bfd(self.here, 'bfd'))
 
@@ -171,14 +172,14 @@ class OverlapTest(oslotest.BaseTestCase):
         self.assertEqual([], self.backend.read(frozenset()))
         self.begin()
         self.assert_begun()
-        base.eventually(lambda: self.backend.read(frozenset()) == [WANTED],
-                        'the mark is seen')
+        waiting.eventually(lambda: self.backend.read(frozenset()) == [WANTED],
+                           'the mark is seen')
         self.end()
         self.end()
         self.wait_ended()
         self.assertTrue(self.both_up())
-        base.eventually(lambda: self.backend.read(frozenset()) == [],
-                        'the mark is gone')
+        waiting.eventually(lambda: self.backend.read(frozenset()) == [],
+                           'the mark is gone')
         self.begin()
         self.assert_begun()
 
@@ -235,10 +236,10 @@ class OverlapTest(oslotest.BaseTestCase):
         overlap._keepers.pop().wait()
         self.assertEqual('paused', self.state())
         after = self.new_backend()
-        base.eventually(lambda: after.read(frozenset()) == [WANTED],
-                        'it is known')
+        waiting.eventually(lambda: after.read(frozenset()) == [WANTED],
+                           'it is known')
         self.end()
-        base.eventually(lambda: not self.mark(), 'it ends')
+        waiting.eventually(lambda: not self.mark(), 'it ends')
         self.assertEqual('running', self.state())
         self.assertNotIn('remote-', self.external_ids())
 
@@ -256,7 +257,7 @@ class OverlapTest(oslotest.BaseTestCase):
         with self.answering({'debug/resume': resume,
                              'debug/status': lambda: 'running\n'}):
             self.end()
-            base.eventually(lambda: not self.mark(), 'it ends')
+            waiting.eventually(lambda: not self.mark(), 'it ends')
         self.assertEqual([base.address(2)] * 3, marks)
         self.assertNotIn('remote-', self.external_ids())
 
@@ -279,10 +280,10 @@ class OverlapTest(oslotest.BaseTestCase):
             self.assertIn('ovn-controller may be paused, so the mark of the '
                           'overlap stays', failures[WANTED.ref])
             goes_on.set()
-            base.eventually(
+            waiting.eventually(
                 lambda: overlap._keepers[0].poll() is not None, 'it ends')
             self.backend.apply(backends.Delta(delete=(WANTED,)))
-            base.eventually(lambda: not self.mark(), 'all is undone')
+            waiting.eventually(lambda: not self.mark(), 'all is undone')
         self.assertEqual({}, self.backend.apply(
             backends.Delta(delete=(WANTED,))))
 
@@ -303,7 +304,7 @@ class OverlapTest(oslotest.BaseTestCase):
     def test_no_such_tunnel(self):
         self.here.vsctl('set', 'interface', base.OVN, 'bfd:enable=false')
         self.assertIn('no tunnel of OVN to 192.0.2.2', self.failed())
-        base.eventually(lambda: not self.mark(), 'it ends')
+        waiting.eventually(lambda: not self.mark(), 'it ends')
         self.assertEqual('running', self.state())
 
     def test_no_controller(self):

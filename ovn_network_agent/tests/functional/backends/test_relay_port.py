@@ -20,6 +20,7 @@ from oslotest import base as oslotest
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -60,8 +61,7 @@ class RelayPortTestCase(oslotest.BaseTestCase):
         return {line.split('(')[1].split(')')[0]
                 for line in shown.splitlines() if '): addr' in line}
 
-    def eventually(self, condition, what):
-        return base.eventually(condition, what)
+    eventually = staticmethod(waiting.eventually)
 
 
 class RelayPortTest(RelayPortTestCase):

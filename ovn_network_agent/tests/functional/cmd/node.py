@@ -16,9 +16,10 @@ import json
 import os
 import subprocess
 
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
 # The test's own vtysh, which is never asked for anything.
@@ -32,13 +33,7 @@ class NodeTestCase(base.ProgramTestCase):
 
     def setUp(self):
         super().setUp()
-        self.node = subprocess.Popen(
-            ['unshare', '-n', 'sh', '-c', 'echo; exec cat'],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(self.node.stdout.close)
-        self.addCleanup(self.node.wait)
-        self.addCleanup(self.node.stdin.close)
-        self.node.stdout.readline()
+        self.node = namespaces.hold(self)
         self.bin = os.path.join(self.directory, 'bin')
         os.mkdir(self.bin)
         self.program('vtysh', VTYSH)
@@ -53,13 +48,11 @@ class NodeTestCase(base.ProgramTestCase):
 
     def inside(self, *argv):
         """A command that runs in the namespace."""
-        return ['nsenter', '-t', str(self.node.pid), '-n', *argv]
+        return self.node.inside(*argv)
 
     def sh(self, script):
         """Run a script on the node; gives its output."""
-        return subprocess.run(
-            self.inside('sh', '-ec', script), check=True, text=True,
-            capture_output=True).stdout
+        return self.node.sh(script)
 
     def start(self, config, *prefix):
         """Start the program on the node; ended with the test."""
@@ -79,7 +72,7 @@ class NodeTestCase(base.ProgramTestCase):
 
     def logged(self, *words):
         """Wait for a line with these words."""
-        ovsdb.eventually(lambda: any(
+        waiting.eventually(lambda: any(
             all(word in line for word in words)
             for line in self.log().splitlines()), self.log)
 

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -80,7 +81,7 @@ class RunningTestCase(base.ProgramTestCase):
             if self.agent.poll() is not None:
                 self.fail(self.log())
             return condition()
-        return ovsdb.eventually(met, self.log)
+        return waiting.eventually(met, self.log)
 
     def status(self, socket):
         """What ovn-network-agent-ctl says, a dict; {} without an answer."""

@@ -16,9 +16,9 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -169,11 +169,13 @@ class CtlTest(base.CtlTestCase):
         self.nb.pause()
         try:
             agent.stop()
-            until = time.monotonic() + 1
-            while time.monotonic() < until:
-                self.assertEqual(cloud.CHASSIS, self.status()['chassis'])
-                self.assertFalse(agent.wait(0))
+            waiting.lasts(lambda: self.still_stops(agent), 1)
         finally:
             self.nb.resume()
         self.assertTrue(agent.wait(ovsdb.DEADLINE))
         self.assertEqual('stopped', self.status()['phase'])
+
+    def still_stops(self, agent):
+        """An agent answers, and has not ended."""
+        self.assertEqual(cloud.CHASSIS, self.status()['chassis'])
+        self.assertFalse(agent.wait(0))

@@ -17,6 +17,7 @@ import shutil
 import socket
 import subprocess
 
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import node
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -124,9 +125,9 @@ class SurroundingsTest(node.NodeTestCase):
 
     def test_the_node_is_prepared_while_ovn_is_away(self):
         agent = self.start(self.config(PLAIN))
-        ovsdb.eventually(lambda: self.addresses() == ['169.254.169.254'],
-                         self.log)
-        ovsdb.eventually(lambda: self.sh(
+        waiting.eventually(lambda: self.addresses() == ['169.254.169.254'],
+                           self.log)
+        waiting.eventually(lambda: self.sh(
             'cat /proc/sys/net/ipv4/conf/br-ex/proxy_arp') == '1\n',
             self.log)
         self.assertIn('UP', self.sh('ip -j link show br-ex'))

@@ -30,7 +30,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import listener
 from ovn_network_agent.control import server
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests import waiting
 
 # Opens one as an agent does, says so, and waits to be killed.
 HOLDER = textwrap.dedent('''
@@ -76,8 +76,7 @@ class SocketTestCase(test_base.BaseTestCase):
             raise AssertionError('the gate was never opened')
         raise commands.Refused('enough')
 
-    def eventually(self, condition, what):
-        return ovsdb.eventually(condition, what)
+    eventually = staticmethod(waiting.eventually)
 
     def call(self, *argv, path=None, timeout=LIMIT):
         return client.call(path or self.path, argv[0], list(argv[1:]),

@@ -23,8 +23,9 @@ import subprocess
 import sys
 
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import node
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 VIP = '203.0.113.53'
 CLIENT = '198.51.100.2'
@@ -85,21 +86,12 @@ class ForwardTestCase(node.NodeTestCase):
         self.rules = os.path.join(self.directory, 'rules.yaml')
 
     def space(self):
-        """A process that holds a network namespace."""
-        holder = subprocess.Popen(
-            ['unshare', '-n', 'sh', '-c', 'echo; exec cat'],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(holder.stdout.close)
-        self.addCleanup(holder.wait)
-        self.addCleanup(holder.stdin.close)
-        holder.stdout.readline()
-        return holder
+        """A network namespace that goes with the test."""
+        return namespaces.hold(self)
 
     def at(self, holder, script):
         """Run a script in a namespace; gives its output."""
-        return subprocess.run(
-            ['nsenter', '-t', str(holder.pid), '-n', 'sh', '-ec', script],
-            check=True, text=True, capture_output=True).stdout
+        return holder.sh(script)
 
     def backend(self, address):
         """A namespace with an address behind the node."""
@@ -115,9 +107,8 @@ class ForwardTestCase(node.NodeTestCase):
     def serve(self, holder, address, program=SERVER, port=PORT):
         """A server in a namespace; it is ended with the test."""
         server = subprocess.Popen(
-            ['nsenter', '-t', str(holder.pid), '-n', sys.executable, '-c',
-             program, address, str(port)], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL)
+            holder.inside(sys.executable, '-c', program, address, str(port)),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
@@ -139,14 +130,14 @@ class ForwardTestCase(node.NodeTestCase):
     def ask(self, vip=VIP, port=53, holder=None):
         """What a server behind a VIP answers; '' when nobody does."""
         ended = subprocess.run(
-            ['nsenter', '-t', str((holder or self.client).pid), '-n',
-             sys.executable, '-c', ASK, vip, str(port)],
+            (holder or self.client).inside(
+                sys.executable, '-c', ASK, vip, str(port)),
             capture_output=True, text=True)
         return ended.stdout.strip()
 
     def eventually(self, condition):
         """Wait until it is so."""
-        ovsdb.eventually(condition, self.log)
+        waiting.eventually(condition, self.log)
 
     def vips(self):
         """Addresses of loopback1, but for the anchor beside them."""

@@ -25,7 +25,7 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent import trigger
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_checks
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests import waiting
 
 # Quick, and a machine that is slow fails none: what answers answers at once.
 TCP = port_forwards.HealthCheck('tcp', interval=0.1, timeout=2.0)
@@ -108,7 +108,7 @@ class HealthTestCase(base.BaseTestCase):
         return sum(t.name == 'health' for t in threading.enumerate())
 
     def eventually(self, condition):
-        ovsdb.eventually(condition, lambda: self.log.output)
+        waiting.eventually(condition, lambda: self.log.output)
 
     def server(self, *args, **kwargs):
         made = Server(*args, **kwargs)

@@ -22,7 +22,6 @@ this is the directory of their own, in a mount namespace.
 """
 
 import contextlib
-import ctypes
 import functools
 import json
 import os
@@ -37,7 +36,6 @@ import unittest
 
 from oslo_config import cfg
 
-from lab import waiting
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
@@ -45,12 +43,13 @@ from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import originals
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 
 DAEMONS = '/usr/lib/frr'
 # Before the tests put scripts in its place.
 _VTYSH = shutil.which('vtysh')
-_libc = ctypes.CDLL(None, use_errno=True)
 RUN = '/run/frr'
 BRIDGE = 'br-ex'
 LIST = 'ANNOUNCED-NETWORKS'
@@ -83,15 +82,8 @@ _LIMIT = 60
 
 
 def wait_until(condition, what, seconds=15):
-    """Wait for something to become true, and return it."""
-    return waiting.wait_until(what, condition, seconds, 0.02,
-                              failure=AssertionError)
-
-
-def _move_to(namespace):
-    """Move this thread into a network namespace, an open file."""
-    if _libc.setns(namespace, 0) != 0:
-        raise OSError(ctypes.get_errno(), 'setns')
+    """Wait for something that FRR does, and give the value."""
+    return waiting.eventually(condition, what, seconds)
 
 
 def _exchange(asking, command):
@@ -130,13 +122,8 @@ class Daemons:
         self.rundir = tempfile.mkdtemp(prefix='frr-')
         self._processes = {}
         os.makedirs(RUN, exist_ok=True)
-        # It holds the namespaces, and must not hold the output of the test.
-        self._holder = subprocess.Popen(
-            ['unshare', '--net', '--mount', 'sh', '-c',
-             'mount --bind "$0" "$1" && exec sleep 1000', self.rundir, RUN],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        self.namespace = f'/proc/{self._holder.pid}/ns/net'
+        self.namespace = namespaces.Namespace(
+            ['--mount'], 'mount --bind "$1" "$2"', [self.rundir, RUN])
         self._user = pwd.getpwnam('frr')
         os.chmod(self.rundir, 0o755)
         self._own(self.rundir)
@@ -195,31 +182,18 @@ class Daemons:
     def stop(self):
         for name in list(self._processes)[::-1]:
             self.kill(name)
-        self._holder.kill()
-        self._holder.wait()
+        self.namespace.close()
         shutil.rmtree(self.rundir)
 
     def ip(self, *words):
         """Run ip(8) in the namespace."""
-        subprocess.run(['nsenter', '--net=' + self.namespace, 'ip', *words],
-                       check=True, capture_output=True)
-
-    def unshared(self):
-        """Whether the namespaces are there, as they shall be, by now."""
-        with open(f'/proc/{self._holder.pid}/comm') as opened:
-            return opened.read().strip() == 'sleep'
+        self.namespace.run('ip', *words)
 
     @property
     def _enter(self):
         """Run something in the namespaces."""
         # Without --root it would leave a chroot.
-        return ['nsenter', f'--target={self._holder.pid}', '--net', '--mount',
-                '--root', '--wd']
-
-    @property
-    def holder(self):
-        """pid of a process in the namespace."""
-        return self._holder.pid
+        return self.namespace.inside('--mount', '--root', '--wd')
 
     def vtysh(self, *commands, stdin=None):
         """Run commands, as the operator would; returns the output."""
@@ -302,7 +276,7 @@ class Frr(Daemons):
                 f'address add 192.0.2.1/24 dev {BRIDGE}',
                 f'link set {BRIDGE} up',
                 'link add uplink type veth peer name uplink netns '
-                f'{self.neighbour.holder}',
+                f'{self.neighbour.namespace.pid}',
                 'address add 10.0.0.1/24 dev uplink', 'link set uplink up'):
             self.ip(*command.split())
         for command in ('address add 10.0.0.2/24 dev uplink',
@@ -310,8 +284,6 @@ class Frr(Daemons):
             self.neighbour.ip(*command.split())
 
     def _start(self):
-        for daemons in (self, self.neighbour):
-            wait_until(daemons.unshared, 'a network namespace')
         self.make_links()
         if holder() == 'mgmtd':
             self.start('mgmtd')
@@ -395,15 +367,10 @@ class FrrTestCase(unittest.TestCase):
         """Change the kernel of FRR's namespace, in this process."""
         privileged.kernel.set_client_mode(False)
         self.addCleanup(privileged.kernel.set_client_mode, True)
-        home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
-        self.addCleanup(os.close, home)
-        self.addCleanup(_move_to, home)
-        self.addCleanup(channel.close)
-        away = os.open(self.frr.namespace, os.O_RDONLY)
-        self.addCleanup(os.close, away)
+        self.enterContext(namespaces.entered(self.frr.namespace.path))
         # Another test may have left its socket open elsewhere.
         channel.close()
-        _move_to(away)
+        self.addCleanup(channel.close)
 
     def former_leak(self, network):
         """The way back of a network, as the Go program has left it.

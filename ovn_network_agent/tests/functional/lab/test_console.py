@@ -27,8 +27,8 @@ import unittest
 
 from lab import kernel
 from lab import running
-from lab import waiting
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(kernel.__file__)))
 # Two nodes, and the word when they are there.
@@ -108,7 +108,7 @@ class ConsoleTestCase(unittest.TestCase):
         return machine
 
     def wait_for(self, what, check):
-        waiting.wait_until(what, check, PATIENCE, failure=AssertionError)
+        waiting.eventually(check, what, PATIENCE)
 
 
 class TestSessions(ConsoleTestCase):

@@ -18,8 +18,6 @@ The entry points run in this process, without a daemon, except in
 test_privileges.
 """
 
-import contextlib
-import ctypes
 import json
 import os
 import subprocess
@@ -32,31 +30,8 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
-
-CLONE_NEWNET = 0x40000000
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _check(result):
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-
-
-@contextlib.contextmanager
-def other_namespace():
-    """Have this thread in a new network namespace while the block runs."""
-    home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
-    try:
-        _check(_libc.unshare(CLONE_NEWNET))
-        try:
-            yield
-        finally:
-            _check(_libc.setns(home, CLONE_NEWNET))
-    finally:
-        os.close(home)
 
 
 @needs.needs(os.geteuid() == 0, 'makes network namespaces: needs root')
@@ -73,9 +48,7 @@ class KernelTestCase(unittest.TestCase):
 
     def setUp(self):
         super().setUp()
-        stack = contextlib.ExitStack()
-        self.addCleanup(stack.close)
-        stack.enter_context(other_namespace())
+        self.enterContext(namespaces.new())
         # An agent in this process, of a test before, has one elsewhere.
         channel.close()
         self.addCleanup(channel.close)

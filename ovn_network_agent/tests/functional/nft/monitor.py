@@ -13,7 +13,8 @@
 
 import contextlib
 import subprocess
-import time
+
+from ovn_network_agent.tests import waiting
 
 # Begins the line that ends a transaction.
 _END = '# new generation '
@@ -70,11 +71,12 @@ def watching():
 
 def _wait_until_it_listens(process):
     """nft does not say so; the kernel does."""
-    deadline = time.monotonic() + _LIMIT
-    while not _listens(process.pid):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise AssertionError('nft monitor does not listen')
-        time.sleep(0.005)
+    def listens():
+        if process.poll() is not None:
+            raise RuntimeError('nft monitor has ended')
+        return _listens(process.pid)
+
+    waiting.eventually(listens, 'nft monitor listens', _LIMIT)
 
 
 def _listens(pid):

@@ -25,7 +25,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import unittest
 
 from oslo_config import cfg
@@ -36,6 +35,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 
 BRIDGE = 'br-ex'
 MAC = '0a:00:00:00:00:01'
@@ -156,17 +156,19 @@ class OpenVSwitch:
             numbers = itertools.count(1)
 
             def lines():
-                text, deadline = '', time.monotonic() + 10
-                mark = first = next(numbers)
-                while time.monotonic() < deadline:
+                text, first = [], next(numbers)
+
+                def tells_of_a_mark():
                     # When it tells of this, it has told what came before.
-                    self.add('table=99,cookie=0x%x,actions=drop' % mark)
-                    text += told.read()
-                    if any(int(seen, 16) >= first for seen in _MARK.findall(
-                            text)):
-                        return text.splitlines()
-                    mark = next(numbers)
-                raise AssertionError('the switch tells nothing: ' + text)
+                    self.add(f'table=99,cookie={next(numbers):#x},'
+                             'actions=drop')
+                    text.append(told.read())
+                    return any(int(seen, 16) > first for seen in
+                               _MARK.findall(''.join(text)))
+
+                waiting.eventually(tells_of_a_mark, lambda: (
+                    f"a mark in what the switch tells: {''.join(text)}"), 10)
+                return ''.join(text).splitlines()
 
             try:
                 lines()
@@ -186,11 +188,8 @@ class OpenVSwitch:
     def _wait_for(self, name):
         """Wait until somebody listens; the socket is there before that."""
         path = os.path.join(self.rundir, name)
-        deadline = time.monotonic() + 10
-        while not _listens(path):
-            if time.monotonic() > deadline:
-                raise AssertionError(f'nobody listens on {path}')
-            time.sleep(0.01)
+        waiting.eventually(lambda: _listens(path),
+                           f'somebody listens on {path}', 10)
 
 
 def _listens(path):

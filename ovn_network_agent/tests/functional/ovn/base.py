@@ -24,6 +24,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
@@ -79,10 +80,12 @@ class Eyes:
     """The databases, the trigger and the view, wired like the service.
 
     :param remotes: dict of 'nb', 'sb', 'ovs' to a remote
+    :ivar unfit: whether this node could not announce a gateway
     """
 
     def __init__(self, remotes, timeout=TIMEOUT, coalesce=0, probe=60000,
                  **options):
+        self.unfit = False
         self.trigger = trigger.Trigger(coalesce)
         self.handlers = {name: events.Handler() for name in remotes}
         self.databases = {
@@ -100,7 +103,8 @@ class Eyes:
             self.databases[name].only(table, clauses)
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
-        self.view = view.View(conf, self.databases)
+        self.view = view.View(conf, self.databases,
+                              unfit=lambda: self.unfit)
 
     def start(self):
         """Load all databases."""
@@ -168,5 +172,4 @@ class OvsdbTestCase(base.BaseTestCase):
         for mark in marks:
             self.assertTrue(mark.seen.wait(ovsdb.DEADLINE))
 
-    def eventually(self, condition, what, seconds=ovsdb.DEADLINE):
-        return ovsdb.eventually(condition, what, seconds)
+    eventually = staticmethod(waiting.eventually)

@@ -23,6 +23,7 @@ from ovsdbapp import exceptions
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -189,12 +190,12 @@ class TestConverted(SchemaTestCase):
             address = '198.51.100.%d' % (20 + number)
             self.servers['nb'].convert(change)
             self.cloud.add_nat('r1', address)
-            ovsdb.eventually(
+            waiting.eventually(
                 lambda a=address: self.seen(eyes, a),
                 lambda a=address: '%s: %s' % (
                     a, eyes.databases['nb'].trouble))
             # What is new is there, too.
-            ovsdb.eventually(
+            waiting.eventually(
                 lambda t=there: t == self.replicated(eyes), 'the tables')
 
     def test_a_load_that_fails_is_tried_again(self):
@@ -210,7 +211,7 @@ class TestConverted(SchemaTestCase):
         def there():
             with database.rows() as tables:
                 return 'Static_MAC_Binding' in tables
-        ovsdb.eventually(there, lambda: database.trouble)
+        waiting.eventually(there, lambda: database.trouble)
         self.assertEqual(0, database.interruptions)
 
     def replicated(self, eyes):

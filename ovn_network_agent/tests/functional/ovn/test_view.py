@@ -46,13 +46,13 @@ class ViewTest(base.OvsdbTestCase):
             self.cloud.add_router(group, chassis=HERE, group=group)
         eyes = self.eyes()
         before = eyes.look()
-        eyes.view._unfit = lambda: True
+        eyes.unfit = True
         after = eyes.look()
         self.assertEqual([False] * 2, [g.unfit for g in before.groups])
         self.assertEqual([True] * 2, [g.unfit for g in after.groups])
         self.assertEqual((before.node, before.routers),
                          (after.node, after.routers))
-        eyes.view._unfit = lambda: False
+        eyes.unfit = False
         self.assertEqual(before, eyes.look())
 
     def test_a_router_as_neutron_writes_it(self):

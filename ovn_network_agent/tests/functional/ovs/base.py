@@ -28,8 +28,8 @@ from ovn_network_agent.backends import relay_port
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.openflow import base
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
 
 BRIDGE = base.BRIDGE
@@ -86,8 +86,8 @@ class Gateway(base.OpenVSwitch):
     def netns(self, *argv):
         """Run a program in the network namespace."""
         return subprocess.run(
-            ['nsenter', '--net=/proc/%d/ns/net' % self.pid, *argv],
-            check=True, capture_output=True, text=True).stdout
+            namespaces.inside(self.pid, *argv), check=True,
+            capture_output=True, text=True).stdout
 
     def port(self, name):
         """OpenFlow port number, 0 when there is none."""
@@ -155,5 +155,3 @@ def relay(remote=address(2), encap='geneve', bridge=BRIDGE, name=None):
     return resources.RelayPort(bridge, name or ownership.relay_name(remote),
                                remote, encap)
 
-
-eventually = ovsdb.eventually

@@ -23,6 +23,7 @@ from oslotest import base as oslotest
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base
 
@@ -74,9 +75,9 @@ class RelayTest(oslotest.BaseTestCase):
         # Its packets would be counted.
         gateway.vsctl('set', 'interface', gateway.name, 'bfd:enable=false')
         gateway.relay = gateway.port(gateway.name)
-        gateway.patch = base.eventually(
+        gateway.patch = waiting.eventually(
             lambda: gateway.port(base.PATCH), 'a patch')
-        gateway.tunnel = base.eventually(
+        gateway.tunnel = waiting.eventually(
             lambda: gateway.port(base.OVN), 'a tunnel of OVN')
         # As the driver would have it: what goes to a floating IP is handed
         # to OVN here and there, and what comes from there to OVN here.
@@ -97,7 +98,7 @@ class RelayTest(oslotest.BaseTestCase):
             self.here.send('br-int', 'CONTROLLER', packet(),
                            'set_tunnel:5,output:%d' % self.here.tunnel)
             return self.there.received('br-int', base.OVN)
-        base.eventually(arrived, 'a packet through the tunnel of OVN')
+        waiting.eventually(arrived, 'a packet through the tunnel of OVN')
         self.count = {}
         for gateway in self.gateways:
             self.count.update(self.counters(gateway))
@@ -124,8 +125,8 @@ class RelayTest(oslotest.BaseTestCase):
 
     def wait_for(self, gateway, place, number):
         key = gateway.number, place
-        base.eventually(lambda: self.counters(gateway)[key] -
-                        self.count[key] >= number, (place, number))
+        waiting.eventually(lambda: self.counters(gateway)[key] -
+                           self.count[key] >= number, (place, number))
 
     def from_node(self, *args, **kwargs):
         self.here.send(base.BRIDGE, 'LOCAL', packet(*args, **kwargs))
@@ -144,7 +145,7 @@ class RelayTest(oslotest.BaseTestCase):
     def test_a_tag_arrives_with_it(self):
         self.there.ofctl('add-flow', 'br-int', 'dl_vlan=77,actions=drop')
         self.from_node(vlan=77)
-        base.eventually(lambda: 'n_packets=1,' in self.there.ofctl(
+        waiting.eventually(lambda: 'n_packets=1,' in self.there.ofctl(
             'dump-flows', 'br-int', 'dl_vlan=77'), 'tagged')
 
     def test_both_directions_at_once(self):
@@ -235,8 +236,8 @@ class RelayTest(oslotest.BaseTestCase):
         # with a key that is no datapath's, and nothing else does.
         self.there.vsctl('del-port', self.there.name)
         self.from_node()
-        base.eventually(lambda: self.there.received('br-int', base.OVN) -
-                        self.count[2, 'OVN tunnel in'], 'a packet')
+        waiting.eventually(lambda: self.there.received('br-int', base.OVN) -
+                           self.count[2, 'OVN tunnel in'], 'a packet')
         self.assertEqual(self.count[2, 'into OVN'], self.there.received(
             'br-int', 'patch-br-int'))
         self.assertEqual(self.count[2, 'node'],
@@ -267,6 +268,6 @@ class AliveTest(oslotest.BaseTestCase):
             return relay.alive
         self.assertFalse(alive())
         self.relay(2)
-        base.eventually(alive, 'the other end has it, too')
+        waiting.eventually(alive, 'the other end has it, too')
         self.gateways[2].vsctl('del-port', NAME(base.address(1)))
-        base.eventually(lambda: not alive(), 'the other end has none')
+        waiting.eventually(lambda: not alive(), 'the other end has none')

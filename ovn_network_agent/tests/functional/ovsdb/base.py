@@ -22,16 +22,15 @@ import socket
 import subprocess
 import tempfile
 
-from lab import waiting
-from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
 
 SCHEMA_FILES = {'nb': '/usr/share/ovn/ovn-nb.ovsschema',
                 'sb': '/usr/share/ovn/ovn-sb.ovsschema',
                 'ovs': '/usr/share/openvswitch/vswitch.ovsschema'}
 DATABASES = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
              'ovs': 'Open_vSwitch'}
-DEADLINE = 20
+DEADLINE = waiting.DEADLINE
 
 
 def available():
@@ -42,19 +41,6 @@ def available():
 
 needs_ovsdb = needs.needs(available(),
                           'needs ovsdb-server and the OVN schemas')
-
-
-def eventually(condition, what, seconds=DEADLINE):
-    """Wait for a condition and give its value.
-
-    :param condition: function that returns something true at last
-    :param what: text for the failure, or a function that returns it
-    """
-    # A replica that takes in many rows is busy for more than a second when
-    # the processors are busy, too.
-    return waiting.wait_until(
-        what, condition, seconds, 0.01, failure=AssertionError,
-        not_yet=(*waiting.NOT_YET, connection.Unavailable))
 
 
 @functools.cache
@@ -156,10 +142,10 @@ class Server:
                 argv, cwd=self.directory, stdin=subprocess.DEVNULL,
                 stdout=stderr, stderr=stderr,
                 env={**os.environ, 'OVS_RUNDIR': self.directory})
-        eventually(self._answers, 'ovsdb-server listens')
+        waiting.eventually(self._answers, 'ovsdb-server listens')
         if self._scheme:
             # The same port again after a restart.
-            self._port = eventually(self._listening_port, 'a port')
+            self._port = waiting.eventually(self._listening_port, 'a port')
             setattr(self, 'remote_' + self._scheme,
                     '%s:127.0.0.1:%s' % (self._scheme, self._port))
         self.transact({'op': 'comment', 'comment': 'hello'})

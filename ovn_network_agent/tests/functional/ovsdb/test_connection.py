@@ -24,6 +24,7 @@ import time
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -138,8 +139,8 @@ class StartTest(base.base.BaseTestCase):
             database = self.database(frozen.remote, timeout=1)
             for _attempt in range(3):
                 self.assertRaises(connection.Unavailable, database.start)
-            ovsdb.eventually(lambda: frozen.open_now() == 0,
-                             'all connections are closed')
+            waiting.eventually(lambda: frozen.open_now() == 0,
+                               'all connections are closed')
             self.assertLessEqual(3, frozen.total)
 
     def test_twenty_failed_attempts_leave_nothing_behind(self):
@@ -152,13 +153,13 @@ class StartTest(base.base.BaseTestCase):
                            'tcp:no-such-host.invalid:1', frozen.remote):
                 database = self.database(remote, timeout=0.2)
                 self.assertRaises(connection.Unavailable, database.start)
-                ovsdb.eventually(lambda: not frozen.open_now(), 'closed')
+                waiting.eventually(lambda: not frozen.open_now(), 'closed')
                 before = self.open_files()
                 for _attempt in range(20):
                     self.assertRaises(connection.Unavailable,
                                       database.start)
                 # The other end, which is here too, closes a bit later.
-                ovsdb.eventually(
+                waiting.eventually(
                     lambda most=before: all(
                         now <= then for now, then in
                         zip(self.open_files(), most)),
@@ -192,7 +193,7 @@ class StartTest(base.base.BaseTestCase):
             answer = self.eventually_waiting(database, 0)
             self.server.transact(ovsdb.insert('Logical_Router', name='r3'))
             self.eventually_waiting(database, answer)
-        ovsdb.eventually(lambda: self.names_if(database) == [
+        waiting.eventually(lambda: self.names_if(database) == [
             'r1', 'r2', 'r3'], lambda: self.names_if(database))
 
     def names_if(self, database):
@@ -204,11 +205,11 @@ class StartTest(base.base.BaseTestCase):
         """Wait for bytes in the socket's buffer; how many there are."""
         opened = database._connection.idl._session.rpc.stream.socket
 
-        def waiting():
+        def pending():
             return int.from_bytes(fcntl.ioctl(
                 opened, termios.FIONREAD, bytes(4)), sys.byteorder)
-        ovsdb.eventually(lambda: waiting() > more_than, 'to be read')
-        return waiting()
+        waiting.eventually(lambda: pending() > more_than, 'to be read')
+        return pending()
 
 
 class FrozenAfterSchema:

@@ -30,6 +30,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests import pki
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import loss
@@ -116,14 +117,14 @@ class ReachTest(TlsTestCase):
         def counted():
             with database.rows() as nb:
                 return len(nb['Logical_Router']) == number
-        ovsdb.eventually(counted, '%d routers' % number)
+        waiting.eventually(counted, '%d routers' % number)
 
     def test_a_server_that_is_started_anew_is_found_again(self):
         server = self.server()
         self.configure(server.remote_ssl)
         database = self.accepted(server.remote_ssl)
         server.kill()
-        ovsdb.eventually(lambda: not database.connected, 'lost')
+        waiting.eventually(lambda: not database.connected, 'lost')
         server.start()
         server.transact(ovsdb.insert('Logical_Router', name='r1'))
         self.eventually_has(database, 1)
@@ -150,7 +151,7 @@ class ReachTest(TlsTestCase):
         # It has an address of the other family as well; chance decides.
         database = self.database(remote)
         said = set()
-        ovsdb.eventually(lambda: self.starts(database, said), 'connected')
+        waiting.eventually(lambda: self.starts(database, said), 'connected')
         for text in said:
             self.assertIn('refused', text)
 
@@ -302,14 +303,13 @@ class RefusalTest(TlsTestCase):
         os.chmod(self.client[1], 0o644)
         server.kill()
         server.start()
-        ovsdb.eventually(lambda: 'chmod 600' in database.trouble,
-                         lambda: database.trouble)
+        waiting.eventually(lambda: 'chmod 600' in database.trouble,
+                           lambda: database.trouble)
         before = time.process_time()
-        time.sleep(1)
+        waiting.lasts(lambda: self.assertFalse(database.connected), 1)
         self.assertLess(time.process_time() - before, 0.5)
-        self.assertFalse(database.connected)
         os.chmod(self.client[1], 0o600)
-        ovsdb.eventually(lambda: database.connected, 'connected again')
+        waiting.eventually(lambda: database.connected, 'connected again')
         self.assertEqual('', database.trouble)
 
 

@@ -36,6 +36,7 @@ from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import netlink
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import start
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.watches import nftables
 
 # Seconds; a call to a dead daemon has to fail at once.
@@ -97,7 +98,7 @@ def signals():
     start.start(cfg.CONF)
     for number in context.STAY_SIGNALS:
         os.killpg(0, number)
-    time.sleep(0.2)
+    waiting.lasts(_all_are_alive, 0.2)
     return {'alive': [c.alive for c in privileged.CONTEXTS],
             'call': links.set_links_up(['br-ex']),
             'handlers_kept': all(callable(signal.getsignal(number))
@@ -105,12 +106,19 @@ def signals():
             'blocked': _status()['SigBlk']}
 
 
+def _all_are_alive():
+    dead = [c.name for c in privileged.CONTEXTS if not c.alive]
+    if dead:
+        raise AssertionError(f'a signal has ended {dead}')
+
+
 def killed():
     """Calls after the death of the daemon."""
     start.start(cfg.CONF)
     os.kill(privileged.kernel.pid, signal.SIGKILL)
     first = _error(links.set_links_up, ['br-ex'])
-    time.sleep(0.2)
+    waiting.eventually(lambda: not privileged.kernel.alive,
+                       'the end of the daemon')
     return {'first': first,
             'later': [_error(links.set_links_up, ['br-ex'])
                       for _repeat in range(2)],

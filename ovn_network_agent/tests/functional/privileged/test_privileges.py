@@ -17,8 +17,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.functional.privileged import privileges_child
 
@@ -93,10 +93,9 @@ class PrivilegesTest(base.KernelTestCase):
 
     def test_daemons_end_with_the_agent(self):
         for pid in self.run_child('orphans', status=-9):
-            deadline = time.monotonic() + 5
-            while os.path.exists(f'/proc/{pid}'):
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.01)
+            waiting.eventually(
+                lambda one=pid: not os.path.exists(f'/proc/{one}'),
+                f'the end of process {pid}', 5)
 
     def test_lack_of_a_capability_is_said(self):
         kind, text = self.run_child('lacking')

@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional import plugin
 from ovn_network_agent.tests.functional.cmd import base
@@ -76,9 +77,9 @@ class AnycastTest(running.RunningTestCase):
     def addresses(self):
         """IPv4 addresses of br-ex in the namespace of the agent."""
         shown = subprocess.run(
-            ['nsenter', '-t', str(self.agent.pid), '-n', 'ip', '-j', '-4',
-             'address', 'show', 'dev', 'br-ex'], capture_output=True,
-            text=True).stdout
+            namespaces.inside(self.agent.pid, 'ip', '-j', '-4', 'address',
+                              'show', 'dev', 'br-ex'),
+            capture_output=True, text=True).stdout
         return {'%s/%d' % (address['local'], address['prefixlen'])
                 for link in json.loads(shown or '[]')
                 for address in link.get('addr_info', ())}
@@ -94,15 +95,14 @@ class AnycastTest(running.RunningTestCase):
         self.eventually(lambda: ADDRESS in self.addresses())
         # A namespace lives as long as somebody is in it.
         guest = subprocess.Popen(
-            ['nsenter', '-t', str(self.agent.pid), '-n', 'cat'],
-            stdin=subprocess.PIPE)
+            namespaces.inside(self.agent.pid, 'cat'), stdin=subprocess.PIPE)
         self.addCleanup(guest.wait)
         self.addCleanup(guest.stdin.close)
         self.stop()
         shown = subprocess.run(
-            ['nsenter', '-t', str(guest.pid), '-n', 'ip', '-4', 'address',
-             'show', 'dev', 'br-ex'], check=True, capture_output=True,
-            text=True).stdout
+            namespaces.inside(guest.pid, 'ip', '-4', 'address', 'show',
+                              'dev', 'br-ex'),
+            check=True, capture_output=True, text=True).stdout
         self.assertNotIn('192.0.2.53', shown)
 
 

@@ -15,9 +15,9 @@
 import os
 import subprocess
 
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import node
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 BRIDGE = node.BRIDGE
 PLAIN = node.PLAIN
@@ -30,7 +30,7 @@ class SecondTest(node.NodeTestCase):
         super().setUp()
         self.sh(BRIDGE)
         self.first = self.start(self.configured('first'))
-        ovsdb.eventually(self.addresses, self.log)
+        waiting.eventually(self.addresses, self.log)
 
     def configured(self, name):
         """A configuration with a control socket of its own."""
@@ -83,7 +83,7 @@ class SecondTest(node.NodeTestCase):
         self.first.wait()
         # Its privileged daemons may still be there.
         again = self.start(self.configured('again'))
-        ovsdb.eventually(
+        waiting.eventually(
             lambda: 'trying for ever' in self.log() or again.poll(),
             self.log)
         self.assertIsNone(again.poll(), self.log())

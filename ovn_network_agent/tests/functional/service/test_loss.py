@@ -14,6 +14,7 @@
 
 import time
 
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import loss
 
@@ -52,10 +53,8 @@ class LossTest(loss.LossTestCase):
         self.assertEqual(before, self.world.values())
 
     def stays_degraded(self, agent, text):
-        until = time.monotonic() + 2 * PROBE / 1000
-        while time.monotonic() < until:
-            self.assertIn(text, str(agent.status.reasons))
-            time.sleep(0.01)
+        waiting.lasts(lambda: self.assertIn(text, str(agent.status.reasons)),
+                      2 * PROBE / 1000)
 
     def test_what_changed_meanwhile_is_done_afterwards(self):
         agent = self.running()

@@ -23,6 +23,7 @@ import time
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests.functional.watches import unwatched_child
 from ovn_network_agent.watches import nftables
@@ -103,13 +104,14 @@ class WatchTest(base.NftTestCase):
                         (i >> 16, i >> 8 & 255, i & 255)
                         for i in range(5000))
         self.nft('add table ip other\nadd chain ip other c')
-        deadline = time.monotonic() + LIMIT
+
+        def too_many():
+            self.nft(rules)
+            return self.overflown() or not self.woken.empty()
+
         # While it is ours to change, the watch does not read.
         with self.backend._watch.own_change():
-            while self.woken.empty() and time.monotonic() < deadline:
-                self.nft(rules)
-                if self.overflown():
-                    break
+            waiting.eventually(too_many, 'a buffer is full', LIMIT)
         self.told()
 
     def overflown(self):

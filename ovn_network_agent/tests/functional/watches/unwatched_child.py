@@ -24,7 +24,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import nftables
 from ovn_network_agent.conf import opts
-from ovn_network_agent.tests.functional.netlink import base as kernel
+from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.nft import base
 
 
@@ -38,7 +38,7 @@ def main():
     backend = nftables.NftablesBackend(cfg.CONF)
     backend.attach(backends.Context({}, str, wake=lambda *_a, **_k: None))
     table = base.table(base.TARGET)
-    with kernel.other_namespace():
+    with namespaces.new():
         failures = backend.apply(backends.Delta(create=[table]))
         found = [_seen(backend, table)]
     found.append(_seen(backend, table))

@@ -13,12 +13,12 @@
 """Backends that work beside the loop."""
 
 import dataclasses
-import time
 
 import fixtures
 
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -105,10 +105,9 @@ class BesideTest(gateways.ReconcilerTestCase):
         lead = resources.GatewayPriority('Gateway_Chassis', 'g',
                                          worlds.CHASSIS, 2)
         gateway.drivers.append(Wanting('lead', worlds.conf(), lead))
-        deadline = time.monotonic() + 10
-        while (gateway.run(worlds.router(fips=[FIP])).pending !=
-               ('advertised',)):
-            self.assertLess(time.monotonic(), deadline)
+        waiting.eventually(
+            lambda: gateway.run(worlds.router(fips=[FIP])).pending ==
+            ('advertised',), 'all but the proof', 10)
         self.assertIn(lead.ref, world.objects)
         self.assertNotIn(PROOF, world.objects)
 

@@ -12,12 +12,12 @@
 
 """One announcement takes the place of another one, without a gap."""
 
-import time
 
 import fixtures
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -113,10 +113,8 @@ class MethodTest(gateways.ReconcilerTestCase):
                 self.assertEqual(self.prefixes, self.announced(gateway, old))
             self.assertEqual([], gateway.woken)
             slow.answers.set()
-            deadline = time.monotonic() + 10
-            while not gateway.woken:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.001)
+            waiting.eventually(lambda made=gateway: made.woken,
+                               'somebody is woken', 10)
             self.assertEqual([slow.name + ' answered'], gateway.woken)
             # No further question: the answer is there.
             slow.answers.clear()

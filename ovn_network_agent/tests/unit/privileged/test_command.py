@@ -19,6 +19,7 @@ import unittest
 from unittest import mock
 
 from ovn_network_agent.privileged import command
+from ovn_network_agent.tests import waiting
 
 
 def running(pid):
@@ -60,10 +61,8 @@ class TestCommand(unittest.TestCase):
                      'echo $$; sleep 60\' >"$0" & sleep 60', pids.name], 0.3)
             self.assertLess(time.monotonic() - started, 3)
             pid = int(pids.read())
-        deadline = time.monotonic() + 3
-        while running(pid) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertFalse(running(pid))
+        waiting.eventually(lambda: not running(pid),
+                           f'the end of process {pid}', 3)
 
     def test_child_that_left_the_group_is_not_waited_for(self):
         with tempfile.NamedTemporaryFile('r') as pids:

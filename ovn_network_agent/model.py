@@ -44,6 +44,62 @@ class Handover(enum.Enum):
     FORWARD = 'forward'
 
 
+class GatewayState(enum.Enum):
+    """What this chassis is in a gateway group; drivers ask for this alone.
+
+    :mod:`gateways.transitions` says what each state means, what leads there,
+    and what the drivers then want.
+    """
+
+    UNDECIDED = 'undecided'
+    ALONE = 'alone'
+    STANDBY = 'standby'
+    RETURNING = 'returning'
+    SET_ASIDE = 'set aside'
+    SERVING = 'serving'
+    YIELDING = 'yielding'
+    STOPGAP = 'stopgap'
+    HELD = 'held'
+    OVERLAPPING = 'overlapping'
+    LEAVING = 'leaving'
+    DRAINED = 'drained'
+    LAST = 'last'
+    FORSAKEN = 'forsaken'
+    KEPT = 'kept'
+
+
+class Tenure(enum.Enum):
+    """How this chassis has the ports of a gateway group.
+
+    The memory of the state above, also while the group is being left; see
+    :mod:`gateways.transitions`.
+    """
+
+    NEW = 'new'
+    ELSEWHERE = 'elsewhere'
+    FIRST = 'first'
+    OUTRANKED = 'outranked'
+    OVERDUE = 'overdue'
+    CONTESTED = 'contested'
+    INHERITED = 'inherited'
+    LINGERING = 'lingering'
+
+
+class Fact(enum.Enum):
+    """What is known of a gateway group beside its rows.
+
+    UNFIT: this chassis could not announce the ports if it had them; without
+    this fact it could, or nobody knows.  ABANDONED: this chassis is about to
+    stop announcing the ports, whoever can take them over.
+    ZERO_SINCE_START: this chassis had priority 0 when the agent started, and
+    has it still: it was drained.
+    """
+
+    UNFIT = 'unfit'
+    ABANDONED = 'abandoned'
+    ZERO_SINCE_START = 'zero since start'
+
+
 # What the name of a chassisredirect port begins with; the rest is that of its
 # router port (ovn-northd).
 REDIRECT = 'cr-'
@@ -176,16 +232,9 @@ class GatewayGroup:
     :ivar candidates: tuple of :class:`Candidate`, sorted by chassis name
     :ivar ports: tuple of :class:`GroupPort`, sorted by name
     :ivar routers: tuple of UUIDs of the routers of these ports, text, sorted
-    :ivar restore: whether this chassis had priority 0 when the agent
-        started, and has it still: it was drained
-    :ivar moving: whether another candidate has been given a higher priority
-        a moment ago, so that OVN may be about to move the ports
-    :ivar held: whether this chassis is to leave it, and a moment is given to
-        the relay to the next owner
-    :ivar unfit: whether this chassis could not announce the ports if it had
-        them; False when it could, or nobody knows
-    :ivar abandoned: whether this chassis is about to stop announcing the
-        ports, whoever can take them over
+    :ivar facts: frozenset of :class:`Fact`
+    :ivar state: :class:`GatewayState` of this chassis
+    :ivar tenure: :class:`Tenure` of this chassis
     """
 
     table: str
@@ -194,11 +243,35 @@ class GatewayGroup:
     candidates: tuple = ()
     ports: tuple = ()
     routers: tuple = ()
-    restore: bool = False
-    moving: bool = False
-    held: bool = False
-    unfit: bool = False
-    abandoned: bool = False
+    facts: frozenset = frozenset()
+    state: GatewayState = GatewayState.UNDECIDED
+    tenure: Tenure = Tenure.NEW
+
+    @property
+    def held(self):
+        """Read from the state: to be left, but the order stays for now."""
+        return self.state in (GatewayState.HELD, GatewayState.OVERLAPPING)
+
+    @property
+    def moving(self):
+        """Read from the tenure: OVN may be about to move the ports."""
+        return self.tenure in (Tenure.OUTRANKED, Tenure.CONTESTED,
+                               Tenure.LINGERING)
+
+    @property
+    def restore(self):
+        """Whether :attr:`Fact.ZERO_SINCE_START` is known."""
+        return Fact.ZERO_SINCE_START in self.facts
+
+    @property
+    def unfit(self):
+        """Whether :attr:`Fact.UNFIT` is known."""
+        return Fact.UNFIT in self.facts
+
+    @property
+    def abandoned(self):
+        """Whether :attr:`Fact.ABANDONED` is known."""
+        return Fact.ABANDONED in self.facts
 
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""

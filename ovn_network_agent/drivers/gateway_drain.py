@@ -27,6 +27,7 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gateway_order as order
 from ovn_network_agent.drivers import relays
 from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import transitions
 
 _PHASES = (model.Phase.RUNNING, model.Phase.DRAINING)
 
@@ -65,34 +66,23 @@ class GatewayDrainDriver(base.Driver):
 
     def _order(self, group, node):
         """(candidates as they are to be, ports that have to be here)."""
+        if node.phase not in _PHASES:
+            return (), ()
         own = group.candidate(node.chassis)
         peers = [c for c in group.candidates if c is not own]
-        if own is None or not peers or node.phase not in _PHASES:
-            return (), ()
-        why = departure.why(group, node, self.conf)
-        if why and group.held and not group.abandoned:
-            return (), ()
-        if why:
-            # Without anybody to take over it goes on.
-            return (order.lowered(own, why)
-                    if group.takers(node.chassis) or not own.priority
-                    or _forsaken(group, node) else ()), ()
-        if node.phase is not model.Phase.RUNNING:
-            return (), ()
-        ports = tuple(p.redirect for p in group.ports if p.chassis)
-        owners = {port.chassis for port in group.ports} - {''}
-        if owners == {node.chassis}:
-            # Whoever gave another one more wants it to have the ports.  And
-            # what came only because nobody could announce it is for the
-            # first one that can.
-            stays = group.moving or (
-                group.unfit and own.drained == model.UNFIT)
-            return ((), ()) if stays else (order.lead(own, peers), ports)
-        if own.priority:
-            return order.unmarked(own), ()
-        if own.drained or group.restore:
-            return order.standby(own, peers, owners, self._number(own)), ()
-        # Somebody has set it to 0 while the agent ran.
+        match transitions.GROUP.wants[group.state].order:
+            case transitions.Order.ZERO:
+                why = departure.why(group, node, self.conf)
+                return order.lowered(own, why) if why else (), ()
+            case transitions.Order.LEAD:
+                return order.lead(own, peers), tuple(
+                    port.redirect for port in group.ports if port.chassis)
+            case transitions.Order.UNMARK:
+                return order.unmarked(own), ()
+            case transitions.Order.STANDBY:
+                owners = {port.chassis for port in group.ports} - {''}
+                return order.standby(own, peers, owners,
+                                     self._number(own)), ()
         return (), ()
 
     def _number(self, own):
@@ -100,12 +90,3 @@ class GatewayDrainDriver(base.Driver):
         if self.conf.gateway_drain.restore == 'ordered':
             return own.earlier or order.STANDBY
         return order.STANDBY
-
-
-def _forsaken(group, node):
-    """Whether it is let go although nobody could announce it now.
-
-    It is not announced here any longer either, and whoever can announce it
-    first is to get it then.
-    """
-    return group.abandoned and bool(group.heirs(node.chassis))

@@ -18,7 +18,6 @@ one after another, its relay does not answer yet: BFD needs some seconds.  A
 port that left now could not be served from here.
 """
 
-import dataclasses
 import operator
 
 from ovn_network_agent import model
@@ -39,8 +38,8 @@ class Holding:
         self._conf = conf
         self._since = {}
 
-    def mark(self, groups, node, now):
-        """Mark the groups that are not to be lowered yet.
+    def held(self, groups, node, now):
+        """The groups that are not to be lowered yet.
 
         A stop leaves all groups at once or none.  So of two chassis that
         stop at the same time one is before the other in every group, and
@@ -49,20 +48,18 @@ class Holding:
         :param groups: iterable of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (tuple of groups, when the first of them is not held back
-            any longer, or None)
+        :returns: (frozenset of the :func:`key` of these, when the first of
+            them is not held back any longer, or None)
         """
-        since = {(group.table, group.key): self._since.get(
-            (group.table, group.key), now) for group in groups
-            if self._unanswered(group, node)}
-        self._since = since
-        ends = {key: begun + PATIENCE for key, begun in since.items()
+        self._since = {key(group): self._since.get(key(group), now)
+                       for group in groups if self._unanswered(group, node)}
+        ends = {found: begun + PATIENCE
+                for found, begun in self._since.items()
                 if now < begun + PATIENCE}
-        return tuple(
-            dataclasses.replace(group, held=True)
-            if (group.table, group.key) in ends or
+        return frozenset(
+            key(group) for group in groups if key(group) in ends or
             ends and why(group, node, self._conf) == model.SHUTDOWN
-            else group for group in groups), min(ends.values(), default=None)
+            ), min(ends.values(), default=None)
 
     def _unanswered(self, group, node):
         """Whether it is to leave, and the relay to the next owner is silent.
@@ -79,6 +76,14 @@ class Holding:
         return bool(first.address) and not any(
             relay.alive and relay.address == first.address
             for relay in node.relays)
+
+
+def key(group):
+    """What a group is remembered by, a tuple.
+
+    :param group: :class:`model.GatewayGroup`
+    """
+    return group.table, group.key
 
 
 def why(group, node, conf):

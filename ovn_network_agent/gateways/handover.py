@@ -18,10 +18,8 @@ what was here a moment ago is remembered: it stays announced, and what arrives
 for it is relayed, until the new owner's proof is there or time is up.  Then it
 is withdrawn, and what is under way is forwarded for a last moment.
 
-Also remembered is since when another candidate outranks this one: somebody
-may want the port to move, and OVN needs a while for that.
-
-No I/O; the only memory between two views beside what they are built from.
+No I/O; the only memory between two views beside what they are built from is
+here and, of the groups, in :mod:`gateways.membership`.
 """
 
 import dataclasses
@@ -30,8 +28,9 @@ import time
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.gateways import departure
-from ovn_network_agent.gateways import overlap
+from ovn_network_agent.gateways import membership
+from ovn_network_agent.gateways import tenure
+from ovn_network_agent.gateways import transitions
 
 # Seconds between the withdrawal and the removal of what forwards.  A
 # withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
@@ -41,13 +40,9 @@ SETTLE = 0.5
 # through, which could carry a proof, or whose route had one before.  A
 # takeover is announced after 0.5 to 1 s in the lab.
 _WITHOUT_PROOF = 3.0
-# Seconds that OVN may take to move a port once somebody has given another
-# candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
-MOVE = 10.0
-# Seconds that an owner goes on relaying to one that was before it in the order
-# until now: compute nodes learn of the order later, and until then what they
-# answer leaves by the other one, whose connection tracking has to know of it.
-LINGER = 1.0
+# Of the groups; named here for those who look for the times of a move.
+MOVE = tenure.MOVE
+LINGER = tenure.LINGER
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,12 +77,7 @@ class Handovers:
         self._clock = clock
         self._local = {}
         self._leaving = {}
-        self._outranked = {}
-        self._elsewhere = set()
-        self._came = set()
-        self._lingering = {}
-        self._holding = departure.Holding(conf)
-        self._overlap = overlap.Overlap(conf)
+        self._memberships = membership.Memberships(conf)
         self._due = None
 
     @property
@@ -112,20 +102,11 @@ class Handovers:
         if not self._wanted(snapshot.node.phase):
             self._local.clear()
             self._leaving.clear()
-            self._outranked.clear()
-            self._elsewhere.clear()
-            self._came.clear()
-            self._lingering.clear()
-            self._overlap.clear()
+            self._memberships.clear()
             return snapshot
         now = self._clock()
-        groups, until = self._holding.mark(self._moving(snapshot, now),
-                                           snapshot.node, now)
-        groups, addresses, ends = self._overlap.plan(groups, snapshot.node,
-                                                     now)
-        for when in (until, ends):
-            if when is not None:
-                self._wake_at(when)
+        groups, addresses, self._due = self._memberships.update(
+            snapshot.groups, snapshot.node, now)
         node = (dataclasses.replace(snapshot.node, overlap=addresses)
                 if addresses else snapshot.node)
         by_port = {port.redirect: group for group in groups
@@ -148,65 +129,6 @@ class Handovers:
     def _wake_at(self, when):
         self._due = when if self._due is None else min(self._due, when)
 
-    # -- groups that somebody wants to move ---------------------------------
-
-    def _moving(self, snapshot, now):
-        chassis = snapshot.node.chassis
-        elsewhere, self._elsewhere = self._elsewhere, set()
-        before, self._outranked = self._outranked, {}
-        came, self._came = self._came, set()
-        for group in snapshot.groups:
-            key = _key(group)
-            above = _above(group, chassis)
-            if above is None:
-                self._elsewhere.add(key)
-            elif above:
-                known, since = before.get(key, (above, now))
-                grown = not above <= known
-                self._outranked[key] = (above, now if grown else since)
-                if key in elsewhere or (key in came and not grown):
-                    self._came.add(key)
-        self._linger(snapshot, {key: above for key, (above, _since)
-                                in before.items() if key in came}, now)
-        return tuple(self._marked(group, snapshot.node, now)
-                     for group in snapshot.groups)
-
-    def _linger(self, snapshot, before, now):
-        """Remember who was before us until now, and still answers.
-
-        :param before: dict of group to who was, see :func:`_above`
-        """
-        lingering, self._lingering = self._lingering, {}
-        for group in snapshot.groups:
-            key = _key(group)
-            if key in self._outranked or key in self._elsewhere:
-                continue
-            first, until = lingering.get(key, ('', now))
-            if key in before:
-                _priority, first = max(before[key])
-                until = now + LINGER
-            if now < until and _relay_to(group.candidate(first),
-                                         snapshot.node):
-                self._lingering[key] = (first, until)
-
-    def _marked(self, group, node, now):
-        key = _key(group)
-        if key in self._lingering:
-            ends = self._lingering[key][1]
-        else:
-            _above, since = self._outranked.get(key, ((), now - MOVE))
-            ends = since + MOVE
-            # OVN has just brought it here although others are before us.
-            # The first of them has died, unless it still answers: then it
-            # has it, too, and is about to leave.
-            if key in self._came and not _relay_to(
-                    _first(group, node.chassis), node):
-                return group
-        if now >= ends:
-            return group
-        self._wake_at(ends)
-        return dataclasses.replace(group, moving=True)
-
     # -- ports --------------------------------------------------------------
 
     def _router(self, router, node, by_port, present, now):
@@ -222,11 +144,11 @@ class Handovers:
             self._leaving.pop(port.lrp, None)
             present[port.lrp] = (router.uuid,
                                  _proofs(router, port.lrp, node))
-            if group is None or not _about_to_leave(group, router, node,
-                                                    self._conf):
+            if group is None or not (transitions.relays(group) or
+                                     router.uuid in node.drains):
                 return port
-            first, _until = self._lingering.get(_key(group), ('', 0))
-            relay = _relay(port, group, node, first)
+            relay = _relay(port, group, node,
+                           self._memberships.former(group))
             return dataclasses.replace(port, relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
             self._leaving[port.lrp] = _Leaving(
@@ -293,42 +215,6 @@ def _proofs(router, lrp, node):
     return frozenset(
         route.chassis for route in _routes(router, lrp)
         if route.advertised == route.chassis not in ('', node.hostname))
-
-
-def _above(group, chassis):
-    """Who is before a chassis that has ports of a group.
-
-    :returns: frozenset of :attr:`model.Candidate.rank` of those that are in
-        SB, or None when it has no port
-    """
-    if all(port.chassis != chassis for port in group.ports):
-        return None
-    own = group.candidate(chassis)
-    return frozenset(c.rank for c in group.candidates
-                     if c.known and c.priority > own.priority)
-
-
-def _first(group, chassis):
-    """The first of the other candidates that are there, or None."""
-    return max(group.peers(chassis), default=None,
-               key=operator.attrgetter('rank'))
-
-
-def _relay_to(candidate, node):
-    """OpenFlow port of a relay that answers, 0 without."""
-    return next((relay.port for relay in node.relays
-                 if relay.alive and candidate is not None and
-                 relay.address == candidate.address), 0)
-
-
-def _key(group):
-    return group.table, group.key
-
-
-def _about_to_leave(group, router, node, conf):
-    """Whether a port that is here is to go, or somebody wants it to."""
-    return (group.moving or router.uuid in node.drains or
-            bool(departure.why(group, node, conf)))
 
 
 def _relay(port, group, node, only=''):

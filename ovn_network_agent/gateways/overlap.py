@@ -21,8 +21,6 @@ Only then the order is changed, by which the compute nodes go.
 Pure; the memory is since when.
 """
 
-import dataclasses
-
 from ovn_network_agent.gateways import departure
 
 # Seconds for the others to take over: BFD tells them at once; in the lab it
@@ -57,29 +55,32 @@ class Overlap:
         self._addresses = ()
         self._over = False
 
-    def plan(self, groups, node, now):
+    def plan(self, groups, node, now, held=frozenset()):
         """What is to be now.
 
         :param groups: tuple of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (groups, of which some may be held; addresses of the
-            tunnels of those who are to take over, a tuple, empty when there
-            is no overlap; when that changes by time alone, or None)
+        :param held: frozenset of the :func:`departure.key` of those that
+            wait for a relay
+        :returns: (frozenset of the keys of those whose order has to stay for
+            now; addresses of the tunnels of those who are to take over, a
+            tuple, empty when there is no overlap; when that changes by time
+            alone, or None)
         """
         leaving = [group for group in groups
                    if group.takers(node.chassis) and
                    departure.why(group, node, self._conf)]
         if not leaving:
             self.clear()
-            return groups, (), None
+            return frozenset(), (), None
         if self._began is None and not self._over:
-            self._begin(groups, leaving, node, now)
+            self._begin(groups, leaving, node, now, held)
         if self._began is None:
-            return groups, (), None
-        return self._go_on(groups, leaving, node, now)
+            return frozenset(), (), None
+        return self._go_on(leaving, node, now)
 
-    def _begin(self, groups, leaving, node, now):
+    def _begin(self, groups, leaving, node, now, held):
         """Begin, where all gateways that are here are to leave."""
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
@@ -87,18 +88,18 @@ class Overlap:
         takers = [taker for group in here
                   for taker in group.takers(node.chassis)]
         if (not self._conf.gateway_drain.overlap or not here or
-                any(_key(group) not in wanted or group.held or
+                any(departure.key(group) not in wanted - held or
                     not group.candidate(node.chassis).priority
                     for group in here) or
                 not all(taker.address for taker in takers)):
             # One that is held back for its relay may still begin.
-            self._over = not any(group.held for group in here)
+            self._over = held.isdisjoint(_keys(here))
             return
         self._began = now
         self._addresses = tuple(sorted({
             address for taker in takers for address in taker.addresses}))
 
-    def _go_on(self, groups, leaving, node, now):
+    def _go_on(self, leaving, node, now):
         if not any(group.candidate(node.chassis).priority
                    for group in leaving):
             self._lowered = now if self._lowered is None else self._lowered
@@ -107,15 +108,12 @@ class Overlap:
             ends = min(ends, self._lowered + SWITCH)
         if now >= ends:
             self._began, self._over = None, True
-            return groups, (), None
+            return frozenset(), (), None
         until = self._until(leaving, node, now)
         if now >= until:
-            return groups, self._addresses, ends
+            return frozenset(), self._addresses, ends
         # All at once, in one transaction.
-        wanted = _keys(leaving)
-        return tuple(
-            dataclasses.replace(group, held=True) if _key(group) in wanted
-            else group for group in groups), self._addresses, min(until, ends)
+        return _keys(leaving), self._addresses, min(until, ends)
 
     def _until(self, leaving, node, now):
         """When the order may be changed."""
@@ -130,9 +128,5 @@ def _here(group, node):
     return any(port.chassis == node.chassis for port in group.ports)
 
 
-def _key(group):
-    return group.table, group.key
-
-
 def _keys(groups):
-    return {_key(group) for group in groups}
+    return frozenset(map(departure.key, groups))

@@ -30,6 +30,7 @@ _ENCAPS = ('geneve', 'vxlan')
 # Tables that decide which groups this chassis is a candidate of.
 _MEMBERS = ('Logical_Router_Port', 'Gateway_Chassis', 'HA_Chassis_Group',
             'HA_Chassis')
+_DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 
 
 class Groups:
@@ -127,7 +128,7 @@ class Groups:
                 self._drained.add(key)
             if any(self._follows(port.redirect) for port in group.ports):
                 found.append(
-                    dataclasses.replace(group, restore=True)
+                    dataclasses.replace(group, facts=_DRAINED)
                     if key in self._drained else group)
         self._first = False
         return tuple(found)

@@ -154,18 +154,24 @@ class View:
 
         What all routers depend on would cost a computation of each.
         """
-        unfit, silent = self._unfit(), self._tunnels.silent
-        if not unfit and not self._abandoned and not silent:
+        facts, silent = self._facts(), self._tunnels.silent
+        if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
             dataclasses.replace(
-                group, unfit=unfit, abandoned=self._abandoned,
+                group, facts=group.facts | facts,
                 candidates=tuple(
                     dataclasses.replace(
                         c, silent=c.addresses in silent,
                         dead=c.addresses in self._tunnels.dead)
                     for c in group.candidates))
             for group in snapshot.groups))
+
+    def _facts(self):
+        """What is true of all groups, a set of :class:`model.Fact`."""
+        known = {model.Fact.UNFIT: self._unfit(),
+                 model.Fact.ABANDONED: self._abandoned}
+        return {fact for fact, true in known.items() if true}
 
     def abandon(self):
         """From now on, mark all groups as abandoned."""

@@ -27,6 +27,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
+from ovn_network_agent.gateways import situation
 
 HOSTNAME = 'gw1'
 CHASSIS = '11111111-2222-4333-8444-555555555555'
@@ -268,6 +269,29 @@ def group(router):
         tuple(model.GroupPort(
             model.REDIRECT + p.lrp, p.chassis, p.lrp, p.networks, p.segment)
             for p in router.ports), (router.uuid,))
+
+
+def facts(**known):
+    """What is known of a group: facts by name.
+
+    :param known: name of a :class:`model.Fact` = whether that is so
+    """
+    return frozenset(model.Fact[name] for name, true in known.items()
+                     if true)
+
+
+def tenure(moving):
+    """Of a group whose ports OVN may be about to move, or not."""
+    return model.Tenure.OUTRANKED if moving else model.Tenure.FIRST
+
+
+def settled(group, node, conf, held=False):
+    """A group in the state that follows from what it is in.
+
+    :param held: whether it waits for its relay
+    """
+    return dataclasses.replace(group, state=situation.settled(
+        group, node, conf, held))
 
 
 def away(router):

@@ -33,4 +33,5 @@ def fresh(eyes):
 def timeless(seen):
     """A view without what it remembers of the start."""
     return dataclasses.replace(seen, groups=tuple(
-        dataclasses.replace(group, restore=False) for group in seen.groups))
+        dataclasses.replace(group, facts=frozenset())
+        for group in seen.groups))

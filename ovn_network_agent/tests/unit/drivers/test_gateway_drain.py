@@ -26,7 +26,8 @@ DRAINING = model.Phase.DRAINING
 
 
 def group(own, *peers, owner=HERE, known=True, own_marks=('', 0),
-          peer_marks=('', 0), **values):
+          peer_marks=('', 0), restore=False, unfit=False, moving=False,
+          **values):
     """A group of this chassis and others, with one port.
 
     :param known: whether the others are in SB
@@ -44,19 +45,23 @@ def group(own, *peers, owner=HERE, known=True, own_marks=('', 0),
     return model.GatewayGroup(**{
         'table': 'Gateway_Chassis', 'key': 'some', 'name': 'lrp-1',
         'candidates': tuple(sorted(candidates, key=lambda c: c.chassis)),
-        'ports': (model.GroupPort('cr-lrp-1', owner),), **values})
+        'ports': (model.GroupPort('cr-lrp-1', owner),),
+        'facts': world.facts(ZERO_SINCE_START=restore, UNFIT=unfit),
+        'tenure': world.tenure(moving), **values})
 
 
 class GatewayDrainTest(base.BaseTestCase):
 
-    def wanted(self, one, phase=model.Phase.RUNNING, drains=(), **options):
+    def wanted(self, one, phase=model.Phase.RUNNING, drains=(), held=False,
+               **options):
         """What becomes of the priorities, dict of chassis to int."""
         driver = gateway_drain.GatewayDrainDriver(
             'gateway_drain', world.conf(**{
                 'gateway_drain__' + key: value
                 for key, value in options.items()}))
-        self.found = [r for r in driver.for_group(one, world.node(
-            phase=phase, drains=frozenset(drains)))
+        node = world.node(phase=phase, drains=frozenset(drains))
+        self.found = [r for r in driver.for_group(
+            world.settled(one, node, driver.conf, held), node)
             if r.kind == 'gateway_priority']
         return {r.chassis: r.priority for r in self.found}
 
@@ -131,8 +136,8 @@ class GatewayDrainTest(base.BaseTestCase):
         self.assertEqual([()], [r.owned for r in self.found])
 
     def test_held_back_it_is_not_lowered_yet(self):
-        self.assertEqual({}, self.wanted(group(5, 2, 1, held=True),
-                                         DRAINING))
+        self.assertEqual({}, self.wanted(group(5, 2, 1), DRAINING,
+                                         held=True))
 
     def test_what_is_lowered_stays_so(self):
         for why in ('shutdown', 'maintenance'):

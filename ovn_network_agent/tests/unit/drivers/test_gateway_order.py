@@ -69,13 +69,15 @@ class Group:
             'HA_Chassis_Group', 'key', 'name', tuple(
                 self.rows[each] for each in sorted(self.rows)),
             (model.GroupPort('cr-lrp', self.owner),), (ROUTER,),
-            moving=self.owner == name and any(
+            facts=world.facts(UNFIT=name in self.unfit),
+            tenure=world.tenure(self.owner == name and any(
                 self.rows[each].priority > self.rows[name].priority
-                for each in self.alive), unfit=name in self.unfit)
+                for each in self.alive)))
         before = dict(self.rows)
-        for wanted in self.driver.for_group(seen, world.node(
-                chassis=name, phase=self.phases[name],
-                drains=self.drains[name])):
+        node = world.node(chassis=name, phase=self.phases[name],
+                          drains=self.drains[name])
+        for wanted in self.driver.for_group(
+                world.settled(seen, node, self.driver.conf), node):
             if wanted.kind != 'gateway_priority':
                 continue
             assert not wanted.owned or self.owner == name

@@ -37,7 +37,7 @@ def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
             model.Candidate(HERE, own),
             model.Candidate(OTHER, other, known, drained=drained,
                             silent=silent or dead, dead=dead)),
-        (model.GroupPort('cr-lrp-1', owner),), unfit=unfit)
+        (model.GroupPort('cr-lrp-1', owner),), facts=world.facts(UNFIT=unfit))
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))
 

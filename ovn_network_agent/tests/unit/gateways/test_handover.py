@@ -226,10 +226,11 @@ class HandoverTest(base.BaseTestCase):
         for phase, drains, held in (
                 (model.Phase.DRAINING, (), True),
                 (model.Phase.RUNNING, {model.ALL}, False)):
-            marked, _until = departure.Holding(world.conf()).mark(
+            found, _until = departure.Holding(world.conf()).held(
                 (group, other), world.node(
                     phase=phase, drains=frozenset(drains)), 0)
-            self.assertEqual([True, held], [g.held for g in marked])
+            self.assertEqual([True, held], [
+                departure.key(g) in found for g in (group, other)])
 
     def test_what_a_drain_does_not_wait_for(self):
         """A standby, nobody to take over, relays that are not wanted."""

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The gateway groups of this chassis, each with the state it is in.
+
+The only place where that is remembered.  No I/O.
+"""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import overlap
+from ovn_network_agent.gateways import situation
+from ovn_network_agent.gateways import tenure
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is remembered of a group.
+
+    :ivar seen: :class:`tenure.Seen`
+    :ivar bare: :class:`model.GatewayGroup` as the last view had it, or None
+    :ivar group: the same one in its state
+    """
+
+    seen: tenure.Seen = tenure.Seen()
+    bare: model.GatewayGroup | None = None
+    group: model.GatewayGroup | None = None
+
+    @property
+    def state(self):
+        """The :class:`model.GatewayState` of the last view."""
+        return (model.GatewayState.UNDECIDED if self.group is None
+                else self.group.state)
+
+    def look(self, bare, node, now):
+        """What is to be remembered after one more view.
+
+        Most groups do not change from one view to the next: these stay the
+        very same objects.
+
+        :returns: :class:`_Memory` with the new tenure, and the state of
+            before
+        """
+        seen = tenure.look(self.seen, bare, node, now)
+        if bare is self.bare and seen.tenure is self.group.tenure:
+            return dataclasses.replace(self, seen=seen)
+        return _Memory(seen, bare, dataclasses.replace(
+            bare, state=self.state, tenure=seen.tenure))
+
+    def settled(self, state):
+        """The same with the new state."""
+        if state is self.group.state:
+            return self
+        return dataclasses.replace(self, group=dataclasses.replace(
+            self.group, state=state))
+
+
+class Memberships:
+    """Remembers the groups from one view to the next.
+
+    :param conf: the oslo.config ConfigOpts
+    """
+
+    def __init__(self, conf):
+        self._conf = conf
+        self._memories = {}
+        self._holding = departure.Holding(conf)
+        self._overlap = overlap.Overlap(conf)
+
+    def clear(self):
+        """Forget what was under way."""
+        self._memories.clear()
+        self._overlap.clear()
+
+    def former(self, group):
+        """Chassis that a port of a group has to be relayed to, or ''.
+
+        :param group: :class:`model.GatewayGroup` of the last view
+        """
+        return self._memories[departure.key(group)].seen.former
+
+    def update(self, groups, node, now):
+        """The same groups in their states.
+
+        :param groups: tuple of :class:`model.GatewayGroup`
+        :param node: :class:`model.Node`
+        :param now: monotonic seconds
+        :returns: (tuple of :class:`model.GatewayGroup`; addresses of the
+            tunnels of those who take over in an overlap, a tuple; when a
+            state changes by time alone, monotonic seconds or None)
+        """
+        memories = [self._memories.get(departure.key(group), _Memory()).look(
+            group, node, now) for group in groups]
+        looked = [memory.group for memory in memories]
+        held, until = self._holding.held(looked, node, now)
+        overlapping, addresses, ends = self._overlap.plan(
+            looked, node, now, held)
+        self._memories = {
+            departure.key(memory.group): memory.settled(situation.settled(
+                memory.group, node, self._conf,
+                departure.key(memory.group) in held,
+                departure.key(memory.group) in overlapping))
+            for memory in memories}
+        due = [when for when in (until, ends, *(
+            memory.seen.ends for memory in memories)) if when is not None]
+        return (tuple(memory.group for memory in self._memories.values()),
+                addresses, min(due, default=None))

@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""In which situation a gateway group is: the condition of its state.  Pure.
+
+What each situation leads to is in :mod:`gateways.transitions`.
+"""
+
+from ovn_network_agent import model
+from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import transitions
+
+_Situation = transitions.Situation
+
+
+def settled(group, node, conf, held=False, overlapping=False):
+    """A group with its next state.
+
+    :param group: :class:`model.GatewayGroup` with the state of before, and
+        the tenure of now
+    :param node: :class:`model.Node`
+    :param conf: the oslo.config ConfigOpts
+    :param held: whether it has to wait for a relay
+    :param overlapping: whether it has to wait for an overlap
+    :returns: the state, :class:`model.GatewayState`
+    """
+    return transitions.GROUP.after(
+        group.state, read(group, node, conf, held, overlapping))
+
+
+def read(group, node, conf, held=False, overlapping=False):
+    """The situation; parameters as of :func:`settled`.
+
+    :returns: :class:`transitions.Situation`
+    """
+    own = group.candidate(node.chassis)
+    if own is None or len(group.candidates) < 2:
+        return _Situation.ALONE
+    if departure.why(group, node, conf):
+        return _leaving(group, own, held, overlapping)
+    if node.phase is not model.Phase.RUNNING:
+        return _Situation.STOP
+    if {port.chassis for port in group.ports} - {''} == {node.chassis}:
+        return _owner(group, own)
+    if own.priority:
+        return _Situation.RANKED
+    return (_Situation.LOWERED_BY_AGENT if own.drained or group.restore
+            else _Situation.LOWERED_BY_OTHERS)
+
+
+def _leaving(group, own, held, overlapping):
+    """Of a group that this chassis is to leave."""
+    if not group.abandoned and (held or overlapping):
+        return _Situation.OVERLAP if overlapping else _Situation.HOLD
+    if not own.priority:
+        return _Situation.AT_ZERO
+    if group.takers(own.chassis):
+        return _Situation.TAKER
+    # It is not announced here any longer either, and whoever can announce
+    # it first is to get it then.
+    if group.abandoned and group.heirs(own.chassis):
+        return _Situation.HEIR
+    return _Situation.NO_TAKER
+
+
+def _owner(group, own):
+    """Of a group all of whose ports are here."""
+    # Whoever gave another one more wants it to have the ports.
+    if group.moving:
+        return _Situation.MOVE
+    # And what came only because nobody could announce it is for the first
+    # one that can.
+    if group.unfit and own.drained == model.UNFIT:
+        return _Situation.UNFIT_OWNER
+    return _Situation.OWNER

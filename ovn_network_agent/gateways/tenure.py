@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How this chassis has the ports of a group: who is before it, since when.
+
+Somebody may want the ports to move, and OVN needs a while for that; or OVN
+has brought them here, and the former owner still has them, too.  Pure.
+"""
+
+import dataclasses
+import operator
+
+from ovn_network_agent import model
+from ovn_network_agent.gateways import transitions
+
+# Seconds that OVN may take to move a port once somebody has given another
+# candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
+MOVE = 10.0
+# Seconds that an owner goes on relaying to one that was before it in the order
+# until now: compute nodes learn of the order later, and until then what they
+# answer leaves by the other one, whose connection tracking has to know of it.
+LINGER = 1.0
+
+_Place = transitions.Place
+_Tenure = model.Tenure
+_CAME = (_Tenure.CONTESTED, _Tenure.INHERITED)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """What is remembered of the order from one view to the next.
+
+    :ivar tenure: :class:`model.Tenure`
+    :ivar above: frozenset of :attr:`model.Candidate.rank` of those that are
+        before this chassis while it has ports
+    :ivar since: when the last of these got there, monotonic seconds
+    :ivar former: name of the chassis that was before this one and still
+        answers, '' without
+    :ivar until: when that is forgotten, monotonic seconds
+    """
+
+    tenure: model.Tenure = _Tenure.NEW
+    above: frozenset = frozenset()
+    since: float = 0.0
+    former: str = ''
+    until: float = 0.0
+
+    @property
+    def ends(self):
+        """When the tenure changes by time alone, or None."""
+        if self.tenure is _Tenure.LINGERING:
+            return self.until
+        if self.tenure in (_Tenure.OUTRANKED, _Tenure.CONTESTED):
+            return self.since + MOVE
+        return None
+
+
+def look(seen, group, node, now):
+    """What is to be remembered after one more view.
+
+    :param seen: :class:`Seen` of the view before
+    :param group: :class:`model.GatewayGroup`
+    :param node: :class:`model.Node`
+    :param now: monotonic seconds
+    :returns: :class:`Seen`
+    """
+    above = _above(group, node.chassis)
+    if above:
+        place, since = _outranked(seen, above, group, node, now)
+        return Seen(_after(seen, place), above, since)
+    if above is None:
+        return Seen(_after(seen, _Place.NO_PORT))
+    former, until = _former(seen, now)
+    if now < until and relay_to(group.candidate(former), node):
+        return Seen(_after(seen, _Place.FORMER_ANSWERS), former=former,
+                    until=until)
+    return Seen(_after(seen, _Place.FIRST))
+
+
+def _after(seen, place):
+    return transitions.TENURE.after(seen.tenure, place)
+
+
+def _outranked(seen, above, group, node, now):
+    """(place, since when) where others are before this chassis."""
+    came = seen.tenure is _Tenure.ELSEWHERE
+    if not came and not (seen.above and above <= seen.above):
+        return _Place.RAISED, now
+    since = now if came else seen.since
+    if now >= since + MOVE:
+        return _Place.OVER, since
+    first = max(group.peers(node.chassis), default=None,
+                key=operator.attrgetter('rank'))
+    return (_Place.ANSWERED if relay_to(first, node) else
+            _Place.SILENT), since
+
+
+def _former(seen, now):
+    """Who was before this chassis, and until when that matters."""
+    if seen.tenure in _CAME:
+        _priority, former = max(seen.above)
+        return former, now + LINGER
+    if seen.tenure is _Tenure.LINGERING:
+        return seen.former, seen.until
+    return '', now
+
+
+def _above(group, chassis):
+    """Who is before a chassis that has ports of a group.
+
+    :returns: frozenset of :attr:`model.Candidate.rank` of those that are in
+        SB, or None when it has no port
+    """
+    if all(port.chassis != chassis for port in group.ports):
+        return None
+    own = group.candidate(chassis)
+    return frozenset(c.rank for c in group.candidates
+                     if c.known and c.priority > own.priority)
+
+
+def relay_to(candidate, node):
+    """OpenFlow port of a relay that answers, 0 without.
+
+    :param candidate: :class:`model.Candidate` at its other end, or None
+    :param node: :class:`model.Node`
+    """
+    return next((relay.port for relay in node.relays
+                 if relay.alive and candidate is not None and
+                 relay.address == candidate.address), 0)

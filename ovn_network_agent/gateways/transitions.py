@@ -1,0 +1,277 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a gateway group goes through on this chassis, as tables.
+
+Data alone.  A table names the next state for each pair of a state and a
+condition.  The condition is read from the view in each pass, never from an
+event: so from every state each condition leads somewhere, and a change that
+was missed does no harm (decision record 0014).  Pairs that cannot occur are
+declared; for these the table names what would be right all the same.
+
+``tools/gateway_states.py`` draws this module in the documentation.
+"""
+
+import dataclasses
+import enum
+import itertools
+import types
+
+from ovn_network_agent import model
+
+State = model.GatewayState
+Tenure = model.Tenure
+
+
+class Situation(enum.Enum):
+    """What decides the state of a group: the first one that applies."""
+
+    ALONE = 'alone'
+    OVERLAP = 'overlap'
+    HOLD = 'hold'
+    AT_ZERO = 'at zero'
+    TAKER = 'taker'
+    HEIR = 'heir'
+    NO_TAKER = 'no taker'
+    STOP = 'stop'
+    MOVE = 'move'
+    UNFIT_OWNER = 'unfit owner'
+    OWNER = 'owner'
+    RANKED = 'ranked'
+    LOWERED_BY_AGENT = 'lowered by agent'
+    LOWERED_BY_OTHERS = 'lowered by others'
+
+
+class Place(enum.Enum):
+    """What decides the tenure of a group: the first one that applies."""
+
+    NO_PORT = 'no port'
+    RAISED = 'raised'
+    OVER = 'over'
+    ANSWERED = 'answered'
+    SILENT = 'silent'
+    FORMER_ANSWERS = 'former answers'
+    FIRST = 'first'
+
+
+class Order(enum.Enum):
+    """What is wanted of this chassis' priority in the group."""
+
+    AS_IT_IS = 'as it is'
+    LEAD = 'lead'
+    UNMARK = 'unmark'
+    STANDBY = 'standby'
+    ZERO = 'zero'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wants:
+    """What the drivers want in a state.
+
+    :ivar order: :class:`Order`
+    :ivar relay: whether the packets of a port that is here are sent to the
+        next owner, too
+    """
+
+    order: Order = Order.AS_IT_IS
+    relay: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """One table.
+
+    :ivar name: what it is about, for the picture
+    :ivar states: enum of the states; the first one is the start
+    :ivar conditions: enum of the conditions, in the order of precedence
+    :ivar rows: mapping of (state, condition) to the next state, complete
+    :ivar impossible: frozenset of the pairs that cannot occur
+    :ivar wants: mapping of state to :class:`Wants`, complete
+    :ivar meanings: mapping of state or condition to a sentence
+    """
+
+    name: str
+    states: type
+    conditions: type
+    rows: types.MappingProxyType
+    impossible: frozenset
+    wants: types.MappingProxyType
+    meanings: types.MappingProxyType
+
+    def after(self, state, condition):
+        """The next state."""
+        return self.rows[state, condition]
+
+
+def _complete(states, always, others=()):
+    """The rows of a table.
+
+    :param always: dict of condition to the state that it leads to
+    :param others: dict of (state, condition) to another one
+    :returns: read-only mapping of (state, condition) to state
+    """
+    return types.MappingProxyType({
+        (state, condition): dict(others).get((state, condition), after)
+        for state in states for condition, after in always.items()})
+
+
+def _pairs(states, conditions):
+    return frozenset(itertools.product(states, conditions))
+
+
+# -- the state of a group ---------------------------------------------------
+
+# These are seen by an agent that runs, and a stop is never undone.
+_RUNNING = (Situation.MOVE, Situation.UNFIT_OWNER, Situation.OWNER,
+            Situation.RANKED, Situation.LOWERED_BY_AGENT,
+            Situation.LOWERED_BY_OTHERS)
+
+GROUP = Table(
+    'State of a gateway group on this chassis', State, Situation,
+    _complete(State, {
+        Situation.ALONE: State.ALONE,
+        Situation.OVERLAP: State.OVERLAPPING,
+        Situation.HOLD: State.HELD,
+        Situation.AT_ZERO: State.DRAINED,
+        Situation.TAKER: State.LEAVING,
+        Situation.HEIR: State.FORSAKEN,
+        Situation.NO_TAKER: State.LAST,
+        Situation.STOP: State.KEPT,
+        Situation.MOVE: State.YIELDING,
+        Situation.UNFIT_OWNER: State.STOPGAP,
+        Situation.OWNER: State.SERVING,
+        Situation.RANKED: State.STANDBY,
+        Situation.LOWERED_BY_AGENT: State.RETURNING,
+        Situation.LOWERED_BY_OTHERS: State.SET_ASIDE}),
+    _pairs([State.KEPT], [*_RUNNING, Situation.HEIR]) |
+    _pairs([State.FORSAKEN], [*_RUNNING, Situation.STOP, Situation.HOLD,
+                              Situation.OVERLAP]),
+    types.MappingProxyType({
+        State.UNDECIDED: Wants(),
+        State.ALONE: Wants(),
+        State.STANDBY: Wants(Order.UNMARK),
+        State.RETURNING: Wants(Order.STANDBY),
+        State.SET_ASIDE: Wants(),
+        State.SERVING: Wants(Order.LEAD),
+        State.YIELDING: Wants(relay=True),
+        State.STOPGAP: Wants(),
+        State.HELD: Wants(relay=True),
+        State.OVERLAPPING: Wants(relay=True),
+        State.LEAVING: Wants(Order.ZERO, relay=True),
+        State.DRAINED: Wants(Order.ZERO, relay=True),
+        State.LAST: Wants(relay=True),
+        State.FORSAKEN: Wants(Order.ZERO, relay=True),
+        State.KEPT: Wants()}),
+    types.MappingProxyType({
+        State.UNDECIDED: 'Not looked at: the agent starts or is at its end, '
+                         'or has no driver for the order.',
+        State.ALONE: 'There is no other candidate.',
+        State.STANDBY: 'Has a priority, and not all of the ports.',
+        State.RETURNING: 'At 0 since a drain that is over; becomes a '
+                         'standby.',
+        State.SET_ASIDE: 'At 0, for reasons that no agent knows.',
+        State.SERVING: 'Has all ports, and is to be first in the order.',
+        State.YIELDING: 'Has all ports; OVN may be about to move these.',
+        State.STOPGAP: 'Has all ports, cannot announce, and waits for a '
+                       'candidate that can.',
+        State.HELD: 'Is to be left; waits a moment for the relay to the '
+                    'next owner.',
+        State.OVERLAPPING: 'Is to be left; the next owners take over while '
+                           'this chassis serves.',
+        State.LEAVING: 'Is to be left; the priority goes to 0.',
+        State.DRAINED: 'Is to be left, and the priority is 0.',
+        State.LAST: 'Is to be left, and no candidate could take over.',
+        State.FORSAKEN: 'The agent ends without a taker; the first '
+                        'candidate that can announce gets the ports.',
+        State.KEPT: 'The agent stops without a drain.',
+        Situation.ALONE: 'no other candidate',
+        Situation.OVERLAP: 'to be left, and an overlap begins',
+        Situation.HOLD: 'to be left, and the relay does not answer yet',
+        Situation.AT_ZERO: 'to be left, with priority 0',
+        Situation.TAKER: 'to be left, and a candidate can take over',
+        Situation.HEIR: 'abandoned, and a candidate may take over later',
+        Situation.NO_TAKER: 'to be left, and no candidate can take over',
+        Situation.STOP: 'the agent stops, drain_on_shutdown is off',
+        Situation.MOVE: 'all ports here, tenure with a relay (below)',
+        Situation.UNFIT_OWNER: 'all ports here, unfit and marked as unfit',
+        Situation.OWNER: 'all ports here',
+        Situation.RANKED: 'a priority above 0',
+        Situation.LOWERED_BY_AGENT: '0 by a mark, or since the start',
+        Situation.LOWERED_BY_OTHERS: '0 without either'}))
+
+
+# -- the tenure -------------------------------------------------------------
+
+# OVN has brought the ports here although another candidate is before this
+# one: that one has died, unless it still answers.
+_CAME = (Tenure.CONTESTED, Tenure.INHERITED)
+# Nobody was before this chassis when it was looked at last.
+_NOT_OUTRANKED = (Tenure.NEW, Tenure.FIRST, Tenure.LINGERING)
+
+TENURE = Table(
+    'Tenure of the ports of a gateway group', Tenure, Place,
+    _complete(Tenure, {
+        Place.NO_PORT: Tenure.ELSEWHERE,
+        Place.RAISED: Tenure.OUTRANKED,
+        Place.OVER: Tenure.OVERDUE,
+        Place.ANSWERED: Tenure.OUTRANKED,
+        Place.SILENT: Tenure.OUTRANKED,
+        Place.FORMER_ANSWERS: Tenure.LINGERING,
+        Place.FIRST: Tenure.FIRST}, {
+            (Tenure.ELSEWHERE, Place.ANSWERED): Tenure.CONTESTED,
+            (Tenure.ELSEWHERE, Place.SILENT): Tenure.INHERITED,
+            **{(came, place): after for came in _CAME for place, after in (
+                (Place.ANSWERED, Tenure.CONTESTED),
+                (Place.SILENT, Tenure.INHERITED),
+                (Place.OVER, Tenure.INHERITED))}}),
+    _pairs(_NOT_OUTRANKED, [Place.OVER, Place.ANSWERED, Place.SILENT]) |
+    _pairs([Tenure.ELSEWHERE], [Place.RAISED, Place.OVER]) |
+    _pairs([Tenure.OVERDUE], [Place.ANSWERED, Place.SILENT]) |
+    _pairs(set(Tenure) - {*_CAME, Tenure.LINGERING},
+           [Place.FORMER_ANSWERS]),
+    types.MappingProxyType({
+        **dict.fromkeys(Tenure, Wants()),
+        **dict.fromkeys((Tenure.OUTRANKED, Tenure.CONTESTED,
+                         Tenure.LINGERING), Wants(relay=True))}),
+    types.MappingProxyType({
+        Tenure.NEW: 'Never looked at.',
+        Tenure.ELSEWHERE: 'None of the ports is here.',
+        Tenure.FIRST: 'Ports are here, and no candidate is before this '
+                      'chassis.',
+        Tenure.OUTRANKED: 'A candidate has got before this chassis, and OVN '
+                          'may move the ports.',
+        Tenure.OVERDUE: 'OVN has not moved the ports in time: that '
+                        'candidate does not take these.',
+        Tenure.CONTESTED: 'Ports came although a candidate before this '
+                          'chassis still answers.',
+        Tenure.INHERITED: 'Ports came, as those before this chassis do not '
+                          'answer or do not take these back in time.',
+        Tenure.LINGERING: 'First now, and compute nodes may still send to '
+                          'the candidate that was.',
+        Place.NO_PORT: 'no port of the group is here',
+        Place.RAISED: 'a candidate is before this chassis that was not',
+        Place.OVER: 'and for longer than OVN takes to move ports',
+        Place.ANSWERED: 'and the first of the others answers in its relay',
+        Place.SILENT: 'and the first of the others does not',
+        Place.FORMER_ANSWERS: 'none is, and the one that was still answers',
+        Place.FIRST: 'none is before this chassis'}))
+
+TABLES = (GROUP, TENURE)
+
+
+def relays(group):
+    """Whether packets of ports of a group that are here are relayed.
+
+    :param group: :class:`model.GatewayGroup`
+    """
+    return (GROUP.wants[group.state].relay or
+            TENURE.wants[group.tenure].relay)

@@ -1,0 +1,404 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tables of the gateway states, and the code that follows them."""
+
+import dataclasses
+import functools
+import itertools
+
+import hypothesis
+from hypothesis import strategies
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import handover
+from ovn_network_agent.gateways import overlap
+from ovn_network_agent.gateways import situation
+from ovn_network_agent.gateways import tenure
+from ovn_network_agent.gateways import transitions
+from ovn_network_agent.tests import tools
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
+DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
+State, Situation = model.GatewayState, transitions.Situation
+Tenure, Place, Order = model.Tenure, transitions.Place, transitions.Order
+RUNNING, DRAINING = model.Phase.RUNNING, model.Phase.DRAINING
+ALL = frozenset({model.ALL})
+ADDRESSES = {HERE: '192.0.2.1', OTHER: '192.0.2.2', THIRD: '192.0.2.3'}
+PORTS = {OTHER: 9, THIRD: 11}
+# Seconds: an overlap holds back no longer, and a relay that is silent does.
+LATER = (overlap.TAKE + departure.PATIENCE) / 2
+
+
+def possible(table):
+    """Pairs of a table that can occur, a list."""
+    return [pair for pair in table.rows if pair not in table.impossible]
+
+
+@functools.cache
+def conf(**options):
+    """Options with those of the group ``gateway_drain``."""
+    return world.conf(drivers=DRIVERS, **{
+        'gateway_drain__' + name: value for name, value in options.items()})
+
+
+def candidate(name, priority, mark=''):
+    return model.Candidate(name, priority, True, ADDRESSES[name], 'geneve',
+                           mark, 3 if mark else 0)
+
+
+def group(number, owner, candidates, facts=()):
+    return model.GatewayGroup(
+        'Gateway_Chassis', 'key-%d' % number, 'lrp-%d' % number,
+        tuple(sorted(candidates, key=lambda c: c.chassis)),
+        (model.GroupPort('cr-lrp-%d' % number, owner, 'lrp-%d' % number),),
+        (world.router(number).uuid,), frozenset(facts))
+
+
+class Node:
+    """This node as far as its groups go, with the real classes.
+
+    The first group is the one that is looked at.  The second one is here
+    and has another next owner; its silent relay keeps an overlap from
+    beginning, and from being given up.
+    """
+
+    def __init__(self, **options):
+        self.conf = conf(**options)
+        self.now = 1000.0
+        self.handovers = handover.Handovers(self.conf, lambda: self.now)
+        self.driver = gateway_drain.GatewayDrainDriver('gateway_drain',
+                                                       self.conf)
+
+    def look(self, one, phase=RUNNING, drains=frozenset(), alive=(OTHER,)):
+        """One view; the first group after it is in ``group``.
+
+        :param one: the group without a state, its owner at its only port
+        :param alive: names of the chassis whose relays answer
+        """
+        second = group(2, HERE, (candidate(HERE, 5), candidate(THIRD, 1)),
+                       one.facts)
+        seen = self.handovers.update(dataclasses.replace(world.snapshot(*(
+            world.router(number, ports=(world.port(
+                number, chassis=owner, local=owner == HERE),))
+            for number, owner in ((1, one.ports[0].chassis), (2, HERE))),
+            phase=phase, drains=drains, relays=tuple(
+                model.Relay('br-ex', ADDRESSES[name], PORTS[name],
+                            name in alive) for name in PORTS)),
+            groups=(one, second)))
+        self.group, self.node = seen.groups[0], seen.node
+        self.port = seen.routers[0].ports[0]
+        return self.group
+
+    def wanted(self):
+        """What is wanted of the candidates, by chassis."""
+        return {r.chassis: r for r in self.driver.for_group(
+            self.group, self.node) if r.kind == 'gateway_priority'}
+
+
+class Places:
+    """Brings about each situation of :class:`transitions.Situation`.
+
+    :ivar of: function that plays a situation on a :class:`Node`
+    """
+
+    def __init__(self, node, final):
+        """
+        :param final: whether a stop has begun, which is never undone
+        """
+        self.node = node
+        self.phase = DRAINING if final else RUNNING
+        self.facts = ()
+        self.number = itertools.count(10)
+
+    def play(self, wanted):
+        {Situation.ALONE: lambda: self.look(others=()),
+         Situation.OVERLAP: lambda: self.look(
+             drains=ALL, alive=(OTHER, THIRD)),
+         Situation.HOLD: lambda: self.look(drains=ALL, alive=()),
+         Situation.AT_ZERO: lambda: self.look(
+             0, 'shutdown', owner=OTHER, drains=ALL),
+         Situation.TAKER: lambda: self.look(drains=ALL),
+         Situation.HEIR: self._abandoned,
+         Situation.NO_TAKER: lambda: self.look(
+             drains=ALL, others=(candidate(OTHER, 0),)),
+         Situation.STOP: lambda: self.look(phase=DRAINING),
+         Situation.MOVE: lambda: self.look(
+             others=(candidate(OTHER, next(self.number)),)),
+         Situation.UNFIT_OWNER: lambda: self.look(
+             0, 'unfit', others=(candidate(OTHER, 0),),
+             facts=(model.Fact.UNFIT,)),
+         Situation.OWNER: lambda: self.look(
+             others=(candidate(OTHER, 5),)),
+         Situation.RANKED: lambda: self.look(1, 'shutdown', OTHER),
+         Situation.LOWERED_BY_AGENT: lambda: self.look(0, 'shutdown', OTHER),
+         Situation.LOWERED_BY_OTHERS: lambda: self.look(0, owner=OTHER),
+         }[wanted]()
+
+    def _abandoned(self):
+        self.phase, self.facts = DRAINING, (model.Fact.ABANDONED,)
+        self.look(drains=ALL, others=(candidate(OTHER, 0, 'shutdown'),))
+
+    def look(self, own=5, mark='', owner=HERE, others=None, facts=(),
+             phase=None, **view):
+        self.node.look(group(
+            1, owner, (candidate(HERE, own, mark), *(
+                (candidate(OTHER, 2 if own < 2 else 1),)
+                if others is None else others)),
+            {*facts, *self.facts}), phase or self.phase, **view)
+
+
+# The situation by which each state is entered, straight from the start.
+ENTRIES = {after: condition for (state, condition), after
+           in transitions.GROUP.rows.items() if state is State.UNDECIDED}
+# What leads to each tenure, from the start.
+PATHS = {
+    Tenure.NEW: (), Tenure.ELSEWHERE: (Place.NO_PORT,),
+    Tenure.FIRST: (Place.FIRST,), Tenure.OUTRANKED: (Place.RAISED,),
+    Tenure.OVERDUE: (Place.RAISED, Place.OVER),
+    Tenure.CONTESTED: (Place.NO_PORT, Place.ANSWERED),
+    Tenure.INHERITED: (Place.NO_PORT, Place.SILENT),
+    Tenure.LINGERING: (Place.NO_PORT, Place.ANSWERED, Place.FORMER_ANSWERS)}
+
+
+class TablesTest(base.BaseTestCase):
+
+    def test_each_pair_is_there_once(self):
+        for table in transitions.TABLES:
+            pairs = set(itertools.product(table.states, table.conditions))
+            self.assertEqual(pairs, set(table.rows))
+            self.assertLess(table.impossible, pairs)
+            self.assertEqual(set(table.states), set(table.wants))
+            self.assertEqual({*table.states, *table.conditions},
+                             set(table.meanings))
+
+    def test_each_state_is_reached_and_left(self):
+        for table in transitions.TABLES:
+            reached = {next(iter(table.states))}
+            while True:
+                more = reached | {table.rows[pair] for pair
+                                  in possible(table) if pair[0] in reached}
+                if more == reached:
+                    break
+                reached = more
+            self.assertEqual(set(table.states), reached)
+            self.assertEqual(set(table.states), {
+                pair[0] for pair in possible(table)
+                if table.rows[pair] is not pair[0]})
+
+    def test_each_condition_occurs(self):
+        for table in transitions.TABLES:
+            self.assertEqual(set(table.conditions),
+                             {pair[1] for pair in possible(table)})
+
+    def test_what_moves_is_relayed(self):
+        for each in Tenure:
+            one = model.GatewayGroup('Gateway_Chassis', tenure=each)
+            self.assertEqual(one.moving, transitions.relays(one))
+
+    def test_the_picture_is_that_of_the_tables(self):
+        states = tools.load('gateway_states')
+        self.assertEqual(
+            states.picture(), states.PICTURE.read_text(),
+            'make it anew: tools/gateway_states.py --write')
+
+
+class GroupTest(base.BaseTestCase):
+    """Each row of the table of states, with the real classes."""
+
+    def test_each_row(self):
+        rows = possible(transitions.GROUP)
+        self.assertGreater(len(rows), 190)
+        for state, condition in rows:
+            node = Node(drain_on_shutdown=False)
+            places = Places(node, state in (State.KEPT, State.FORSAKEN))
+            if state is not State.UNDECIDED:
+                places.play(ENTRIES[state])
+                self.assertIs(state, node.group.state)
+                node.now += 1 if condition is Situation.OVERLAP else LATER
+            places.play(condition)
+            self.assertIs(transitions.GROUP.rows[state, condition],
+                          node.group.state, (state, condition))
+            self.check(node, (state, condition))
+
+    def check(self, node, what):
+        """What the drivers want is what the table says."""
+        wants = transitions.GROUP.wants[node.group.state]
+        wanted = node.wanted()
+        own = wanted.pop(HERE, None)
+        self.assertEqual({}, wanted, what)
+        before = node.group.candidate(HERE)
+        highest = max((c.priority for c in node.group.peers(HERE)),
+                      default=0)
+        if wants.order is Order.AS_IT_IS:
+            self.assertIsNone(own, what)
+        elif wants.order is Order.ZERO:
+            self.assertEqual((0, 'maintenance'), (
+                own.priority, own.drained), what)
+        else:
+            self.assertEqual('', own.drained, what)
+            self.assertTrue({
+                Order.LEAD: own.priority > highest,
+                Order.UNMARK: own.priority == before.priority > 0,
+                Order.STANDBY: 0 < own.priority < highest,
+            }[wants.order], what)
+        if node.port.local and node.group.state not in (State.ALONE,
+                                                        State.HELD):
+            self.assertEqual(wants.relay, bool(node.port.relay), what)
+
+    def test_patience_ends(self):
+        node = Node(drain_on_shutdown=False, overlap=False)
+        places = Places(node, False)
+        for now, state in ((0, State.HELD), (4.9, State.HELD),
+                           (5, State.LEAVING), (6, State.LEAVING)):
+            node.now = 1000.0 + now
+            places.play(Situation.HOLD)
+            self.assertIs(state, node.group.state)
+
+    def test_without_the_phase_nothing_is_remembered(self):
+        node = Node(drain_on_shutdown=False)
+        places = Places(node, False)
+        for phase in (model.Phase.RESTORING, model.Phase.STOPPED):
+            places.play(Situation.MOVE)
+            places.look(phase=phase)
+            self.assertEqual((State.UNDECIDED, Tenure.NEW), (
+                node.group.state, node.group.tenure))
+            self.assertEqual({}, node.wanted())
+
+
+class TenureTest(base.BaseTestCase):
+    """Each row of the table of tenures, with the real classes."""
+
+    def setUp(self):
+        super().setUp()
+        self.number = itertools.count(10)
+        self.other = next(self.number)
+
+    def play(self, node, place):
+        owner = OTHER if place is Place.NO_PORT else HERE
+        own = 5
+        if place is Place.RAISED:
+            self.other = next(self.number)
+        elif place is Place.OVER:
+            node.now += tenure.MOVE
+        elif place in (Place.FORMER_ANSWERS, Place.FIRST):
+            own = self.other
+        node.look(group(1, owner, (candidate(HERE, own),
+                                   candidate(OTHER, self.other))),
+                  alive=() if place in (Place.SILENT, Place.FIRST) else (
+                      OTHER,))
+
+    def test_each_row(self):
+        rows = possible(transitions.TENURE)
+        self.assertGreater(len(rows), 30)
+        for state, place in rows:
+            node = Node()
+            for step in PATHS[state]:
+                self.play(node, step)
+            if PATHS[state]:
+                self.assertIs(state, node.group.tenure)
+            self.play(node, place)
+            self.assertIs(transitions.TENURE.rows[state, place],
+                          node.group.tenure, (state, place))
+            if node.port.local and place not in (Place.SILENT, Place.FIRST):
+                self.assertEqual(
+                    transitions.TENURE.wants[node.group.tenure].relay,
+                    bool(node.port.relay), (state, place))
+
+    def test_the_former_owner_is_forgotten_in_time(self):
+        node = Node()
+        for step in PATHS[Tenure.LINGERING]:
+            self.play(node, step)
+        node.now += tenure.LINGER
+        self.play(node, Place.FORMER_ANSWERS)
+        self.assertIs(Tenure.FIRST, node.group.tenure)
+
+
+OWNERS = strategies.sampled_from((HERE, HERE, OTHER, THIRD, ''))
+MARKS = strategies.sampled_from(('', '', 'shutdown', 'maintenance', 'unfit'))
+CANDIDATES = strategies.tuples(
+    strategies.integers(0, 9), MARKS, strategies.booleans())
+STEPS = strategies.lists(strategies.fixed_dictionaries({
+    'later': strategies.sampled_from((0, 0.3, 1, 3, 10)),
+    'owner': OWNERS, 'own': CANDIDATES, 'other': CANDIDATES,
+    'third': CANDIDATES, 'facts': strategies.sets(strategies.sampled_from(
+        (model.Fact.UNFIT, model.Fact.ZERO_SINCE_START))),
+    'drains': strategies.sampled_from((frozenset(), ALL)),
+    'alive': strategies.sets(strategies.sampled_from((OTHER, THIRD)))}),
+    min_size=1, max_size=20)
+
+
+class WalkTest(base.BaseTestCase):
+    """Whatever happens, the real classes stay within the tables."""
+
+    def test_it_stays_within_the_tables(self):
+        @hypothesis.given(STEPS, strategies.booleans(), strategies.booleans(),
+                          strategies.integers(0, 20),
+                          strategies.integers(1, 3))
+        def walk(steps, on_shutdown, overlap, stop, last):
+            node = Node(drain_on_shutdown=on_shutdown, overlap=overlap)
+            state = State.UNDECIDED
+            for number, step in enumerate(steps):
+                phase = RUNNING if number < stop else DRAINING
+                abandoned = on_shutdown and number >= stop + last
+                state = self.step(node, state, phase, {
+                    **step, 'facts': step['facts'] | (
+                        {model.Fact.ABANDONED} if abandoned else set())})
+
+        walk()
+
+    def step(self, node, state, phase, step):
+        """One view; what comes of it is what the table says."""
+        node.now += step['later']
+        made = [candidate(name, priority, mark if not priority else '')
+                for name, (priority, mark, there) in (
+                    (HERE, (*step['own'][:2], True)), (OTHER, step['other']),
+                    (THIRD, step['third'])) if there]
+        one = node.look(group(1, step['owner'], made, step['facts']),
+                        phase, step['drains'], step['alive'])
+        pair = state, situation.read(
+            one, node.node, node.conf, one.state is State.HELD,
+            one.state is State.OVERLAPPING)
+        self.assertNotIn(pair, transitions.GROUP.impossible)
+        self.assertIs(transitions.GROUP.rows[pair], one.state)
+        self.wanted(node, one)
+        return one.state
+
+    def wanted(self, node, one):
+        order = transitions.GROUP.wants[one.state].order
+        wanted = node.wanted()
+        if order is Order.AS_IT_IS:
+            self.assertEqual({}, wanted)
+        elif HERE in wanted:
+            self.assertEqual(order is Order.ZERO, not wanted[HERE].priority)
+        if node.port.relay and node.port.local:
+            self.assertTrue(transitions.relays(one))
+
+    def test_tenures_stay_within_the_table(self):
+        @hypothesis.given(STEPS)
+        def walk(steps):
+            node = Node()
+            before = Tenure.NEW
+            for step in steps:
+                self.step(node, State.UNDECIDED, RUNNING, step)
+                after = node.group.tenure
+                self.assertIn(after, {
+                    transitions.TENURE.rows[pair]
+                    for pair in possible(transitions.TENURE)
+                    if pair[0] is before})
+                before = after
+
+        walk()

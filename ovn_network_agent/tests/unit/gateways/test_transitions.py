@@ -268,6 +268,18 @@ class GroupTest(base.BaseTestCase):
             places.play(Situation.HOLD)
             self.assertIs(state, node.group.state)
 
+    def test_what_is_abandoned_waits_for_nothing(self):
+        for overlap_first, alive in ((False, ()), (True, (OTHER, THIRD))):
+            node = Node(drain_on_shutdown=False)
+            places = Places(node, True)
+            if overlap_first:
+                places.play(Situation.OVERLAP)
+                self.assertIs(State.OVERLAPPING, node.group.state)
+            places.facts = (model.Fact.ABANDONED,)
+            places.look(drains=ALL, alive=alive)
+            self.assertIs(State.LEAVING, node.group.state)
+            self.assertEqual(0, node.wanted()[HERE].priority)
+
     def test_without_the_phase_nothing_is_remembered(self):
         node = Node(drain_on_shutdown=False)
         places = Places(node, False)
@@ -317,6 +329,17 @@ class TenureTest(base.BaseTestCase):
                 self.assertEqual(
                     transitions.TENURE.wants[node.group.tenure].relay,
                     bool(node.port.relay), (state, place))
+
+    def test_one_of_two_that_are_before_it_goes(self):
+        """Nobody has got before it by that, and no time begins anew."""
+        node = Node()
+        for later, third, wanted in ((0, 9, Tenure.OUTRANKED),
+                                     (tenure.MOVE - 1, 1, Tenure.OUTRANKED),
+                                     (1, 1, Tenure.OVERDUE)):
+            node.now += later
+            node.look(group(1, HERE, (candidate(HERE, 5), candidate(
+                OTHER, 8), candidate(THIRD, third))))
+            self.assertIs(wanted, node.group.tenure)
 
     def test_the_former_owner_is_forgotten_in_time(self):
         node = Node()

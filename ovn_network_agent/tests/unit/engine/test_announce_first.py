@@ -92,7 +92,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
     def test_one_after_the_other_the_rest_does_not_wait_for_ever(self):
         fips = []
         for number in range(10, 16):
-            fips.append('198.51.100.%d' % number)
+            fips.append(f'198.51.100.{number}')
             self.taker.run(worlds.router(fips=fips), urgent=True)
             self.taker.clock += announce_first.PAUSE / 3
         self.assertLessEqual({HAIRPIN}, self.written())

@@ -145,7 +145,7 @@ class KeptTest(gateways.ReconcilerTestCase):
         for number in range(count):
             self.kept.clock += seconds
             outcome = self.kept.run(
-                worlds.router(fips=['198.51.100.%d' % (50 + number)]),
+                worlds.router(fips=[f'198.51.100.{50 + number}']),
                 **values)
             self.assertTrue(outcome.settled, outcome)
         return len(self.kept.world.refused)
@@ -276,7 +276,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
     def test_many_failures_cost_no_more_than_their_number(self):
         # Every address fails in one plane: looking each of them up among
         # all the failures would take minutes.
-        fips = ['10.%d.%d.7' % (n // 250, n % 250) for n in range(5000)]
+        fips = [f'10.{n // 250}.{n % 250}.7' for n in range(5000)]
         router = worlds.router(fips=fips, ports=(worlds.port(
             networks=('10.0.0.1/8',)),))
         gateway = self.gateway()

@@ -37,7 +37,7 @@ class DriverTest(gateways.ReconcilerTestCase):
 
     def test_an_event_on_one_router_costs_that_router(self):
         gateway = self.gateway()
-        routers = [worlds.router(n, ['198.51.100.%d' % (100 + n)])
+        routers = [worlds.router(n, [f'198.51.100.{100 + n}'])
                    for n in range(1, 50)]
         gateway.run(*routers)
         del gateway.fip_route.asked[:], gateway.world.journal[:]
@@ -100,7 +100,7 @@ class DriverTest(gateways.ReconcilerTestCase):
     def test_what_is_no_resource_costs_only_its_contribution(self):
         class Careless(drivers.Driver):
             def for_router(self, router, node):
-                return ['route %s' % router.name]
+                return [f'route {router.name}']
 
         gateway = self.gateway()
         gateway.drivers.append(Careless('careless', None))
@@ -150,7 +150,7 @@ class Reporting(drivers.Driver):
 
     def for_router(self, router, node):
         if not router.nats:
-            yield resources.Problem('router %s has no NAT' % router.name)
+            yield resources.Problem(f'router {router.name} has no NAT')
 
 
 class ProblemTest(gateways.ReconcilerTestCase):
@@ -163,7 +163,7 @@ class ProblemTest(gateways.ReconcilerTestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
 
     def test_it_lasts_as_long_as_its_reason(self):
-        text = 'router %s has no NAT' % worlds.router().name
+        text = f'router {worlds.router().name} has no NAT'
         for _event in range(2):
             outcome = self.made.run(worlds.router())
             self.assertEqual((text,), outcome.problems)

@@ -38,8 +38,8 @@ def routers_of(number):
     return strategies.builds(
         worlds.router, strategies.just(number),
         fips=strategies.sets(strategies.sampled_from(
-            ['198.51.100.%d' % (number * 10 + n) for n in range(9)] +
-            ['2001:db8::%d' % number, SHARED])),
+            [f'198.51.100.{number * 10 + n:d}' for n in range(9)] +
+            [f'2001:db8::{number:d}', SHARED])),
         ports=strategies.tuples(port),
         default_routes=strategies.sampled_from([
             (), (), (model.NbDefaultRoute('198.51.100.9', '', False),)]))
@@ -89,7 +89,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
                        ['kernel_route', 'announcement', 'announced_route',
                         'flow']))
     def refuse_once(self, number, kind):
-        dst = '198.51.100.%d0/32' % number
+        dst = f'198.51.100.{number:d}0/32'
         keys = {'kernel_route': (254, dst), 'announced_route': (10, dst),
                 'announcement': ('vrf-provider', dst),
                 'flow': ('br-ex', 910, 3, 4, dst)}

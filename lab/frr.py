@@ -23,28 +23,34 @@ DAEMONS = '/usr/lib/frr'
 _FIRST = tuple(name for name in ('mgmtd',)
                if os.path.exists(os.path.join(DAEMONS, name)))
 
-# FABRIC: the host routes of the other gateways are needed beside the default
-# route, because the VRF has a route of the whole provider network to the veth.
-# nht: FRR 10 would look for the next hop of the announced routes by way of the
-# fabric, and go on announcing, where the veth pair is gone.
-# PROVIDER-LOOPBACK, NODE-LOOPBACK: what is on loopback1 is redistributed, and
-# announced if it is the node's own address or the agent has listed it.
-# PROVIDER-KERNEL: the "unreachable" default route of the VRF must not become
-# bgpd's own, or the one learned from the fabric would never be used.
-_GATEWAY = '''\
+
+def gateway_config(name):
+    """frr.conf of a gateway."""
+    # FABRIC: the host routes of the other gateways are needed beside the
+    # default route, because the VRF has a route of the whole provider network
+    # to the veth.
+    # nht: FRR 10 would look for the next hop of the announced routes by way of
+    # the fabric, and go on announcing, where the veth pair is gone.
+    # PROVIDER-LOOPBACK, NODE-LOOPBACK: what is on loopback1 is redistributed,
+    # and announced if it is the node's own address or the agent has listed it.
+    # PROVIDER-KERNEL: the "unreachable" default route of the VRF must not
+    # become bgpd's own, or the one learned from the fabric would never be
+    # used.
+    peer, address = plan.UPLINKS[name]
+    return f'''\
 frr defaults traditional
 hostname {name}
 service integrated-vtysh-config
 !
-vrf {vrf}
+vrf {plan.VRF}
  no ip nht resolve-via-default
 exit-vrf
 !
-router bgp {asn} vrf {vrf}
+router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}
  bgp router-id {address}
  timers bgp 3 9
  no bgp default ipv4-unicast
- neighbor {peer} remote-as {peer_as}
+ neighbor {peer} remote-as {plan.SPINE_AS}
  neighbor {peer} timers connect 1
  !
  address-family ipv4 unicast
@@ -58,7 +64,7 @@ router bgp {asn} vrf {vrf}
  exit-address-family
 exit
 !
-ip prefix-list NODE-LOOPBACK seq 5 permit {loopback}/32
+ip prefix-list NODE-LOOPBACK seq 5 permit {plan.LOOPBACKS[name]}/32
 ip prefix-list DEFAULT-ROUTE seq 5 permit 0.0.0.0/0
 ip prefix-list FABRIC seq 5 permit 0.0.0.0/0
 ip prefix-list FABRIC seq 10 permit 0.0.0.0/0 ge 32
@@ -88,9 +94,42 @@ exit
 !
 '''
 
-_GATEWAY6 = '''\
-router bgp {asn} vrf {vrf}
- neighbor {peer} remote-as {peer_as}
+
+def spine_config(gateways):
+    """frr.conf of the spine."""
+    neighbors, activations = '', ''
+    for name in gateways:
+        peer = plan.UPLINKS[name][1]
+        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
+                      f' neighbor {peer} timers connect 1\n')
+        activations += (f'  neighbor {peer} activate\n'
+                        f'  neighbor {peer} default-originate\n')
+    return f'''\
+frr defaults traditional
+hostname spine
+service integrated-vtysh-config
+!
+router bgp {plan.SPINE_AS}
+ bgp router-id {plan.CLIENT_GATEWAY}
+ timers bgp 3 9
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ bgp bestpath as-path multipath-relax
+{neighbors} !
+ address-family ipv4 unicast
+  network {plan.CLIENT_NET}
+{activations} exit-address-family
+exit
+!
+'''
+
+
+def gateway_config6(name):
+    """What is added on a gateway for IPv6: a session and its filters."""
+    peer = plan.uplink6(name)[0]
+    return f'''\
+router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}
+ neighbor {peer} remote-as {plan.SPINE_AS}
  neighbor {peer} timers connect 1
  !
  address-family ipv6 unicast
@@ -106,64 +145,6 @@ ipv6 prefix-list FABRIC seq 5 permit ::/0
 ipv6 prefix-list FABRIC seq 10 permit ::/0 ge 128
 '''
 
-_SPINE6 = '''\
-router bgp {asn}
-{neighbors} address-family ipv6 unicast
-  network {client}
-{activations} exit-address-family
-exit
-!
-'''
-
-_SPINE = '''\
-frr defaults traditional
-hostname spine
-service integrated-vtysh-config
-!
-router bgp {asn}
- bgp router-id {router_id}
- timers bgp 3 9
- no bgp ebgp-requires-policy
- no bgp default ipv4-unicast
- bgp bestpath as-path multipath-relax
-{neighbors} !
- address-family ipv4 unicast
-  network {client}
-{activations} exit-address-family
-exit
-!
-'''
-
-
-def gateway_config(name):
-    """frr.conf of a gateway."""
-    peer, address = plan.UPLINKS[name]
-    return _GATEWAY.format(name=name, vrf=plan.VRF, address=address,
-                           asn=plan.GATEWAY_AS[name], peer=peer,
-                           peer_as=plan.SPINE_AS,
-                           loopback=plan.LOOPBACKS[name])
-
-
-def spine_config(gateways):
-    """frr.conf of the spine."""
-    neighbors, activations = '', ''
-    for name in gateways:
-        peer = plan.UPLINKS[name][1]
-        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
-                      f' neighbor {peer} timers connect 1\n')
-        activations += (f'  neighbor {peer} activate\n'
-                        f'  neighbor {peer} default-originate\n')
-    return _SPINE.format(asn=plan.SPINE_AS, router_id=plan.CLIENT_GATEWAY,
-                         client=plan.CLIENT_NET, neighbors=neighbors,
-                         activations=activations)
-
-
-def gateway_config6(name):
-    """What is added on a gateway for IPv6: a session and its filters."""
-    return _GATEWAY6.format(vrf=plan.VRF, asn=plan.GATEWAY_AS[name],
-                            peer=plan.uplink6(name)[0],
-                            peer_as=plan.SPINE_AS)
-
 
 def spine_config6(gateways):
     """What is added on the spine for IPv6."""
@@ -174,8 +155,14 @@ def spine_config6(gateways):
                       f' neighbor {peer} timers connect 1\n')
         activations += (f'  neighbor {peer} activate\n'
                         f'  neighbor {peer} default-originate\n')
-    return _SPINE6.format(asn=plan.SPINE_AS, client=plan.CLIENT_NET6,
-                          neighbors=neighbors, activations=activations)
+    return f'''\
+router bgp {plan.SPINE_AS}
+{neighbors} address-family ipv6 unicast
+  network {plan.CLIENT_NET6}
+{activations} exit-address-family
+exit
+!
+'''
 
 
 def add(node, config):

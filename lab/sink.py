@@ -20,17 +20,22 @@ import json
 from lab import plan
 
 TABLE = 'sink'
-_RULES = '''\
-table inet {table} {{
+
+
+def _rules():
+    clients = f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}'
+    clients6, vips6 = plan.CLIENT_NET6, plan.VIPS6
+    return f'''\
+table inet {TABLE} {{
     counter leaked {{ }}
     counter errors {{ }}
     counter untranslated {{ }}
     chain prerouting {{
         type filter hook prerouting priority raw; policy accept;
-        ip saddr {management} icmp type destination-unreachable \\
+        ip saddr {plan.MANAGEMENT} icmp type destination-unreachable \\
             counter name errors drop
-        ip saddr {{ {provider}, {vips} }} counter name leaked drop
-        ip daddr {provider} counter name leaked drop
+        ip saddr {{ {plan.PROVIDER}, {plan.VIPS} }} counter name leaked drop
+        ip daddr {plan.PROVIDER} counter name leaked drop
         ip saddr {clients} counter name leaked drop
         ip daddr {clients} counter name untranslated drop
         ip6 saddr {{ {clients6}, {vips6} }} counter name leaked drop
@@ -51,11 +56,7 @@ class Sink:
 
     def start(self):
         """Load the counting rules."""
-        self._node.run(['nft', '-f', '-'], input=_RULES.format(
-            table=TABLE, provider=plan.PROVIDER,
-            clients=f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}',
-            clients6=plan.CLIENT_NET6, vips=plan.VIPS, vips6=plan.VIPS6,
-            management=plan.MANAGEMENT))
+        self._node.run(['nft', '-f', '-'], input=_rules())
 
     def leaked(self):
         """Number of packets with provider addresses seen so far."""

@@ -33,7 +33,11 @@ from lab import up
 
 ROUNDS = 5
 _RULES_FILE = '/etc/ovn-network-agent/port-forwards.yaml'
-_RULES = '''\
+
+
+def _rules(vip, name):
+    node, backend, port = plan.HOSTS[name], plan.HOSTS['backend'], echo.PORT
+    return f'''\
 port_forwards:
   - vip: {vip}
     manage_vip: true
@@ -130,9 +134,7 @@ class Story:
                   f'{self._method})')
         started = time.monotonic()
         for name in self.cloud.gateways:
-            self.cloud[name].write(_RULES_FILE, _RULES.format(
-                vip=self.vip, node=plan.HOSTS[name],
-                backend=plan.HOSTS['backend'], port=echo.PORT))
+            self.cloud[name].write(_RULES_FILE, _rules(self.vip, name))
         self.cloud.start_agents({
             'fip_route': {'announce_method': self._method},
             'port_forward': {'rules_file': _RULES_FILE,

@@ -46,21 +46,6 @@ router bgp 65001
   redistribute kernel
   neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
 '''
-_AGENT = '''\
-[DEFAULT]
-drivers = fip_route
-bridge_dev = {bridge}
-debug = {debug}
-[ovn]
-ovn_nb_remote = {nb}
-ovn_sb_remote = {sb}
-[fip_route]
-announce_method = {method}
-[frr]
-vrf_name =
-[veth_leak]
-veth_leak_enabled = false
-'''
 
 
 def enter():
@@ -160,12 +145,27 @@ class Host:
         """A new :class:`observe.Observer`."""
         return observe.Observer(BRIDGE)
 
+    def _configuration(self, method):
+        return f'''\
+[DEFAULT]
+drivers = fip_route
+bridge_dev = {BRIDGE}
+debug = {self._debug}
+[ovn]
+ovn_nb_remote = {self.nb.remote}
+ovn_sb_remote = {self.sb.remote}
+[fip_route]
+announce_method = {method}
+[frr]
+vrf_name =
+[veth_leak]
+veth_leak_enabled = false
+'''
+
     def start_agent(self, method):
         """Start the real program; returns the monotonic time before."""
         with open(CONFIG, 'w') as opened:
-            opened.write(_AGENT.format(
-                bridge=BRIDGE, debug=self._debug, method=method,
-                nb=self.nb.remote, sb=self.sb.remote))
+            opened.write(self._configuration(method))
         script = os.path.join(os.path.dirname(sys.executable),
                               'ovn-network-agent')
         started = time.monotonic()

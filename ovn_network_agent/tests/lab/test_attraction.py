@@ -29,18 +29,21 @@ from ovn_network_agent.tests.lab import forwarding as pf
 
 CHECKED, OTHER = (str(plan.VIPS[n]) for n in (10, 20))
 OUTSIDE = '100.127.9.0/24'
-# The address on the bridge is the operator's, and so are routes through the
-# device of VIPs, which has no address else.
-_OPERATOR = '''\
-addr add {address} dev br-ex
-addr del {loopback}/32 dev loopback1
-route add {outside} dev loopback1 table 10 proto static
-'''
 _CHECK = {'type': 'tcp', 'interval': 0.5, 'timeout': 0.5, 'rise': 1,
           'fall': 3}
 # Of the receiver of datagrams, which no other test uses.
 _PORT = 7100
 _ADDRESS, _ANOTHER = '192.0.2.65/32', '192.0.2.66/32'
+
+
+def _operators(name):
+    # The address on the bridge is the operator's, and so are routes through
+    # the device of VIPs, which has no address else.
+    return f'''\
+addr add {_ADDRESS} dev br-ex
+addr del {plan.LOOPBACKS[name]}/32 dev loopback1
+route add {OUTSIDE} dev loopback1 table 10 proto static
+'''
 
 
 class AttractionTest(base.LabTestCase):
@@ -54,9 +57,7 @@ class AttractionTest(base.LabTestCase):
     def build(cls):
         cloud = cls.cloud
         for name in cloud.gateways:
-            cloud[name].batch(_OPERATOR.format(
-                address=_ADDRESS, outside=OUTSIDE,
-                loopback=plan.LOOPBACKS[name]))
+            cloud[name].batch(_operators(name))
         cls.alpha = cloud.add_router('alpha', ['gw1', 'gw2'])
         cls.beta = cloud.add_router('beta', ['gw2', 'gw1'],
                                     address='100.127.0.1')

@@ -30,11 +30,14 @@ from ovn_network_agent.tests.lab import base
 
 # The virtual gateway of the provider network, as the agent would have it.
 GATEWAY = str(plan.PROVIDER[-2])
-_VTYSH = '''\
+
+
+def _announcing(address):
+    return f'''\
 configure terminal
-ip prefix-list ANNOUNCED-NETWORKS seq 10 permit {net} ge 32 le 32
-vrf {vrf}
-ip route {fip}/32 169.254.0.1
+ip prefix-list ANNOUNCED-NETWORKS seq 10 permit {plan.PROVIDER} ge 32 le 32
+vrf {plan.VRF}
+ip route {address}/32 169.254.0.1
 exit-vrf
 end
 '''
@@ -111,8 +114,7 @@ class TestByHand(LabWithoutAgents):
                                           self.address))
         self.by_hand('gw1')
         self.assertIsNone(self.cloud.route(self.address))
-        self.cloud['gw1'].run(['vtysh'], input=_VTYSH.format(
-            net=plan.PROVIDER, vrf=plan.VRF, fip=self.address))
+        self.cloud['gw1'].run(['vtysh'], input=_announcing(self.address))
         self.cloud.wait_announced(self.address, 'gw1')
         for kind in probe.KINDS:
             report = self.reach(self.client, kind, self.address)

@@ -21,9 +21,15 @@ from lab import plan
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
-# What an operator has, and looks much like ours.  The address on br-ex is
-# needed: with the last one of a device, the kernel removes its routes.
-_FRR = '''\
+_FLOWS = ('cookie=0x777,priority=910,ip,nw_dst=198.51.100.201,'
+          'actions=NORMAL',
+          'cookie=0x777,priority=900,ip,nw_dst=192.0.2.77,actions=drop')
+
+
+def _frr(number):
+    # What an operator has, and looks much like ours.  The address on br-ex is
+    # needed: with the last one of a device, the kernel removes its routes.
+    return f'''\
 ip prefix-list ANNOUNCED-NETWORKS seq 7 permit 192.0.2.224/28 ge 32 le 32
 ip prefix-list ANNOUNCED-NETWORKS seq 500 permit 192.0.2.0/24 le 28
 vrf vrf-provider
@@ -31,7 +37,10 @@ vrf vrf-provider
  ip route 10.99.0.0/24 169.254.0.1
 exit-vrf
 '''
-_KERNEL = '''\
+
+
+def _kernel(number):
+    return f'''\
 link set br-ex up
 addr add 192.0.2.23{number}/32 dev loopback1
 addr add 192.0.2.65/32 dev br-ex
@@ -41,9 +50,6 @@ rule add from 192.0.2.128/25 lookup 200 priority 2000 protocol static
 rule add from 192.0.2.128/25 lookup 201 priority 2000
 rule add from 198.51.100.0/24 lookup 123 priority 2002
 '''
-_FLOWS = ('cookie=0x777,priority=910,ip,nw_dst=198.51.100.201,'
-          'actions=NORMAL',
-          'cookie=0x777,priority=900,ip,nw_dst=192.0.2.77,actions=drop')
 
 
 class Stop:
@@ -72,9 +78,8 @@ class Stop:
 
     @classmethod
     def _operate(cls, node, number):
-        node.run(['vtysh', '-f', '/dev/stdin'],
-                 input=_FRR.format(number=number))
-        node.batch(_KERNEL.format(number=number))
+        node.run(['vtysh', '-f', '/dev/stdin'], input=_frr(number))
+        node.batch(_kernel(number))
         for flow in _FLOWS:
             node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE, flow])
         node.run(['nft', '-f', '-'], input='table inet operator {\n}\n')

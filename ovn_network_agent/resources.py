@@ -320,32 +320,22 @@ class Rule(Resource):
 class NftTable(Resource):
     """Our nftables table of one family, but for the elements of its sets.
 
-    ``text`` is what stands between the braces of the table: blocks of sets
-    and chains, each ``\\tset|chain NAME {``, lines that begin with two
-    tabs or more, and ``\\t}``, every line ended by a line feed.  There are
-    no comments, ``include``, ``define`` or backslashes, no ``;`` but in the
-    line of a base chain (``type ... hook ... priority ...; policy accept;``)
-    and braces are balanced within a block, which nothing else closes.
-
     :ivar family: 'ip' or 'ip6'
-    :ivar digest: of ``text``, 32 hexadecimal digits; as it was read, of the
-        text that the table was loaded from, or 'altered' when it is not what
-        was loaded
-    :ivar text: sets (declared without elements) and chains, see above; not
-        part of the value, and '' as it was read
+    :ivar digest: of the text that the table is rendered as, 32 hexadecimal
+        digits; as it was read, of the text that the table was loaded from, or
+        'altered' when it is not what was loaded
+    :ivar content: :class:`nft.values.Table`: what the table is rendered from;
+        not part of the value, and None as it was read
     :ivar targets: what connections are translated to, a sorted tuple of
         (proto, VIP, port, backend, its port); not part of the value
-    :ivar content: :class:`nft.values.Table` that ``text`` was rendered from;
-        not part of the value, and None as it was read
     """
 
     family: str
     digest: str
-    text: str = dataclasses.field(default='', compare=False, repr=False)
-    targets: tuple = dataclasses.field(
-        default=(), compare=False, repr=False)
     content: object = dataclasses.field(
         default=None, compare=False, repr=False)
+    targets: tuple = dataclasses.field(
+        default=(), compare=False, repr=False)
 
     kind = 'nft_table'
     stage = Stage.TRANSLATION

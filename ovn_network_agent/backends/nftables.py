@@ -36,9 +36,11 @@ from ovn_network_agent.backends import kernel
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.netlink import links
+from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
-from ovn_network_agent.nft import text
+from ovn_network_agent.nft import names
+from ovn_network_agent.nft import rendering
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.watches import nftables
@@ -162,7 +164,7 @@ class NftablesBackend(kernel.KernelBackend):
         """Load the table with all that is to be in it."""
         table = work.table
         failures, adds = _possible(family, work.adds,
-                                   text.sets(table.text))
+                                   rendering.sets(table.content))
         wanted = {(r.set, r.element) for r in adds}
         deletes = {(r.set, r.element) for r in work.deletes}
         kept = before.elements - deletes
@@ -183,19 +185,19 @@ class NftablesBackend(kernel.KernelBackend):
 
     def _load(self, family, table, contents, before):
         leaving = (before.targets | before.leaving) - set(table.targets)
-        declared = text.sets(table.text)
+        declared = rendering.sets(table.content)
         sets = _by_set(entry for entry in contents if entry[0] in declared)
-        told = ([list(t) for t in sorted(table.targets)],
-                [list(t) for t in sorted(leaving)])
+        told = [list(t) for t in sorted(leaving)]
         if (before.digest == listing.ALTERED or
                 not self._exchange(family, table, sets, told, before)):
-            self._changed(nft.replace_table, family, table.text, sets, *told)
+            self._changed(nft.replace_table, codec.pack(table.content), sets,
+                          told)
         self._forget(family, leaving)
         listed = self._table(family) or _NOTHING
         self._changed(nft.stamp_table, family,
-                      listing.comment(table.digest, listed.listing))
+                      table.digest, listed.listing)
 
-    def _exchange(self, family, table, sets, told, before):
+    def _exchange(self, family, table, sets, leaving, before):
         """Exchange the rules of a table that is as we know it.
 
         In two steps, see :func:`nft.transaction.extension`: a load of the
@@ -211,12 +213,13 @@ class NftablesBackend(kernel.KernelBackend):
             {entry for entry in before.elements if entry[0] != of_rules} |
             {(of_rules, prefix) for prefix in before.networks})
         try:
-            self._changed(nft.extend_table, family, table.text, sets,
-                          present, *told)
+            self._changed(nft.extend_table, codec.pack(table.content), sets,
+                          present, leaving)
             self._changed(
                 nft.prune_table, family, [list(r) for r in before.rules],
-                sorted(before.chains - text.chains(table.text)),
-                sorted(before.sets - text.sets(table.text)))
+                sorted(before.chains - rendering.chains(
+                    rendering.text(table.content))),
+                sorted(before.sets - rendering.sets(table.content)))
         except base.BackendError as error:
             LOG.info('The table is loaded in place of the former one: %s',
                      error)
@@ -281,17 +284,17 @@ class NftablesBackend(kernel.KernelBackend):
         found = _reading(nft.read_tables, [family])
         return _parsed(found[family]) if found else None
 
-    def _sets(self, family, names):
+    def _sets(self, family, wanted):
         """Some sets of our table, and nothing else of it.
 
-        :param names: set of str
+        :param wanted: names of sets, a set of str
         :returns: :class:`listing.Listed` with those that are there
         """
-        if ownership.NFT_NETWORKS in names:
-            names = {*names, ownership.NFT_PREFIXES}
+        if ownership.NFT_NETWORKS in wanted:
+            wanted = {*wanted, ownership.NFT_PREFIXES}
         return _parsed(*_reading(
-            nft.read_sets, family, [name for name in sorted(names)
-                                    if text.is_name(name)]).values())
+            nft.read_sets, family, [name for name in sorted(wanted)
+                                    if names.is_name(name)]).values())
 
     def _changed(self, function, *args):
         """Call an entry point that changes the table."""

@@ -54,10 +54,9 @@ def wanted(version, vips, manner):
     table = values.Table(
         family(version), manner.zone, manner.vrf,
         tuple(_vip(vip, manner.balance) for vip in vips))
-    text = rendering.text(table)
     return resources.NftTable(
-        table.family, rendering.digest(text), text,
-        tuple(values.targets(table)), table)
+        table.family, rendering.digest(rendering.text(table)), table,
+        tuple(values.targets(table)))
 
 
 def _vip(vip, balance):

@@ -12,7 +12,8 @@
 
 """nftables: what is sent to nft, and what its listing tells.
 
-Pure.  Both sides of the wall use it:
-:mod:`ovn_network_agent.privileged.nft` checks and builds here what it hands
-to nft, and the backend understands here what that answers.
+Pure.  Both sides of the wall use it: values of a table cross the wall packed
+by :mod:`nft.codec`, and :mod:`ovn_network_agent.privileged.nft` checks them
+and renders here what it hands to nft.  The backend understands here what nft
+answers.
 """

@@ -54,7 +54,7 @@ def written(family, name, element):
         port, backend, port)
     :raises ValueError: when it is no element of that set
     """
-    if name not in _WRITERS:
+    if type(name) is not str or name not in _WRITERS:
         raise ValueError(f'{name!r} is no set that takes elements')
     return _WRITERS[name](FAMILIES[family], element)
 
@@ -74,8 +74,15 @@ def outer(prefixes):
     return [str(network) for network in kept]
 
 
+def _plain(element):
+    """A text, and none of a type whose operators say something else."""
+    if type(element) is not str:
+        raise ValueError(f'{element!r} is no text')
+    return element
+
+
 def _prefix(version, element):
-    network = iptext.network(element)
+    network = iptext.network(_plain(element))
     if network.version != version or not network.prefixlen:
         raise ValueError(f'{element!r} is no network of IPv{version}')
     return str(network)
@@ -86,21 +93,21 @@ def _pair(version, element):
 
 
 def _address(version, element):
-    address = iptext.address(element)
+    address = iptext.address(_plain(element))
     if address.version != version:
         raise ValueError(f'{element!r} is no address of IPv{version}')
     return str(address)
 
 
 def _device(_version, element):
-    if not isinstance(element, str) or not _DEVICE.fullmatch(element):
+    if not _DEVICE.fullmatch(_plain(element)):
         raise ValueError(f'{element!r} is no device name for nft')
     return f'"{element}"'
 
 
 def _target(version, element):
     proto, vip, port, backend, dest_port = element
-    if proto not in PROTOCOLS:
+    if _plain(proto) not in PROTOCOLS:
         raise ValueError(f'{proto!r} is neither tcp nor udp')
     for number in (port, dest_port):
         if type(number) is not int or not 0 < number < 65536:

@@ -21,6 +21,7 @@ for its digest alone, which says whether the table in the kernel is this one.
 """
 
 import hashlib
+import re
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import balance
@@ -34,6 +35,7 @@ _ERRORS = {
           'parameter-problem }',
     'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
            'time-exceeded, parameter-problem }'}
+_CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
 _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
@@ -54,6 +56,26 @@ def digest(rendered):
     :param rendered: see :func:`text`
     """
     return hashlib.sha256(rendered.encode()).hexdigest()[:32]
+
+
+def sets(table):
+    """Names of the sets that a table has, a frozenset.
+
+    :param table: :class:`values.Table`
+    """
+    return frozenset((
+        ownership.NFT_NETWORKS, ownership.NFT_SNAT, ownership.NFT_PREFIXES,
+        ownership.NFT_TARGETS, ownership.NFT_LEAVING,
+        *([ownership.NFT_GUARDED] if table.vrf else ())))
+
+
+def chains(rendered):
+    """Names of the chains of a table, that included which every table has.
+
+    :param rendered: see :func:`text`
+    :returns: frozenset
+    """
+    return frozenset((ownership.NFT_LOADED, *_CHAIN.findall(rendered)))
 
 
 def _sets(table):

@@ -12,45 +12,49 @@
 
 """Transactions: what nft reads from its standard input, built here alone.
 
-All arguments are checked; nothing reaches nft as it came.
+All arguments are checked; nothing reaches nft as it came.  A table is a
+:class:`values.Table`, which :mod:`nft.codec` has checked.
 """
 
 import re
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import text
+from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import names
+from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import values
 
 TABLE = ownership.NFT_TABLE
 # A comment has at most 127 bytes (NFTNL_UDATA_COMMENT_MAXLEN).
-_COMMENT = re.compile(r'text:[0-9a-f]{8,64} list:[0-9a-f]{40}')
+_TEXT_DIGEST = re.compile(r'[0-9a-f]{8,64}')
+_LISTING_DIGEST = re.compile(r'[0-9a-f]{40}')
 # Nobody but us looks at these.
 _OWN = (ownership.NFT_PREFIXES, ownership.NFT_TARGETS, ownership.NFT_LEAVING)
 _CHANGED = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
             ownership.NFT_SNAT, ownership.NFT_GUARDED)
 
 
-def replacement(family, table, contents, targets, leaving):
+def replacement(table, contents, leaving):
     """Put a table in the place of whatever is there by its name.
 
-    :param family: 'ip' or 'ip6'
-    :param table: what is between its braces
+    :param table: :class:`values.Table`
     :param contents: dict of the name of a set to a list of elements;
         of networks all, see :mod:`nft.elements`
-    :param targets: what connections are translated to, a list of
-        sequences
-    :param leaving: the same, of the former table and not of this one
+    :param leaving: what connections of the former table are translated to
+        and those of this one are not, a list of sequences
     :returns: text
     :raises ValueError: when something in it is not taken
     """
-    filled = _filled(family, table, contents, targets, leaving)
+    family = table.family
+    filled = _filled(table, contents, leaving)
     return ''.join((
         # Adding first, because what is not there cannot be deleted.
         f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
-        _declared(family, table), *_elements('add', family, filled)))
+        _declared(table), *_elements('add', family, filled)))
 
 
-def extension(family, table, contents, present, targets, leaving):
+def extension(table, contents, present, leaving):
     """Put the rules of a table behind those that are there.
 
     The first of two steps.  The kernel takes the elements of a set away at
@@ -63,14 +67,15 @@ def extension(family, table, contents, present, targets, leaving):
     The other arguments, the result and the exceptions are those of
     :func:`replacement`.
     """
-    filled = _filled(family, table, contents, targets, leaving)
+    family = table.family
+    filled = _filled(table, contents, leaving)
     gone = {name: sorted(set(found) - set(filled.get(name, [])))
             for name, found in present.items()
-            if name in text.sets(table) and name in _CHANGED}
+            if name in rendering.sets(table) and name in _CHANGED}
     new = {name: sorted(set(found) - set(present.get(name, [])))
            if name in gone else found for name, found in filled.items()}
     return ''.join((
-        _declared(family, table),
+        _declared(table),
         *(f'flush set {family} {TABLE} {name}\n' for name in _OWN),
         *_elements('delete', family, gone),
         *_elements('add', family, new)))
@@ -86,10 +91,13 @@ def pruning(family, rules, chains, sets):
     """
     _check_family(family)
     for name in (*(chain for chain, _handle in rules), *chains, *sets):
-        if not text.is_name(name):
-            raise text.Refused(f'{name!r} is no name of a chain or set')
+        if not names.is_name(name):
+            raise ValueError(f'{name!r} is no name of a chain or set')
+    for _chain, handle in rules:
+        if type(handle) is not int or not 0 < handle < 1 << 64:
+            raise ValueError(f'{handle!r} is no handle of a rule')
     return ''.join((
-        *(f'delete rule {family} {TABLE} {chain} handle {int(handle)}\n'
+        *(f'delete rule {family} {TABLE} {chain} handle {handle}\n'
           for chain, handle in rules),
         *(f'delete chain {family} {TABLE} {name}\n' for name in chains),
         *(f'delete set {family} {TABLE} {name}\n' for name in sets)))
@@ -107,22 +115,26 @@ def change(family, deletes, adds):
     :param adds: the same, of those that may be in it
     """
     _check_family(family)
-    for name in {*deletes, *adds}:
-        if name not in _CHANGED:
-            raise text.Refused(f'{name!r} is no set that is changed')
+    for name in (*deletes, *adds):
+        if type(name) is not str or name not in _CHANGED:
+            raise ValueError(f'{name!r} is no set that is changed')
     return ''.join((*_elements('delete', family, deletes),
                     *_elements('add', family, adds)))
 
 
-def stamp(family, comment):
+def stamp(family, digest, listing_digest):
     """Say what a table was loaded from, and forget what has left.
 
     :param family: 'ip' or 'ip6'
-    :param comment: see :func:`nft.listing.comment`
+    :param digest: of the table, see :func:`rendering.digest`
+    :param listing_digest: of its listing, see :func:`listing.digest`
     """
     _check_family(family)
-    if not _COMMENT.fullmatch(comment):
-        raise text.Refused(f'{comment!r} is no comment of ours')
+    for given, shape in ((digest, _TEXT_DIGEST),
+                         (listing_digest, _LISTING_DIGEST)):
+        if type(given) is not str or not shape.fullmatch(given):
+            raise ValueError(f'{given!r} is no digest of ours')
+    comment = listing.comment(digest, listing_digest)
     return (f'flush chain {family} {TABLE} {ownership.NFT_LOADED}\n'
             f'add rule {family} {TABLE} {ownership.NFT_LOADED} return '
             f'comment "{comment}"\n'
@@ -137,32 +149,33 @@ def removal(family):
 
 
 def _check_family(family):
-    if family not in elements.FAMILIES:
-        raise text.Refused(f'{family!r} is no family of ours')
+    if type(family) is not str or family not in elements.FAMILIES:
+        raise ValueError(f'{family!r} is no family of ours')
 
 
-def _declared(family, table):
+def _declared(table):
     """A table with what is ours in it, and without elements."""
+    family = table.family
     own = ''.join(
         f'set {name} {{ {elements.declaration(family, name)} }}\n'
         for name in _OWN)
     return (f'table {family} {TABLE} {{\nchain {ownership.NFT_LOADED} {{ }}\n'
-            f'{own}{table}\n}}\n')
+            f'{own}{rendering.text(table)}\n}}\n')
 
 
-def _filled(family, table, contents, targets, leaving):
-    """What is to be in the sets of a table, by set, all of it checked."""
-    _check_family(family)
-    sets = text.check(table)
+def _filled(table, contents, leaving):
+    """What is to be in the sets of a table, by set, the names checked."""
+    sets = rendering.sets(table)
     for name in contents:
-        if name not in sets or name not in _CHANGED:
-            raise text.Refused(f'the table has no set {name!r}')
+        if (type(name) is not str or name not in sets or
+                name not in _CHANGED):
+            raise ValueError(f'the table has no set {name!r}')
     filled = dict(contents)
     networks = filled.pop(ownership.NFT_NETWORKS, [])
     if networks:
         filled[ownership.NFT_PREFIXES] = networks
         filled[ownership.NFT_NETWORKS] = elements.outer(networks)
-    filled[ownership.NFT_TARGETS] = targets
+    filled[ownership.NFT_TARGETS] = values.targets(table)
     filled[ownership.NFT_LEAVING] = leaving
     return filled
 

@@ -115,6 +115,17 @@ class Limits:
         _permit(number == self.zone, f'zone {number!r}',
                 f'[port_forward] port_forward_ct_zone = {self.zone}')
 
+    def check_table(self, zone, vrf):
+        """What the table of forwarded ports is made for.
+
+        :param zone: connection tracking zone
+        :param vrf: whether the table leads replies back into a VRF
+        """
+        self.check_zone(zone)
+        _permit(vrf == bool(self.vrf),
+                f'a table {"with" if vrf else "without"} a VRF',
+                f'one for [frr] vrf_name = {self.vrf}')
+
     def check_up(self, dev):
         """A device that is brought up."""
         self._check_device(dev, (self.bridge,))

@@ -12,10 +12,10 @@
 
 """Privileged entry points for our nftables table and its connections.
 
-No entry point takes a command: tables are checked word by word
-(:mod:`nft.text`), and all else is written here from checked values.  Only
-the table ``ovn-network-agent`` of the families ip and ip6 can be read or
-changed.  Each nft process has a time limit.
+No entry point takes words of nft: a table comes as values, which are checked
+(:mod:`nft.codec`) and rendered here (:mod:`nft.rendering`).  Only the table
+``ovn-network-agent`` of the families ip and ip6 can be read or changed.  Each
+nft process has a time limit.
 """
 
 import errno
@@ -26,8 +26,9 @@ from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import multicast
+from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import text as texts
+from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
@@ -65,42 +66,41 @@ def read_sets(family, names):
     :raises OSError: when nft fails
     """
     for name in names:
-        if not texts.is_name(name):
+        if not known_names.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
     return _present({name: ['set', *_table(family), name]
                      for name in names})
 
 
 @privileged.netfilter.change
-def replace_table(family, text, contents, targets, leaving):
+def replace_table(table, contents, leaving):
     """Put a table in the place of the one that is there, if any.
 
     In one transaction: no packet sees neither of them, and after a failure
     the former one is there.
 
-    :param family: 'ip' or 'ip6'
-    :param text: what is between its braces, see :mod:`nft.text`
+    :param table: see :func:`nft.codec.pack`
     :param contents: dict of the name of a set to a list of elements
-    :param targets: list of [proto, VIP, port, backend, port]
-    :param leaving: the same, see :func:`nft.transaction.replacement`
+    :param leaving: list of [proto, VIP, port, backend, port], see
+        :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
     :raises OSError: when it is refused
     """
-    return _fill(transaction.replacement, family, text, contents, targets,
+    return _fill(transaction.replacement, _unpacked(table), contents,
                  leaving)
 
 
 @privileged.netfilter.change
-def extend_table(family, text, contents, present, targets, leaving):
+def extend_table(table, contents, present, leaving):
     """Put the rules of a table behind those that are there.
 
-    :param family: 'ip' or 'ip6'
+    :param table: see :func:`nft.codec.pack`
     :param present: dict of the name of a set to a list of elements, see
         :func:`nft.transaction.extension`
     :returns: as :func:`replace_table`, the other parameters too
     """
-    return _fill(transaction.extension, family, text, contents, present,
-                 targets, leaving)
+    return _fill(transaction.extension, _unpacked(table), contents, present,
+                 leaving)
 
 
 @privileged.netfilter.change
@@ -117,14 +117,15 @@ def prune_table(family, rules, chains, sets):
 
 
 @privileged.netfilter.change
-def stamp_table(family, comment):
+def stamp_table(family, digest, listing_digest):
     """Write into a table what it was loaded from.
 
     :param family: 'ip' or 'ip6'
-    :param comment: see :func:`nft.listing.comment`
+    :param digest: of the table, see :func:`nft.rendering.digest`
+    :param listing_digest: of its listing, 40 hex digits
     :returns: as :func:`replace_table`
     """
-    return _fill(transaction.stamp, family, comment)
+    return _fill(transaction.stamp, family, digest, listing_digest)
 
 
 @privileged.netfilter.change
@@ -200,6 +201,23 @@ def subscribe(name):
         return giving.give(name, watching)
 
 
+def _unpacked(packed):
+    """A table that the configuration allows.
+
+    :param packed: see :func:`nft.codec.pack`
+    :returns: :class:`nft.values.Table`
+    :raises OSError: EINVAL when it is no table, EPERM for another zone
+    """
+    allowed = limits.current()
+    allowed.check_forwards()
+    try:
+        table = codec.unpack(packed)
+    except ValueError as error:
+        raise checks.invalid(f'refused: {error}') from error
+    allowed.check_table(table.zone, table.vrf)
+    return table
+
+
 def _target(proto, address, port, backend, backend_port):
     """What :func:`conntrack.read` calls a target."""
     return (elements.PROTOCOLS.get(proto), checks.address(address), port,
@@ -208,7 +226,7 @@ def _target(proto, address, port, backend, backend_port):
 
 def _table(family):
     """Words that name our table of a family."""
-    if family not in elements.FAMILIES:
+    if type(family) is not str or family not in elements.FAMILIES:
         raise checks.invalid(f'{family!r} is no family of ours')
     return family, ownership.NFT_TABLE
 

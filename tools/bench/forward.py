@@ -28,7 +28,8 @@ from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import buckets
 from ovn_network_agent.drivers import nft_table
 from ovn_network_agent.nft import balance
-from ovn_network_agent.nft import text
+from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
 
 CLONE_NEWNET = 0x40000000
@@ -73,15 +74,19 @@ def measure(of, manner):
     balance.chain.cache_clear()
     table, first = timed(nft_table.wanted, 4, of, manner)
     after, again = timed(nft_table.wanted, 4, without_one(of), manner)
-    _names, check = timed(text.check, table.text)
-    scripts = [transaction.replacement(t.family, t.text, {}, t.targets, ())
+    packed = codec.pack(table.content)
+    balance.chain.cache_clear()
+    _script, check = timed(lambda: transaction.replacement(
+        codec.unpack(packed), {}, ()))
+    scripts = [transaction.replacement(t.content, {}, ())
                for t in (table, after)]
     _none, load = timed(nft, scripts[0])
     _none, replace = timed(nft, scripts[1])
     subprocess.run(['nft', 'delete', 'table', 'ip', ownership.NFT_TABLE],
                    check=True)
     return {'render': first, 'again': again, 'check': check, 'load': load,
-            'replace': replace, 'KB': len(table.text) / 1024}
+            'replace': replace,
+            'KB': len(rendering.text(table.content)) / 1024}
 
 
 def main():

@@ -38,6 +38,7 @@ from ovn_network_agent.drivers import nft_table
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink.route_codec import attribute
+from ovn_network_agent.nft import codec
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged import start
 
@@ -80,8 +81,8 @@ def tables(backend, number, balance):
     """Loads, exchanges and readings of a table."""
     print(f'{number} VIPs, 2 rules of {BACKENDS} backends, {balance}')
     small, large = (table(vips(n), balance) for n in (number - 1, number))
-    timed('one transaction of nft alone', nft.replace_table, 'ip',
-          large.text, {}, [list(t) for t in large.targets], [])
+    timed('one transaction of nft alone', nft.replace_table,
+          codec.pack(large.content), {}, [])
     timed('load, list, comment', lambda: applied(backend, create=(small,)))
     timed('one VIP added', lambda: applied(
         backend, update=((small, large),)))
@@ -171,6 +172,8 @@ def main():
     conf = cfg.CONF
     opts.register(conf)
     conf([], default_config_files=[], default_config_dirs=[])
+    conf.set_override('rules_file', '/rules', 'port_forward')
+    conf.set_override('vrf_name', 'vrf-provider', 'frr')
     # As this process, too, fills the kernel's table.
     subprocess.run(['nft', 'add table ip probe; add chain ip probe c '
                     '{ type filter hook prerouting priority 0; }; '

@@ -25,8 +25,8 @@ from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import usable
 from ovn_network_agent.frr import lines
+from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import text
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.ovn import rows
@@ -95,8 +95,12 @@ class ZoneTest(base.BaseTestCase):
         for deletes, adds in (({}, {ownership.NFT_NETWORKS: [prefix]}),
                               ({ownership.NFT_SNAT: [address]}, {})):
             self.refused(transaction.change, 'ip6', deletes, adds)
-        self.refused(text.check,
-                     f'chain a {{\nip6 saddr {address} accept\n}}\n')
+        for vip, destination in ((address, '2001:db8::1'),
+                                 ('2001:db8::1', address)):
+            self.refused(codec.unpack, ('ip6', 1, True, ((
+                vip, False, False, ((
+                    'tcp', 1, 1, False, ((destination, True),),
+                    ((0, 1),)),)),)))
 
     @hypothesis.given(addresses)
     @hypothesis.example(ATTACK)

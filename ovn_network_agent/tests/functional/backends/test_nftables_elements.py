@@ -12,7 +12,6 @@
 
 """Elements of the sets: what the routers contribute."""
 
-from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.nft import base
@@ -96,10 +95,9 @@ class ElementsTest(base.NftTestCase):
 
     def test_those_of_a_set_that_is_no_more_go_with_it(self):
         self.becomes([LOW, GUARDED], networks=['198.51.100.0/25'])
-        text = self.table.text.replace(
-            'oifname @guarded drop', '').replace(
-            'set guarded {\n        type ifname\n    }', '')
-        after = resources.NftTable('ip', 'ab' * 20, text, (base.TARGET,))
+        # A node that has no VRF any more.
+        self.fix_limits(self.configure(''))
+        after = base.table(base.TARGET, vrf=False)
         self.assertEqual(
             {after, LOW}, set(self.change(
                 self.backend, update=[(self.table, after)])))
@@ -121,25 +119,23 @@ class ElementsTest(base.NftTestCase):
                          self.contents(base.NETWORKS))
         self.assertEqual({'veth-default'}, self.contents('guarded'))
 
-    def other_type(self):
-        """A table whose SNAT addresses are not what we take them for."""
-        return resources.NftTable('ip', 'ab' * 20, self.table.text.replace(
-            'set snat_addresses {\n        type ipv4_addr',
-            'set snat_addresses {\n        type ipv6_addr'), (base.TARGET,))
-
     def test_one_that_only_nft_refuses(self):
-        after = self.other_type()
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(update=[(self.table, after)])))
+        # A table whose SNAT addresses are not what we take them for.
+        after = base.table(base.TARGET)
+        self.former(
+            after, 'set snat_addresses {\n\t\ttype ipv4_addr',
+            'set snat_addresses {\n\t\ttype ipv6_addr')
         self.assertEqual({SNAT.ref}, set(self.backend.apply(
             backends.Delta(create=[LOW, SNAT, GUARDED]))))
         self.assertEqual({after, LOW, GUARDED}, self.read())
 
     def test_one_that_nft_refuses_with_the_table(self):
-        after = self.other_type()
-        self.assertEqual({SNAT.ref}, set(self.backend.apply(
-            backends.Delta(update=[(self.table, after)],
-                           create=[LOW, SNAT]))))
+        after = base.table(base.TARGET, ('tcp', base.VIP, 80, base.BACKEND,
+                                         80))
+        with self.picky(SNAT.element):
+            self.assertEqual({SNAT.ref}, set(self.backend.apply(
+                backends.Delta(update=[(self.table, after)],
+                               create=[LOW, SNAT]))))
         self.assertEqual({after, LOW}, self.read())
 
     def test_the_table_is_gone(self):

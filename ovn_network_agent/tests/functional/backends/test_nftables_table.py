@@ -18,6 +18,7 @@ from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.nft import codec
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.nft import base
@@ -93,8 +94,10 @@ class TableTest(base.NftTestCase):
         Elements of a set are gone at once even for a packet that is in the
         rule which looks into it, so rules are added before others go.
         """
-        before = base.table(base.TARGET, extra='counter')
-        self.load(before, base.element('198.51.100.0/24'))
+        before = base.table(base.TARGET)
+        self.former(before, more='\tchain extra {\n\t\tcounter\n\t}\n')
+        self.change(self.backend,
+                    create=[base.element('198.51.100.0/24')])
         chains = self.handles('chain')
         rules = set(self.handles('rule'))
         after = base.table(base.TARGET, OTHER)
@@ -118,11 +121,12 @@ class TableTest(base.NftTestCase):
 
     def test_a_chain_that_becomes_another_one(self):
         """The kernel refuses to alter its hook: all is loaded in one step."""
-        before = base.table(base.TARGET, extra='counter')
-        self.load(before, base.element('198.51.100.0/24'))
-        after = base.table(
-            base.TARGET, extra='type filter hook prerouting priority filter; '
-            'policy accept;\ncounter')
+        before = base.table(base.TARGET)
+        self.former(before, 'type route hook output priority filter; '
+                    'policy accept;', 'counter')
+        self.change(self.backend,
+                    create=[base.element('198.51.100.0/24')])
+        after = base.table(base.TARGET, OTHER)
         with monitor.watching() as told:
             self.change(self.backend, update=[(before, after)])
             replaced, *rest = told.transactions()
@@ -184,10 +188,10 @@ class TableTest(base.NftTestCase):
             self.backend, update=[(found, table)]))
 
     def test_traffic_does_not_alter_it(self):
-        table = base.table(
-            base.TARGET, extra='type filter hook prerouting priority filter; '
-            'policy accept;\ncounter')
-        self.load(table)
+        table = base.table(base.TARGET)
+        self.former(table, more='\tchain extra {\n\t\ttype filter hook '
+                    'prerouting priority filter; policy accept;\n'
+                    '\t\tcounter\n\t}\n')
         subprocess.run(['ping', '-c', '1', '-W', '5', '127.0.0.1'],
                        check=True, stdout=subprocess.DEVNULL)
         [counted] = [value['expr'][0]['counter']['packets'] for kind, value
@@ -216,20 +220,8 @@ class TableTest(base.NftTestCase):
         self.assertEqual([], self.change(self.backend, delete=[table]))
 
     def test_both_families(self):
-        text = '''\
-    set provider_networks {
-        type ipv6_addr
-        flags interval
-    }
-    chain prerouting_dnat {
-        type nat hook prerouting priority dstnat; policy accept;
-        dnat to ip6 daddr . meta l4proto . th dport map { \
-2001:db8::53 . tcp . 53 : 2001:db8:1::5 . 5353 }
-    }
-'''
-        six = resources.NftTable(
-            'ip6', 'ab' * 32, text,
-            (('tcp', '2001:db8::53', 53, '2001:db8:1::5', 5353),))
+        six = base.table(('tcp', '2001:db8::53', 53, '2001:db8:1::5', 5353),
+                         family='ip6')
         network = resources.NftElement('ip6', 'provider_networks',
                                        '2001:db8:2::/64')
         four = base.table(base.TARGET)
@@ -256,11 +248,11 @@ class FailureTest(base.NftTestCase):
     def test_a_text_that_nft_refuses(self):
         before = base.table(base.TARGET)
         self.load(before, base.element('198.51.100.0/24'))
-        # Words that are ours, and no rule.
-        after = base.table(base.TARGET, OTHER, extra='dnat dnat dnat')
-        failures = self.backend.apply(backends.Delta(
-            update=[(before, after)],
-            create=[base.element('203.0.113.0/24')]))
+        after = base.table(base.TARGET, OTHER)
+        with self.picky('192.0.2.80'):
+            failures = self.backend.apply(backends.Delta(
+                update=[(before, after)],
+                create=[base.element('203.0.113.0/24')]))
         self.assertEqual({after.ref, base.element('203.0.113.0/24').ref},
                          set(failures))
         self.assertIn('syntax error', failures[after.ref])
@@ -281,13 +273,18 @@ class FailureTest(base.NftTestCase):
             self.backend, update=[(before, after)])))
 
     def test_nothing_but_a_table_of_ours(self):
-        good = base.table(base.TARGET).text
-        for bad in ('}\ntable ip x {\n', good + '}\ntable ip x {\n',
-                    good + 'flush ruleset\n', 'flush ruleset\n' + good,
-                    good.replace('meta mark', 'include "/etc/passwd"'),
-                    good + 'include "/etc/passwd"\n'):
+        good = codec.pack(base.table(base.TARGET).content)
+        family, zone, vrf, ((vip, *flags, services),) = good
+        for bad in (
+                '}\ntable ip x {\n', '', 'flush ruleset', None, 1, [], (),
+                list(good), (family, zone, vrf), ('inet', *good[1:]),
+                ('ip6', *good[1:]), (family, '64000', *good[2:]),
+                (family, zone, 1, good[3]), (family, zone, vrf, ()),
+                *((family, zone, vrf, ((text, *flags, services),))
+                  for text in ('x', f'{vip} }}\nflush ruleset\n',
+                               '2001:db8::1%x }\nflush ruleset\n'))):
             with self.assertRaises(OSError) as caught:
-                nft.replace_table('ip', bad, {}, [], [])
+                nft.replace_table(bad, {}, [])
             self.assertIn('refused', str(caught.exception))
         self.assertEqual([], [v for k, v in self.listed('tables')
                               if k == 'table'])

@@ -21,6 +21,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import golden
 
 VIP = '''\
 - vip: %s
@@ -84,7 +85,7 @@ class ForwardsTest(base.ControlTestCase):
         self.all_are('announced', FIRST, SECOND)
         self.assertEqual({FIRST, SECOND}, self.vips())
         table, = self.world.of(resources.NftTable).values()
-        self.assertIn(SECOND, table.text)
+        self.assertIn(SECOND, golden.rendered(table))
         self.write(SECOND)
         self.all_are('announced', SECOND)
         self.eventually(lambda: self.vips() == {SECOND}, self.vips)

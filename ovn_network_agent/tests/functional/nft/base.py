@@ -12,13 +12,22 @@
 
 """Tests with the real nft, each in a network namespace of its own."""
 
-import hashlib
+import collections
 import json
+import os
+import shutil
 import subprocess
+import tempfile
+from unittest import mock
 
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import nftables
+from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import transaction
+from ovn_network_agent.nft import values
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.netlink import base
 
 ZONE = 64000
@@ -28,54 +37,29 @@ TARGET = ('udp', VIP, 53, BACKEND, 5353)
 NETWORKS = 'provider_networks'
 TABLE = 'ovn-network-agent'
 
-# As port forwarding writes it, in small.
-PLAIN = '''\
-    set provider_networks {
-        type ipv4_addr
-        flags interval
-    }
-    set snat_addresses {
-        type ipv4_addr
-    }
-    set guarded {
-        type ifname
-    }
-    chain prerouting_ctzone {
-        type filter hook prerouting priority raw; policy accept;
-        ip daddr . meta l4proto . th dport { %(forwards)s } ct zone set 64000
-        ip saddr . meta l4proto . th sport { %(backends)s } ct zone set 64000
-    }
-    chain prerouting_dnat {
-        type nat hook prerouting priority dstnat; policy accept;
-        dnat to ip daddr . meta l4proto . th dport map { %(map)s }
-    }
-    chain forward_veth_guard {
-        type filter hook forward priority filter; policy accept;
-        oifname "veth-default" ip saddr @provider_networks accept
-        meta mark 0x00000200 accept
-        oifname @guarded drop
-    }
-'''
+VRF = 'vrf-provider'
 
 
-def table(*targets, extra=''):
-    """A table that translates, one backend for each VIP and port.
+def table(*targets, vrf=True, family='ip'):
+    """A table that translates.
 
-    :param targets: tuples like :data:`TARGET`
-    :param extra: lines for another chain
+    :param targets: tuples like :data:`TARGET`; those that differ in nothing
+        but the backend share the clients
+    :param vrf: whether there is a guard
     """
-    text = PLAIN % {
-        'forwards': ', '.join(f'{vip} . {proto} . {port}' for
-                              proto, vip, port, _b, _p in targets),
-        'backends': ', '.join(sorted({f'{backend} . {proto} . {port}' for
-                                      proto, _v, _o, backend, port
-                                      in targets})),
-        'map': ', '.join(f'{vip} . {proto} . {port} : {backend} . {to}' for
-                         proto, vip, port, backend, to in targets)}
-    if extra:
-        text += 'chain extra {\n%s\n}\n' % extra
+    services = collections.defaultdict(list)
+    for proto, vip, port, backend, to in targets:
+        services[vip, proto, port, to].append(backend)
+    vips = collections.defaultdict(list)
+    for (vip, *key), backends in services.items():
+        vips[vip].append(values.Service(
+            *key, False, tuple(map(values.Destination, backends)),
+            tuple((index, 1) for index in range(len(backends)))))
+    content = values.Table(family, ZONE, vrf, tuple(
+        values.Vip(vip, False, False, tuple(of))
+        for vip, of in vips.items()))
     return resources.NftTable(
-        'ip', hashlib.sha256(text.encode()).hexdigest(), text,
+        family, rendering.digest(rendering.text(content)), content,
         tuple(sorted(targets)))
 
 
@@ -93,6 +77,45 @@ class NftTestCase(base.KernelTestCase):
         self.addCleanup(privileged.netfilter.set_client_mode, True)
         self.backend = nftables.NftablesBackend(self.conf)
         self.addCleanup(self.backend.close)
+
+    def configure(self, vrf_name=VRF, **fip_route):
+        return super().configure(vrf_name, **fip_route)
+
+    def former(self, of, before='', after='', more=''):
+        """A table as another version has loaded it.
+
+        :param of: :class:`resources.NftTable` that it reads back as
+        :param before: text of the rendered table
+        :param after: what stands there instead
+        :param more: blocks behind the others
+        """
+        rendered = rendering.text(of.content)
+        self.assertIn(before, rendered)
+        self.nft(transaction.replacement(of.content, {}, []).replace(
+            rendered, rendered.replace(before, after) + more))
+        listed = listing.parse(nft.read_tables([of.family])[of.family])
+        nft.stamp_table(of.family, of.digest, listed.listing)
+        self.assertEqual({of}, self.read(of))
+
+    def picky(self, word):
+        """An nft that refuses what has this word in it.
+
+        :returns: context
+        """
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        path = os.path.join(directory, 'nft')
+        with open(path, 'w') as opened:
+            opened.write(
+                f'#!/bin/sh\n[ "$1" = -f ] || exec {shutil.which("nft")} "$@"'
+                f'\ncat > {directory}/read\n'
+                f'if grep -qF {word} {directory}/read; then\n'
+                f'    echo "Error: syntax error, unexpected {word}" >&2\n'
+                f'    exit 1\nfi\n'
+                f'exec {shutil.which("nft")} "$@" < {directory}/read\n')
+        os.chmod(path, 0o755)
+        return mock.patch.dict(
+            os.environ, PATH=f'{directory}:{os.environ["PATH"]}')
 
     def nft(self, text, check=True):
         """Run nft, as somebody else would, with commands to read."""

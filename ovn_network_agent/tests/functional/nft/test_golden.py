@@ -49,6 +49,8 @@ class GoldenTest(base.NftTestCase):
         """Trap T59, and what nft makes of it."""
         for name, case in golden.cases().items():
             with self.subTest(name):
+                _version, _vips, manner = case
+                self.fix_limits(self.configure(base.VRF if manner.vrf else ''))
                 table = nft_table.wanted(*case)
                 self.load(table)
                 self.assertEqual([], self.change(self.backend,

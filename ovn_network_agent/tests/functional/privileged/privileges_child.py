@@ -193,21 +193,13 @@ def granted():
 def netfilter():
     """nft and connection tracking with one capability, and the watch."""
     cfg.CONF.set_override('rules_file', '/rules', 'port_forward')
+    cfg.CONF.set_override('vrf_name', 'vrf-provider', 'frr')
     start.start(cfg.CONF)
-    nft.replace_table('ip', """
-        set provider_networks {
-            type ipv4_addr
-            flags interval
-        }
-        set guarded {
-            type ifname
-        }
-        chain forward_veth_guard {
-            type filter hook forward priority filter; policy accept;
-            ct status dnat ip saddr @provider_networks accept
-        }
-        """, {'provider_networks': ['198.51.100.0/24']}, [], [])
-    nft.stamp_table('ip', f'text:{"a" * 32} list:{"b" * 40}')
+    nft.replace_table(
+        ('ip', 64000, True, (('192.0.2.53', True, False, (
+            ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),)),
+        {'provider_networks': ['198.51.100.0/24']}, [])
+    nft.stamp_table('ip', 'a' * 32, 'b' * 40)
     noticed = threading.Event()
     watching = nftables.TableWatch(noticed.set)
     watching.start()

@@ -29,10 +29,10 @@ from oslo_config import cfg
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import listing
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests.functional.engine import whole
+from ovn_network_agent.tests.unit.nft import places
 
 VIP_DEVICE = 'loopback1'
 ZONE = 'fe80::%x }\ninclude "/etc/passwd"\n#/64'
@@ -155,6 +155,22 @@ SILENT = {
         [DEVICE, '10.9.9.1'], ['br-ex', '10.8.8.1']],
     'kernel_routes.delete_routes': [
         [254, '10.9.8.0/24'], [254, '0.0.0.0/0']]}
+# What a table with one VIP is to the wall, and what no table is.
+TABLE = ('ip', 64000, True, (('192.0.2.53', False, False, (
+    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),))
+BAD_TABLES = (
+    '}\nflush ruleset\n', 'include "/etc/passwd"', '', None, (), list(TABLE),
+    ('inet', *TABLE[1:]), ('ip6', *TABLE[1:]),
+    # Of the configuration are another zone, and a VRF.
+    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, TABLE[3]),
+    ('ip', True, *TABLE[2:]), ('ip', '64000 accept', *TABLE[2:]),
+    *(places.exchanged(TABLE, (3, 0, *path), bad) for path, bad in (
+        ((0,), '192.0.2.53 }\nflush ruleset\n'), ((0,), '10.0.0.0/8'),
+        ((0,), 'fe80::1%x }\nflush ruleset'), ((1,), 'yes'),
+        ((3, 0, 0), 'icmp'), ((3, 0, 0), 'tcp }\nflush ruleset'),
+        ((3, 0, 1), 0), ((3, 0, 1), 65536), ((3, 0, 1), '53-60'),
+        ((3, 0, 4, 0, 0), 'x'), ((3, 0, 4, 0, 0), '10.0.0.5 . 22, x'),
+        ((3, 0, 5), ((1, 1),)), ((3, 0, 5), ((0, 2 ** 32),)))))
 # Other functions, with each of these argument lists.
 CALLS = {
     'bgp.read_effect': [['other', [HOST], True], ['', [ZONE], True],
@@ -183,18 +199,21 @@ CALLS = {
     'nft.read_tables': [[['inet']], [['ip filter']]],
     'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],
     'nft.replace_table': [
-        ['inet', '', {}, [], []], ['ip', '}\nflush ruleset\n', {}, [], []],
-        ['ip', 'include "/etc/passwd"', {}, [], []],
-        ['ip', '', {'other': ['10.0.0.0/8']}, [], []],
-        ['ip6', 'set %s {\ntype ipv6_addr\nflags interval\n}\n' %
-         ownership.NFT_NETWORKS, {ownership.NFT_NETWORKS: [ZONE]}, [], []]],
+        *([packed, {}, []] for packed in BAD_TABLES),
+        [TABLE, {'other': ['10.0.0.0/8']}, []],
+        [TABLE, {ownership.NFT_NETWORKS: [ZONE]}, []],
+        [TABLE, {ownership.NFT_GUARDED: ['eth0" }\nflush ruleset\n']}, []],
+        [TABLE, {}, [['tcp', 'x', 1, 'y', 1]]]],
     'nft.extend_table': [
-        ['ip', 'include "/etc/passwd"', {}, {}, [], []],
-        ['ip', '', {}, {}, [['tcp', 'x', 1, 'y', 1]], []]],
+        *([packed, {}, {}, []] for packed in BAD_TABLES),
+        [TABLE, {}, {}, [['tcp', 'x', 1, 'y', 1]]],
+        [TABLE, {}, {ownership.NFT_GUARDED: ['"}\nflush ruleset']}, []]],
     'nft.prune_table': [['ip', [['a b', 1]], [], []],
                         ['ip', [['a', '1; flush ruleset']], [], []],
                         ['inet', [], ['a'], []]],
-    'nft.stamp_table': [['ip', '"\nflush ruleset\n'], ['inet', 'x']],
+    'nft.stamp_table': [['ip', '"\nflush ruleset\n', 'b' * 40],
+                        ['ip', 'a' * 32, '"\nflush ruleset\n'],
+                        ['inet', 'a' * 32, 'b' * 40]],
     'nft.change_elements': [
         ['ip6', {}, {ownership.NFT_NETWORKS: [ZONE]}],
         ['ip6', {ownership.NFT_SNAT: ['fe80::1%x }\nflush ruleset']}, {}],
@@ -365,16 +384,39 @@ class WallTest(whole.WholeTestCase):
             conf.set_override('rules_file', file, 'port_forward')
             self.fix_limits(conf)
             for name, args in (
-                    ('replace_table', ['ip', '', {}, [], []]),
-                    ('extend_table', ['ip', '', {}, {}, [], []]),
+                    ('replace_table', [TABLE, {}, []]),
+                    ('extend_table', [TABLE, {}, {}, []]),
                     ('prune_table', ['ip', [['a', 1]], [], []]),
-                    ('stamp_table', ['ip', listing.comment('0' * 64, '0')]),
+                    ('stamp_table', ['ip', '0' * 64, '0' * 40]),
                     ('change_elements', ['ip', {}, {
                         ownership.NFT_SNAT: ['198.51.100.10']}]),
                     ('subscribe', ['0' * 32])):
                 with self.subTest(name, driver=driver), self.assertRaises(
                         PermissionError):
                     found[f'nft.{name}'](*args)
+        self.assertEqual([], self.started())
+
+    def test_nftables_where_ports_are_forwarded(self):
+        """Whatever stands in any field: nft is not even started."""
+        conf = self.configure('vrf-provider')
+        conf.set_override('rules_file', '/rules', 'port_forward')
+        self.fix_limits(conf)
+        found = entry_points()
+        for name, calls in CALLS.items():
+            for args in calls if name.startswith('nft.') else ():
+                with self.subTest(name, args=args), self.assertRaises(
+                        OSError):
+                    found[name](*args)
+        for path in places.everywhere(TABLE):
+            for bad in places.HOSTILE:
+                packed = places.exchanged(TABLE, path, bad)
+                with self.subTest(path=path, bad=bad):
+                    with self.assertRaises(OSError) as caught:
+                        found['nft.replace_table'](packed, {}, [])
+                    self.assertEqual(errno.EINVAL, caught.exception.errno)
+                    with self.assertRaises(OSError) as caught:
+                        found['nft.extend_table'](packed, {}, {}, [])
+                    self.assertEqual(errno.EINVAL, caught.exception.errno)
         self.assertEqual([], self.started())
 
     def test_a_static_route_to_elsewhere(self):

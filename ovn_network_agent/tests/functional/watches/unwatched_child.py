@@ -33,6 +33,7 @@ def main():
     cfg.CONF([], default_config_files=[], default_config_dirs=[])
     # Without rules the root side loads no table.
     cfg.CONF.set_override('rules_file', '/rules', 'port_forward')
+    cfg.CONF.set_override('vrf_name', base.VRF, 'frr')
     privileged.netfilter.fork()
     privileged.netfilter.attach()
     backend = nftables.NftablesBackend(cfg.CONF)

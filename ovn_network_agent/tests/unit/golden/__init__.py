@@ -25,6 +25,7 @@ import pathlib
 from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.nft import rendering
 
 DIRECTORY = pathlib.Path(__file__).parent
 
@@ -82,7 +83,13 @@ def cases():
     }
 
 
+def rendered(table):
+    """What nft reads for a :class:`resources.NftTable`."""
+    return rendering.text(table.content)
+
+
 def text(version, vips, manner):
     """A whole table as nft reads it."""
     table = nft_table.wanted(version, vips, manner)
-    return f'table {table.family} {ownership.NFT_TABLE} {{\n{table.text}}}\n'
+    return (f'table {table.family} {ownership.NFT_TABLE} {{\n'
+            f'{rendered(table)}}}\n')

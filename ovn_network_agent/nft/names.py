@@ -1,0 +1,27 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names of chains and sets of our table."""
+
+import re
+
+_NAME = re.compile(r'[a-z][a-z0-9_]{0,62}')
+
+
+def is_name(name):
+    """Whether this can be the name of a chain or set of ours.
+
+    Those of an earlier version count, too, which a new table takes away.
+
+    :param name: anything
+    """
+    return type(name) is str and bool(_NAME.fullmatch(name))

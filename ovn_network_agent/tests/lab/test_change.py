@@ -36,6 +36,10 @@ FEW = MANY // 2
 class Change:
     """The tests: router beta must never notice what happens to alpha."""
 
+    # The comparison of everything computes and reads everything, and may
+    # come at any moment.  Here events alone have to do.
+    CONFIG = {'DEFAULT': {'reconcile_interval': 3600}}
+
     # -- one --------------------------------------------------------------
 
     def test_removed_is_withdrawn_everywhere(self):

@@ -13,12 +13,15 @@
 """Port-forward-only mode: what decides about it, and what it cannot do."""
 
 FORWARDS_ONLY = 'port-forward-only'
+# The options that decide; a driver names them in OTHER_OPTIONS.
+DECISIVE = ('ovn.ovn_nb_remote', 'ovn.ovn_sb_remote')
 
 
 def forwards_only(conf):
     """Whether the agent works without OVN, and only forwards ports.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: a ConfigOpts with all our options, or settings with
+        :data:`DECISIVE`
     """
     return not (conf.ovn.ovn_nb_remote or conf.ovn.ovn_sb_remote)
 

@@ -18,10 +18,11 @@ from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import relations
+from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 
 
-def reload(conf):
+def reload(conf, prepare=lambda read: None):
     """Apply what can change without a restart.
 
     oslo.config takes over whatever the files say and complains when a bad
@@ -29,6 +30,10 @@ def reload(conf):
     read on the side first, and looked at as at a start.
 
     :param conf: a ConfigOpts that :func:`opts.load` filled
+    :param prepare: function(read) that makes what depends on the options,
+        with the ``read`` of :mod:`conf.settings`; what it raises refuses the
+        reload
+    :returns: what ``prepare`` made
     :raises validate.ConfigError: when the files cannot be used; the values
         stay as they were
     """
@@ -42,6 +47,7 @@ def reload(conf):
               default_config_dirs=conf.config_dir)
         validate.check(aside)
         _may_change(conf, aside)
+        prepared = prepare(settings.after(conf, aside))
         conf.mutate_config_files()
         levels.apply(conf)
     except (OSError, UnicodeError) as error:
@@ -49,6 +55,7 @@ def reload(conf):
             f'a configuration file cannot be read: {error}']) from error
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error
+    return prepared
 
 
 def _may_change(conf, aside):

@@ -19,6 +19,8 @@ from oslo_config import cfg
 from ovn_network_agent.conf import types
 
 GROUP = 'veth_leak'
+# The options of its addresses; a driver names them in OTHER_OPTIONS.
+ENDS = ('veth_leak.veth_nexthop', 'veth_leak.veth_provider_ip')
 
 OPTS = [
     cfg.BoolOpt(
@@ -68,7 +70,8 @@ def enabled(conf):
 def provider_ip(conf):
     """Address of veth-provider, as text; '' when there is none to compute.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: a ConfigOpts with all our options, or settings with
+        :data:`ENDS`
     """
     configured = conf.veth_leak.veth_provider_ip
     if configured:

@@ -14,7 +14,8 @@
 
 A driver says which OVN tables matter to it and turns the frozen view
 (:mod:`ovn_network_agent.model`) into resources.  It is pure: no I/O, no
-memory, the same input gives the same output.  Everything else (difference,
+memory, and the same settings and view give the same output.  Everything
+else (difference,
 order, retry, restart, drain, clean-up, dry run) follows from that and is
 not the driver's business.  A third-party driver is one class and one entry
 point in ``ovn_network_agent.drivers``.
@@ -58,24 +59,30 @@ class Driver(abc.ABC):
     :cvar CONFIG_OPTS: oslo.config options, registered in the group named
         like the driver before it is created; one that is required and not
         set is an error at the start
+    :cvar OTHER_OPTIONS: names of options that the driver reads beside its
+        own section and :data:`conf.settings.NODE`, as ``section.option``
     :cvar ASKS: what the core has to do for this driver, of
         :data:`conf.plugins.RANKING` and :data:`conf.plugins.ABSENCE`
     :param name: name of the entry point
-    :param conf: the oslo.config ConfigOpts
+    :param settings: :class:`conf.settings.Settings`; after a reload that
+        changes them the core makes another driver of them
     """
 
     CONFIG_OPTS = ()
+    OTHER_OPTIONS = ()
     ASKS = ()
 
-    def __init__(self, name, conf):
+    def __init__(self, name, settings):
         self.name = name
-        self.conf = conf
+        self.settings = settings
+        # The name that packages had for them first.
+        self.conf = settings
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, settings):
         """Whether an agent that only forwards ports has a use for it.
 
-        :param conf: the oslo.config ConfigOpts
+        :param settings: :class:`conf.settings.Settings`
         """
         return False
 
@@ -87,6 +94,9 @@ class Driver(abc.ABC):
         """
         return ()
 
+    # The core remembers each answer with the settings and the arguments,
+    # and asks again when one of them differs.
+
     def for_node(self, node):
         """Resources that depend on the node alone.
 
@@ -96,7 +106,7 @@ class Driver(abc.ABC):
         return ()
 
     def for_group(self, group, node):
-        """Resources of one gateway group; memoised on (group, node).
+        """Resources of one gateway group.
 
         :param group: :class:`model.GatewayGroup`, also one that this
             chassis is only a standby of
@@ -106,7 +116,7 @@ class Driver(abc.ABC):
         return ()
 
     def for_router(self, router, node):
-        """Resources of one router; memoised on (router, node).
+        """Resources of one router.
 
         :param router: :class:`model.Router`
         :param node: :class:`model.Node`
@@ -115,7 +125,7 @@ class Driver(abc.ABC):
         return ()
 
     def for_forwards(self, forwards, node):
-        """Resources of all port forwards; memoised on (forwards, node).
+        """Resources of all port forwards.
 
         :param forwards: :class:`port_forwards.Forwards`; not asked without a
             rules file

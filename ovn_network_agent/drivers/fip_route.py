@@ -40,16 +40,16 @@ class FipRouteDriver(base.Driver):
     """Wants what makes the addresses of local routers reachable."""
 
     CONFIG_OPTS = options.OPTS
-
+    OTHER_OPTIONS = way_out.OPTIONS
     ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
-        bridge = self.conf.bridge_dev
+        bridge = self.settings.bridge_dev
         yield resources.LinkUp(bridge)
-        if self.conf.bridge_ip:
+        if self.settings.bridge_ip:
             # The kernel needs an address there to ask for a floating IP's
             # MAC; the address itself is never used as a source outside.
-            yield resources.Address(bridge, self.conf.bridge_ip + '/32')
+            yield resources.Address(bridge, self.settings.bridge_ip + '/32')
         yield from self._bridge_sysctls(bridge)
 
     def for_group(self, group, node):
@@ -60,13 +60,13 @@ class FipRouteDriver(base.Driver):
         of the prefix list to write, a port was announced 1.1 to 1.9 s after
         it had come, without 0.2 to 0.3 s (in the lab).
         """
-        if self.conf.fip_route.standby_prepare:
+        if self.settings.fip_route.standby_prepare:
             for port in group.ports:
                 if port.chassis != node.chassis and self._usable(
                         port.segment):
                     yield from self._mac_tweak(port.segment)
                     yield from self._prefix_list(networks.provider_networks(
-                        port.networks, self.conf.network_cidr))
+                        port.networks, self.settings.network_cidr))
 
     def for_router(self, router, node):
         wanted = list(self._wanted(router, node))
@@ -85,10 +85,10 @@ class FipRouteDriver(base.Driver):
     # -- the node ---------------------------------------------------------
 
     def _bridge_sysctls(self, bridge):
-        conf = 'net/ipv4/conf/%s/' % bridge
+        device = 'net/ipv4/conf/%s/' % bridge
         # OVN asks for floating IPs of other chassis here.
-        yield resources.Sysctl(conf + 'proxy_arp', '1')
-        yield resources.Sysctl(conf + 'forwarding', '1')
+        yield resources.Sysctl(device + 'proxy_arp', '1')
+        yield resources.Sysctl(device + 'forwarding', '1')
         # Proxied answers are delayed by up to 0.8 s by default, which is
         # what the first packet between chassis would wait for (arp(7)).
         yield resources.Sysctl(
@@ -98,7 +98,7 @@ class FipRouteDriver(base.Driver):
 
     def _port(self, router, port, node):
         nets = networks.provider_networks(port.networks,
-                                          self.conf.network_cidr)
+                                          self.settings.network_cidr)
         wanted = targets.of(router, port, nets)
         announced = port.handover is not model.Handover.FORWARD
         if announced:
@@ -127,10 +127,10 @@ class FipRouteDriver(base.Driver):
         if port.local or not port.relay:
             return self._usable(port.segment)
         return (port.segment is not None and
-                port.segment.device == self.conf.bridge_dev)
+                port.segment.device == self.settings.bridge_dev)
 
     def _usable(self, segment):
-        return not segments.objection(segment, self.conf.bridge_dev)
+        return not segments.objection(segment, self.settings.bridge_dev)
 
     def _left_out(self, router):
         """What of a router is not announced, and why."""
@@ -144,7 +144,7 @@ class FipRouteDriver(base.Driver):
                     nat.external_ip for nat in router.nats
                     if nat.distributed_mac)))
         yield from self._unanswered(router)
-        if self.conf.network_cidr:
+        if self.settings.network_cidr:
             # Then leaving out is what was asked for.
             return
         nets = [net for port in router.ports
@@ -168,7 +168,7 @@ class FipRouteDriver(base.Driver):
         """Addresses of load balancers that OVN does not answer for here."""
         nets = [net for port in router.ports
                 for net in networks.provider_networks(
-                    port.networks, self.conf.network_cidr)]
+                    port.networks, self.settings.network_cidr)]
         for each in router.balanced:
             if (each.unanswered and networks.family(each.address) == 4 and
                     networks.inside(each.address, nets)):
@@ -209,19 +209,19 @@ class FipRouteDriver(base.Driver):
             route = resources.KernelRoute(self._table(), dst, segment.device)
             yield route
             requires += (route.ref,)
-        if self.conf.fip_route.route_table_id:
+        if self.settings.fip_route.route_table_id:
             yield self._rule(dst)
-        announcement = way_out.announcement(self.conf, node, dst,
+        announcement = way_out.announcement(self.settings, node, dst,
                                             segment.device, requires)
         if announced and announcement is not None:
             yield announcement
 
     def _rule(self, dst):
-        return resources.Rule(self.conf.fip_route.route_rule_priority,
+        return resources.Rule(self.settings.fip_route.route_rule_priority,
                               self._table(), dst=dst)
 
     def _table(self):
-        return self.conf.fip_route.route_table_id or resources.MAIN_TABLE
+        return self.settings.fip_route.route_table_id or resources.MAIN_TABLE
 
     def _announced_by_its_route(self, node):
         """Whether the announcement itself carries the traffic.
@@ -230,18 +230,18 @@ class FipRouteDriver(base.Driver):
         installs (static) is the one to the bridge; a second one beside it
         would win over FRR's and stop the announcement.
         """
-        return (not self.conf.frr.vrf_name and
-                not self.conf.fip_route.route_table_id)
+        return (not self.settings.frr.vrf_name and
+                not self.settings.fip_route.route_table_id)
 
     def _prefix_list(self, nets):
-        name = self.conf.frr.frr_prefix_list
+        name = self.settings.frr.frr_prefix_list
         if name:
             for network in nets:
                 yield resources.PrefixListEntry(name, str(network))
 
     def _keep(self, targets, node):
         """A segment in doubt: what is announced stays as it is."""
-        vrf = node.device(self.conf.frr.vrf_name)
+        vrf = node.device(self.settings.frr.vrf_name)
         tables = {self._table(), resources.MAIN_TABLE,
                   vrf.vrf_table if vrf else 0}
         for target in targets:
@@ -251,7 +251,8 @@ class FipRouteDriver(base.Driver):
                              resources.AnnouncedRoute):
                     yield resources.Keep(
                         resources.Ref(kind.kind, (table, dst)))
-            if self.conf.fip_route.route_table_id:
+            if self.settings.fip_route.route_table_id:
                 yield resources.Keep(self._rule(dst).ref)
             yield resources.Keep(resources.Ref(
-                resources.Announcement.kind, (self.conf.frr.vrf_name, dst)))
+                resources.Announcement.kind,
+                (self.settings.frr.vrf_name, dst)))

@@ -36,6 +36,9 @@ class GatewayDrainDriver(base.Driver):
     """Wants the priorities and the relays of gateway groups."""
 
     ASKS = (plugins.RANKING,)
+    # The core has the other options of the section.
+    OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.restore',
+                     'gateway_drain.drain_on_shutdown')
 
     def for_node(self, node):
         """That others take over before this chassis lets go."""
@@ -47,14 +50,14 @@ class GatewayDrainDriver(base.Driver):
         for port in router.served_ports:
             if port.relay:
                 nets = networks.provider_networks(port.networks,
-                                                  self.conf.network_cidr)
+                                                  self.settings.network_cidr)
                 yield from relays.leaving(router, port, nets,
-                                          self.conf.bridge_dev)
+                                          self.settings.bridge_dev)
 
     def for_group(self, group, node):
-        if self.conf.gateway_drain.relay:
-            yield from relays.ports(group, node, self.conf.bridge_dev)
-            yield from relays.arriving(group, node, self.conf.bridge_dev)
+        if self.settings.gateway_drain.relay:
+            yield from relays.ports(group, node, self.settings.bridge_dev)
+            yield from relays.arriving(group, node, self.settings.bridge_dev)
         wanted, owned = self._order(group, node)
         before = tuple((c.chassis, c.priority) for c in group.candidates)
         after = tuple(sorted((c.chassis, c.priority) for c in wanted))
@@ -72,7 +75,7 @@ class GatewayDrainDriver(base.Driver):
         peers = [c for c in group.candidates if c is not own]
         match transitions.GROUP.wants[group.state].order:
             case transitions.Order.ZERO:
-                why = departure.why(group, node, self.conf)
+                why = departure.why(group, node, self.settings)
                 return order.lowered(own, why) if why else (), ()
             case transitions.Order.LEAD:
                 return order.lead(own, peers), tuple(
@@ -87,6 +90,6 @@ class GatewayDrainDriver(base.Driver):
 
     def _number(self, own):
         """Priority to come back with."""
-        if self.conf.gateway_drain.restore == 'ordered':
+        if self.settings.gateway_drain.restore == 'ordered':
             return own.earlier or order.STANDBY
         return order.STANDBY

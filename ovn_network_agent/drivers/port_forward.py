@@ -42,24 +42,27 @@ class PortForwardDriver(base.Driver):
     """Wants the nftables tables and the announcements of VIPs."""
 
     CONFIG_OPTS = options.OPTS
+    OTHER_OPTIONS = ('fip_route.standby_prepare',
+                     'veth_leak.veth_leak_rule_priority', *leak_options.ENDS,
+                     *way_out.OPTIONS, *mode.DECISIVE)
 
     # -- what follows the routers -----------------------------------------
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, settings):
         """Its rules come from a file."""
         return True
 
     def for_node(self, node):
         if node.extent and 4 in node.extent.versions:
             yield from self._networks(4, ipaddress.collapse_addresses(
-                iptext.network(n) for n in self.conf.network_cidr))
+                iptext.network(n) for n in self.settings.network_cidr))
 
     def for_router(self, router, node):
         if not node.extent:
             return
         for version in node.extent.versions:
-            if version == 6 or not self.conf.network_cidr:
+            if version == 6 or not self.settings.network_cidr:
                 yield from self._networks(version, {
                     network for port in router.served_ports
                     for network in networks.of_version(version,
@@ -78,10 +81,10 @@ class PortForwardDriver(base.Driver):
         and the guard of another network would drop it until nft has run;
         see fip_route.  They alone switch no guard on.
         """
-        if not node.extent or not self.conf.fip_route.standby_prepare:
+        if not node.extent or not self.settings.fip_route.standby_prepare:
             return
         for version in node.extent.versions:
-            if version == 6 or not self.conf.network_cidr:
+            if version == 6 or not self.settings.network_cidr:
                 yield from _elements(version, {
                     network for port in group.ports
                     if port.chassis != node.chassis
@@ -92,7 +95,7 @@ class PortForwardDriver(base.Driver):
         """Provider networks; with the first of them the guard drops."""
         found = list(found)
         yield from _elements(version, found)
-        if found and self.conf.frr.vrf_name:
+        if found and self.settings.frr.vrf_name:
             yield resources.NftElement(
                 nft_table.family(version), ownership.NFT_GUARDED,
                 ownership.VETH_DEFAULT)
@@ -111,7 +114,7 @@ class PortForwardDriver(base.Driver):
         if vips:
             yield from self._sysctls()
             yield from way_out.missing(
-                self.conf, node, 'replies of VIPs are dropped unless BGP '
+                self.settings, node, 'replies of VIPs are dropped unless BGP '
                 'knows the client')
         if any(vip.managed and vip.version == 4 for vip in vips):
             yield self._anchor()
@@ -127,7 +130,7 @@ class PortForwardDriver(base.Driver):
         others too, so the last one of ours would have to stay.  FRR does not
         redistribute link-local addresses (zebra_check_addr()).
         """
-        return resources.Address(self.conf.port_forward.port_forward_dev,
+        return resources.Address(self.settings.port_forward.port_forward_dev,
                                  ownership.ANCHOR)
 
     def _family(self, version, vips, forwards, node):
@@ -141,13 +144,13 @@ class PortForwardDriver(base.Driver):
                 yield from self._attract(vip, node, requires)
 
     def _manner(self):
-        conf = self.conf.port_forward
-        return nft_table.Manner(conf.port_forward_ct_zone,
-                                conf.balance.lower(),
-                                bool(self.conf.frr.vrf_name))
+        own = self.settings.port_forward
+        return nft_table.Manner(own.port_forward_ct_zone,
+                                own.balance.lower(),
+                                bool(self.settings.frr.vrf_name))
 
     def _sysctls(self):
-        if self.conf.port_forward.port_forward_l3mdev_accept:
+        if self.settings.port_forward.port_forward_l3mdev_accept:
             for proto in ('tcp', 'udp'):
                 yield resources.Sysctl(
                     'net/ipv4/%s_l3mdev_accept' % proto, '1')
@@ -155,13 +158,13 @@ class PortForwardDriver(base.Driver):
     # -- out of the VRF, and back -----------------------------------------
 
     def _way_back(self, version):
-        if not self.conf.frr.vrf_name:
+        if not self.settings.frr.vrf_name:
             return
-        provider = leak_options.provider_ip(self.conf)
+        provider = leak_options.provider_ip(self.settings)
         if version == 6:
             provider = ownership.VETH_LINK_LOCAL[1]
             yield from self._link_local()
-        table = self.conf.port_forward.port_forward_table_id
+        table = self.settings.port_forward.port_forward_table_id
         route = resources.KernelRoute(
             table, DEFAULT[version], ownership.VETH_DEFAULT, provider,
             requires=(_PAIR,))
@@ -188,12 +191,12 @@ class PortForwardDriver(base.Driver):
     def _announced(self, vip, forwards):
         return not vip.dead and (
             forwards.gateway is True or
-            self.conf.port_forward.vip_announce.lower() != WITH_GATEWAY)
+            self.settings.port_forward.vip_announce.lower() != WITH_GATEWAY)
 
     def _filter(self, vip):
         """A VIP is in no provider network (trap T37)."""
-        name = self.conf.frr.frr_prefix_list
-        if name and not mode.forwards_only(self.conf):
+        name = self.settings.frr.frr_prefix_list
+        if name and not mode.forwards_only(self.settings):
             length = HOST[vip.version]
             yield resources.PrefixListEntry(
                 name, networks.host_prefix(vip.address), length, length)
@@ -207,9 +210,9 @@ class PortForwardDriver(base.Driver):
         prefix = networks.host_prefix(vip.address)
         if vip.managed:
             yield resources.VipAddress(
-                self.conf.port_forward.port_forward_dev, prefix,
+                self.settings.port_forward.port_forward_dev, prefix,
                 requires=requires)
-        elif vip.present or mode.forwards_only(self.conf):
+        elif vip.present or mode.forwards_only(self.settings):
             # In the second case it is not for us to say how it gets here.
             return
         elif vip.version == 4:
@@ -221,11 +224,11 @@ class PortForwardDriver(base.Driver):
                 addresses=(vip.address,))
 
     def _static(self, prefix, node, requires):
-        if self.conf.frr.vrf_name:
+        if self.settings.frr.vrf_name:
             yield from self._guard(prefix)
         announcement = way_out.announcement(
-            self.conf, node, prefix, self.conf.port_forward.port_forward_dev,
-            requires)
+            self.settings, node, prefix,
+            self.settings.port_forward.port_forward_dev, requires)
         if announcement is not None:
             yield announcement
 
@@ -236,7 +239,7 @@ class PortForwardDriver(base.Driver):
         would carry it into the management network.
         """
         yield resources.Rule(
-            self.conf.veth_leak.veth_leak_rule_priority - 2,
+            self.settings.veth_leak.veth_leak_rule_priority - 2,
             resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)
 
 

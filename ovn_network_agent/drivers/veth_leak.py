@@ -33,11 +33,12 @@ class VethLeakDriver(base.Driver):
     """Wants the veth pair, its addresses, its rules and routes."""
 
     CONFIG_OPTS = options.OPTS
+    OTHER_OPTIONS = ('fip_route.standby_prepare', *mode.DECISIVE)
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, settings):
         """With a VRF alone there is something to connect."""
-        return bool(conf.frr.vrf_name)
+        return bool(settings.frr.vrf_name)
 
     def for_node(self, node):
         yield from self._unless_off(self._node(node))
@@ -49,8 +50,8 @@ class VethLeakDriver(base.Driver):
         its rules, too, and would find nothing for an address until the agent
         has written its route.
         """
-        if (self.conf.fip_route.standby_prepare and
-                not self.conf.network_cidr):
+        if (self.settings.fip_route.standby_prepare and
+                not self.settings.network_cidr):
             yield from self._unless_off(
                 leak for port in group.ports
                 if port.chassis != node.chassis
@@ -66,9 +67,9 @@ class VethLeakDriver(base.Driver):
         A VRF without our leak has one that somebody else makes, maybe with
         the very names and numbers of ours, and all traffic goes through it.
         """
-        if not self.conf.frr.vrf_name:
+        if not self.settings.frr.vrf_name:
             return
-        if self.conf.veth_leak.veth_leak_enabled:
+        if self.settings.veth_leak.veth_leak_enabled:
             yield from wanted
             return
         for resource in wanted:
@@ -79,18 +80,18 @@ class VethLeakDriver(base.Driver):
         nexthop, provider = self._ends()
         pair = resources.VethPair(ownership.VETH_DEFAULT,
                                   ownership.VETH_PROVIDER,
-                                  self.conf.frr.vrf_name)
+                                  self.settings.frr.vrf_name)
         yield pair
         yield from self._sysctls(pair.ref)
         yield from self._addresses(nexthop, provider, pair.ref)
         yield resources.KernelRoute(
-            self.conf.veth_leak.veth_leak_table_id, DEFAULT,
+            self.settings.veth_leak.veth_leak_table_id, DEFAULT,
             ownership.VETH_DEFAULT, provider, requires=(pair.ref,))
         # What comes out of the pair must never be sent back into it: its
         # source may be a provider address too (a floating IP of another
         # chassis), and the leak rule would loop it until its TTL ends.
         yield resources.Rule(
-            self.conf.veth_leak.veth_leak_rule_priority - 1,
+            self.settings.veth_leak.veth_leak_rule_priority - 1,
             resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT)
         for network in self._own_networks():
             yield from self._leak(iptext.network(network), node)
@@ -101,16 +102,16 @@ class VethLeakDriver(base.Driver):
         Without OVN none of their addresses are here, and they are named for
         port forwarding: what has to reach them goes elsewhere.
         """
-        return (() if mode.forwards_only(self.conf)
-                else self.conf.network_cidr)
+        return (() if mode.forwards_only(self.settings)
+                else self.settings.network_cidr)
 
     def _router(self, router, node):
         if router.local_ports:
             yield from way_out.missing(
-                self.conf, node, 'what floating IPs send, replies too, is '
+                self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target')
             yield from self._untranslated(router)
-        if self.conf.network_cidr:
+        if self.settings.network_cidr:
             return
         for port in router.served_ports:
             for network in networks.provider_networks(port.networks):
@@ -118,8 +119,8 @@ class VethLeakDriver(base.Driver):
 
     def _ends(self):
         """(address of veth-default, address of veth-provider) as text."""
-        return (self.conf.veth_leak.veth_nexthop,
-                options.provider_ip(self.conf))
+        return (self.settings.veth_leak.veth_nexthop,
+                options.provider_ip(self.settings))
 
     def _sysctls(self, pair):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
@@ -157,7 +158,7 @@ class VethLeakDriver(base.Driver):
         carry that out of the wrong door.  It is dropped without an answer:
         an ICMP error would end connections that are about to be set up.
         """
-        first = self.conf.veth_leak.veth_leak_rule_priority - 3
+        first = self.settings.veth_leak.veth_leak_rule_priority - 3
         for priority, table, suppress in (
                 (first, resources.MAIN_TABLE, 0),
                 (first + 1, resources.BLACKHOLE, None)):
@@ -178,19 +179,19 @@ class VethLeakDriver(base.Driver):
             if (nat.type == 'snat' and source is not None and
                     source.version == 4 and source.network.prefixlen):
                 yield resources.Rule(
-                    self.conf.veth_leak.veth_leak_rule_priority + 1,
+                    self.settings.veth_leak.veth_leak_rule_priority + 1,
                     resources.BLACKHOLE, src=str(source.network),
-                    iif=self.conf.bridge_dev)
+                    iif=self.settings.bridge_dev)
 
     def _leak(self, network, node):
         """Way back of one provider network, and its way in."""
         yield from self._guard(network)
         yield from self._way_back(network)
-        vrf = node.device(self.conf.frr.vrf_name)
+        vrf = node.device(self.settings.frr.vrf_name)
         if vrf is not None and vrf.vrf_table:
             yield resources.KernelRoute(
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
-                self.conf.veth_leak.veth_nexthop)
+                self.settings.veth_leak.veth_nexthop)
 
     def _way_back(self, network):
         """How what OVN sends leaves.
@@ -199,10 +200,10 @@ class VethLeakDriver(base.Driver):
         its default route, the next one that applies is that of the main
         table, into the management network.
         """
-        table = self.conf.veth_leak.veth_leak_table_id
-        priority = self.conf.veth_leak.veth_leak_rule_priority
+        table = self.settings.veth_leak.veth_leak_table_id
+        priority = self.settings.veth_leak.veth_leak_rule_priority
         default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
         yield resources.Rule(priority, table, src=str(network),
                              requires=(default,))
         yield resources.Rule(priority + 1, resources.BLACKHOLE,
-                             src=str(network), iif=self.conf.bridge_dev)
+                             src=str(network), iif=self.settings.bridge_dev)

@@ -18,11 +18,15 @@ Pure.
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
+# What a driver that announces has to name in OTHER_OPTIONS.
+OPTIONS = ('fip_route.announce_method', 'veth_leak.veth_nexthop')
 
-def announcement(conf, node, prefix, dev, requires=()):
+
+def announcement(settings, node, prefix, dev, requires=()):
     """What makes BGP announce a prefix, by the configured method.
 
-    :param conf: the oslo.config ConfigOpts
+    :param settings: :class:`conf.settings.Settings` with the options of
+        :data:`OPTIONS`
     :param node: :class:`model.Node`
     :param prefix: '198.51.100.10/32'
     :param dev: device that the route leads to where there is no VRF
@@ -30,14 +34,14 @@ def announcement(conf, node, prefix, dev, requires=()):
     :returns: :class:`resources.AnnouncedRoute` or
         :class:`resources.Announcement`; None as long as the VRF is missing
     """
-    kernel = conf.fip_route.announce_method == 'kernel'
-    name = conf.frr.vrf_name
+    kernel = settings.fip_route.announce_method == 'kernel'
+    name = settings.frr.vrf_name
     if not name:
         return (resources.AnnouncedRoute(resources.MAIN_TABLE, prefix, dev,
                                          requires=requires)
                 if kernel else resources.Announcement(
                     '', prefix, dev, requires=requires))
-    nexthop = conf.veth_leak.veth_nexthop
+    nexthop = settings.veth_leak.veth_nexthop
     if not kernel:
         return resources.Announcement(name, prefix, nexthop,
                                       requires=requires)
@@ -49,13 +53,14 @@ def announcement(conf, node, prefix, dev, requires=()):
         requires=requires)
 
 
-def missing(conf, node, consequence):
+def missing(settings, node, consequence):
     """Say that the VRF has no default route; the agent does not make one.
 
+    :param settings: :class:`conf.settings.Settings`
     :param consequence: what is dropped, as the middle of a sentence
     :returns: iterable of :class:`resources.Problem`, at most one
     """
-    vrf = node.device(conf.frr.vrf_name)
+    vrf = node.device(settings.frr.vrf_name)
     if vrf is not None and vrf.default_route is False:
         yield resources.Problem(
             'the way out of VRF %s: it has no default route, so %s; have a '

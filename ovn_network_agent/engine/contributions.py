@@ -40,10 +40,12 @@ class Contributions:
     :param drivers: list of :class:`drivers.base.Driver`
     :param tracker: :class:`tracking.Tracker` that takes the desired state
     :param kinds: set of kinds that there is a backend for
+    :ivar drivers: they may be replaced by drivers of the same names; only
+        those with other settings are asked again
     """
 
     def __init__(self, drivers, tracker, kinds):
-        self._drivers = drivers
+        self.drivers = drivers
         self._kinds = kinds
         self._state = desired.DesiredState(tracker)
         self._memo = {}
@@ -78,23 +80,13 @@ class Contributions:
                 node, extent=port_forwards.extent(forwards))
         present = set()
         computed = []
-        for driver in self._drivers:
-            present.add((driver.name, 'node'))
-            self._ask((driver.name, 'node'), driver.for_node, node.phase,
-                      computed, node)
-            if forwards is not None:
-                present.add((driver.name, 'forwards'))
-                self._ask((driver.name, 'forwards'), driver.for_forwards,
-                          node.phase, computed, forwards, node)
-            for group in snapshot.groups:
-                contributor = (driver.name, f'{group.table} {group.key}')
+        for driver in self.drivers:
+            for about, method, *part in _questions(driver, snapshot):
+                contributor = (driver.name, about)
                 present.add(contributor)
-                self._ask(contributor, driver.for_group, node.phase,
-                          computed, group, node)
-            for router in snapshot.routers:
-                present.add((driver.name, router.uuid))
-                self._ask((driver.name, router.uuid), driver.for_router,
-                          node.phase, computed, router, node)
+                if self._ask(contributor, method, node.phase,
+                             (driver.settings, *part, node)):
+                    computed.append(contributor)
         self._drop_all_but(present)
         self._report_problems()
         LOG.debug('Computed %d of %d contributions: %s',
@@ -108,25 +100,31 @@ class Contributions:
             for contributor in known.keys() - present:
                 del known[contributor]
 
-    def _ask(self, contributor, method, phase, computed, *asked):
-        """Have a driver contribute, unless its input is the same."""
-        if self._memo.get(contributor) == asked:
+    def _ask(self, contributor, method, phase, known):
+        """Have a driver contribute, unless its input is the same.
+
+        :param known: the input: the settings of the driver, of which the
+            driver is made, and the arguments of the method
+        :returns: whether the driver was asked
+        """
+        if self._memo.get(contributor) == known:
             self.broken.pop(contributor, None)
-            return
-        computed.append(contributor)
+            return False
+        _settings, *arguments = known
         try:
-            wanted = self._understood(method(*asked))
+            wanted = self._understood(method(*arguments))
         except Exception as e:
             # A driver is foreign code.  Its last contribution stays: a bug
             # in it must not withdraw what works.
             self._failed(contributor, f'{type(e).__name__}: {e}')
             if phase is not model.Phase.STOPPED:
-                return
+                return True
             wanted = self._state.contributed(contributor)
         else:
-            self._memo[contributor] = asked
+            self._memo[contributor] = known
         self.broken.pop(contributor, None)
         self._take(contributor, wanted, phase)
+        return True
 
     def _failed(self, contributor, why):
         """Say it once in full: the driver is asked again at each pass."""
@@ -172,3 +170,18 @@ class Contributions:
         for text in sorted(self._known_problems - problems):
             LOG.info('No longer left out: %s', text)
         self._known_problems = problems
+
+
+def _questions(driver, snapshot):
+    """What a driver is asked: (about what, method, arguments but the node).
+
+    :param driver: :class:`drivers.base.Driver`
+    :param snapshot: :class:`model.Snapshot`
+    """
+    yield 'node', driver.for_node
+    if snapshot.forwards is not None:
+        yield 'forwards', driver.for_forwards, snapshot.forwards
+    for group in snapshot.groups:
+        yield f'{group.table} {group.key}', driver.for_group, group
+    for router in snapshot.routers:
+        yield router.uuid, driver.for_router, router

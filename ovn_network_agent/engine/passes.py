@@ -34,6 +34,8 @@ class Pass:
     :ivar urgent: a gateway has moved: announce as soon as possible
     :ivar retry: try what failed, whatever its back-off says
     :ivar at_once: nothing waits for its turn
+    :ivar remembers: a full pass reads everything anew, and asks the drivers
+        only where their input has changed
     """
 
     snapshot: model.Snapshot
@@ -44,3 +46,4 @@ class Pass:
     urgent: bool = False
     retry: bool = False
     at_once: bool = False
+    remembers: bool = False

@@ -122,6 +122,18 @@ class Reconciler:
                 resource.address.partition('/')[0] in down))
 
     @property
+    def drivers(self):
+        """The drivers in force, a list of :class:`drivers.base.Driver`."""
+        return self._wanted.drivers
+
+    def use(self, drivers):
+        """Go on with the same drivers, some of which have other settings.
+
+        :param drivers: list, in the place of :attr:`drivers`
+        """
+        self._wanted.drivers = drivers
+
+    @property
     def announcing(self):
         """Whether zebra and bgpd were given addresses a moment ago."""
         return self._precedence.held
@@ -209,7 +221,7 @@ class Reconciler:
         self._backends.close()
 
     def _prepare(self, asked):
-        if asked.full:
+        if asked.full and not asked.remembers:
             self._wanted.forget()
         if asked.retry:
             self.heed(revived=[name for name in self._backends.names

@@ -23,6 +23,7 @@ from stevedore import extension
 from stevedore import named
 
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.runtime import mode
@@ -49,22 +50,51 @@ def load_drivers(conf):
     if doubled:
         raise LoadError(f'drivers = {",".join(names)}: {",".join(doubled)} is '
                         'named twice; name it once')
-    return [_create_driver(conf, ext) for ext in _load(DRIVERS, names)
-            if _used(conf, ext.plugin)]
+    made = [_create_driver(conf, ext) for ext in _load(DRIVERS, names)]
+    return [driver for driver in made if driver is not None]
 
 
-def _used(conf, plugin):
+def _used(conf, plugin, known):
     """Whether the mode has a use for it; an error is said at its making."""
     return (not hasattr(plugin, 'runs_without_ovn') or
-            mode.uses(conf, plugin))
+            mode.uses(conf, plugin, known))
 
 
 def _create_driver(conf, ext):
+    """A driver with its settings, None when the mode has no use for it."""
     _register('driver', conf, ext)
-    driver = _create('driver', ext, drivers.Driver, ext.name, conf)
+    with _told('driver', ext, 'declares what cannot be used'):
+        plugin_rules.check_other_options(ext.plugin)
+        known = settings.of(settings.live(conf), ext.name, ext.plugin)
+    if not _used(conf, ext.plugin, known):
+        return None
+    driver = _create('driver', ext, drivers.Driver, ext.name, known)
     with _told('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_driver(driver)
     return driver
+
+
+def renewed(loaded, read):
+    """Drivers with the settings that the options give them now.
+
+    :param loaded: list of :class:`drivers.base.Driver`
+    :param read: as of :mod:`conf.settings`
+    :returns: list of the same drivers in the same order; where the settings
+        are equal, the same object
+    :raises LoadError: when a driver refuses its settings
+    """
+    return [_renewed(driver, read) for driver in loaded]
+
+
+def _renewed(driver, read):
+    known = settings.of(read, driver.name, type(driver))
+    if known == driver.settings:
+        return driver
+    try:
+        return type(driver)(driver.name, known)
+    except Exception as e:
+        raise LoadError(f'driver {driver.name} refuses its options: '
+                        f'{type(e).__name__}: {e}') from e
 
 
 def _create_backend(conf, ext):
@@ -119,7 +149,7 @@ def load_backends(conf):
     """
     made = [_create_backend(conf, ext)
             for ext in _load(BACKENDS, sorted(_manager_names(BACKENDS)))
-            if _used(conf, ext.plugin)]
+            if _used(conf, ext.plugin, conf)]
     for kind, names in plugin_rules.owners_of(made).items():
         if len(names) > 1:
             raise LoadError(f'the kind {kind} belongs to the backends '

@@ -28,6 +28,7 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import trouble
 
@@ -74,6 +75,7 @@ class Loop:
         self._serving = model.Phase.RUNNING
         self._next_full = 0.0
         self._periodic = False
+        self._reloaded = False
         self._quiet_from = 0.0
         self._reload_wanted = threading.Event()
         self._known_troubles = frozenset()
@@ -196,14 +198,20 @@ class Loop:
             notify.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
         try:
-            reload.reload(self._conf)
-        except validate.ConfigError as e:
+            drivers = reload.reload(self._conf, self._renewed)
+        except (validate.ConfigError, loader.LoadError) as e:
             LOG.error('The configuration stays as it was: %s', e)
+        else:
+            self._reconciler.use(drivers)
         self._forwards.reread()
-        # Drivers are asked again: their options may have changed.
-        self._compare_at(0.0)
+        # Backends read options themselves, so all systems are read again.
+        self._reloaded = True
         if self._status.is_ready:
             notify.notify(READY=1)
+
+    def _renewed(self, read):
+        """The drivers as changed options make them."""
+        return loader.renewed(self._reconciler.drivers, read)
 
     def _run_without_ovn(self, wake=None, waiting_for=()):
         """A pass while there is no view of OVN (yet, or for a moment).
@@ -252,7 +260,8 @@ class Loop:
 
     def _pass(self, wake, at_once):
         started = self._clock()
-        full = self._is_full(wake.urgent, started)
+        due = self._is_full(wake.urgent, started)
+        full = due or self._reloaded
         # Before anything can fail: what was said must not be forgotten.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
@@ -263,17 +272,13 @@ class Loop:
         viewed = self._clock() - started
         outcome = self._reconciler.run(passes.Pass(
             snapshot, full=full, prune=self._view.confirmed,
-            urgent=wake.urgent, at_once=at_once))
+            urgent=wake.urgent, at_once=at_once, remembers=not due))
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
         self._forwards.after_pass(outcome, self._reconciler.tracker)
         self._takeovers.after_pass(snapshot, wake, outcome)
         if full:
-            # On a starved node a comparison takes longer than the interval;
-            # what happens meanwhile gets as much time as the comparison.
-            ended = self._clock()
-            self._compare_at(max(started + self._conf.reconcile_interval,
-                                 ended + (ended - started)), periodic=True)
+            self._schedule_comparison(started, due)
         if self._reconciler.announcing and started >= self._quiet_from:
             self._quiet_from = started + AFTER_TAKEOVER
         LOG.debug('Pass for %s: %d changes in %.1f ms%s: %s',
@@ -288,6 +293,24 @@ class Loop:
         if not outcome.pending:
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _schedule_comparison(self, started, due):
+        """Set the time of the next full comparison after one has been made.
+
+        :param started: when that one began, monotonic seconds
+        :param due: False when only a reload asked for that one.  It does not
+            ask all drivers, and so does not put off one that does.
+        """
+        # On a starved node a comparison takes longer than the interval; what
+        # happens meanwhile gets as much time as the comparison.
+        ended = self._clock()
+        when = max(started + self._conf.reconcile_interval,
+                   ended + (ended - started))
+        self._reloaded = False
+        if due:
+            self._compare_at(when, periodic=True)
+        else:
+            self._next_full = min(self._next_full, when)
 
     def _observed(self, snapshot, outcome, full):
         """What those who look at the effect have to say, a list of str."""

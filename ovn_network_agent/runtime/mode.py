@@ -28,14 +28,16 @@ def name(conf):
     return options.FORWARDS_ONLY if options.forwards_only(conf) else FULL
 
 
-def uses(conf, part):
+def uses(conf, part, known):
     """Whether a part of the agent has a use in this mode.
 
     :param conf: an oslo.config ConfigOpts without problems
     :param part: a :class:`drivers.base.Driver` or
         :class:`backends.base.Backend`, the class
+    :param known: what the part may know: its :class:`conf.settings.Settings`
+        for a driver, and the ConfigOpts for a backend
     """
-    return not options.forwards_only(conf) or part.runs_without_ovn(conf)
+    return not options.forwards_only(conf) or part.runs_without_ovn(known)
 
 
 def contexts(conf):

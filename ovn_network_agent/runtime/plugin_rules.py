@@ -26,6 +26,15 @@ _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
              resources.Problem.kind)
 
 
+def check_other_options(plugin):
+    """Look at which options a driver reads beside its own section.
+
+    :param plugin: class of a driver, or what its package has in that place
+    :raises TypeError: when it is no tuple
+    """
+    _check_tuple('OTHER_OPTIONS', getattr(plugin, 'OTHER_OPTIONS', ()))
+
+
 def check_driver(driver):
     """Look at what a driver declares.
 

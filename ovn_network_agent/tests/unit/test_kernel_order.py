@@ -20,9 +20,6 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import fip_route
-from ovn_network_agent.drivers import port_forward
-from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import golden
@@ -41,8 +38,8 @@ class OrderTest(base.BaseTestCase):
         self.clock = 1000.0
         conf = worlds.conf(fip_route__route_table_id=100)
         self.reconciler = reconciler.Reconciler(
-            [fip_route.FipRouteDriver('fip_route', conf),
-             veth_leak.VethLeakDriver('veth_leak', conf)],
+            [worlds.driver('fip_route', conf),
+             worlds.driver('veth_leak', conf)],
             worlds.backends(self.world), lambda reason: None,
             lambda: self.clock)
 
@@ -139,8 +136,8 @@ class ForwardOrderTest(base.BaseTestCase):
         self.world = worlds.World()
         conf = worlds.conf()
         self.reconciler = reconciler.Reconciler(
-            [veth_leak.VethLeakDriver('veth_leak', conf),
-             port_forward.PortForwardDriver('port_forward', conf)],
+            [worlds.driver('veth_leak', conf),
+             worlds.driver('port_forward', conf)],
             worlds.backends(self.world), lambda reason: None)
 
     def run_pass(self, *vips, **values):

@@ -27,6 +27,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import settings
 from ovn_network_agent.gateways import situation
 
 HOSTNAME = 'gw1'
@@ -217,6 +218,20 @@ def conf(**values):
         else:
             made.set_override(name, value)
     return made
+
+
+def driver(name, options, made=None, more=()):
+    """A driver with the settings that the loader would give it.
+
+    :param options: a ConfigOpts, see :func:`conf`
+    :param made: class of the driver, default that of its entry point
+    :param more: further arguments of the class
+    """
+    if made is None:
+        point, = metadata.entry_points(group='ovn_network_agent.drivers',
+                                       name=name)
+        made = point.load()
+    return made(name, settings.of(settings.live(options), name, made), *more)
 
 
 def node(**values):

@@ -29,7 +29,6 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.backends import northbound
-from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -339,7 +338,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
             reconcile_interval=600, **options)
         self.fix_limits(conf)
         made = service.AgentService(
-            conf, [fip_route.FipRouteDriver('fip_route', conf)],
+            conf, [worlds.driver('fip_route', conf)],
             [REAL[name](conf) if name in REAL else worlds.WorldBackend(
                 name, self.world) for name in worlds.BACKENDS],
             frr_observers.make(conf))

@@ -18,7 +18,6 @@ Here nobody is ovn-northd: the test moves the ports.
 from ovn_network_agent import ownership
 from ovn_network_agent import service
 from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -37,7 +36,7 @@ class WholeTest(base.CtlTestCase):
             gateway_drain__relay=False, gateway_drain__overlap=False,
             gateway_drain__drain_on_shutdown=False)
         made = service.AgentService(
-            conf, [gateway_drain.GatewayDrainDriver('gateway_drain', conf)],
+            conf, [worlds.driver('gateway_drain', conf)],
             [gateway_priority.GatewayPriorityBackend(conf)])
         self.addCleanup(made.close)
         made.start()

@@ -26,12 +26,12 @@ from ovn_network_agent.backends import neighbour
 from ovn_network_agent.backends import route
 from ovn_network_agent.backends import rule
 from ovn_network_agent.backends import sysctl
-from ovn_network_agent.drivers import fip_route
-from ovn_network_agent.drivers import veth_leak
+from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -56,8 +56,8 @@ class Agent:
         limits.fix(conf)
         self.world = world or worlds.World()
         self.reconciler = reconciler.Reconciler(
-            [fip_route.FipRouteDriver('fip_route', conf),
-             veth_leak.VethLeakDriver('veth_leak', conf)],
+            [worlds.driver('fip_route', conf),
+             worlds.driver('veth_leak', conf)],
             [*(backend(conf) for backend in KERNEL),
              *(b for b in worlds.backends(self.world)
                if b.name not in NAMES)],
@@ -68,6 +68,9 @@ class Agent:
 
         :returns: :class:`outcome.Outcome`
         """
+        # As a reload would have it.
+        self.reconciler.use(loader.renewed(self.reconciler.drivers,
+                                           settings.live(self.conf)))
         node = worlds.node(
             phase=phase, devices=view.relevant_devices(self.conf, ()))
         return self.reconciler.run(passes.Pass(

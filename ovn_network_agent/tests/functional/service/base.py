@@ -86,8 +86,8 @@ class ServiceTestCase(base.OvsdbTestCase):
             for name in worlds.BACKENDS if name not in self.real]
         backends += [made(conf) for made in self.real.values()]
         made = service.AgentService(
-            conf, [made(name, conf) for name, made in self.drivers.items()],
-            backends)
+            conf, [worlds.driver(name, conf, made)
+                   for name, made in self.drivers.items()], backends)
         self.addCleanup(made.close)
         if start:
             made.start()

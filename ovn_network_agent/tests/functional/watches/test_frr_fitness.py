@@ -22,7 +22,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent import service
 from ovn_network_agent import trigger
 from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import programs
@@ -227,7 +226,7 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
             ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
             gateway_drain__relay=False, reconcile_interval=3600)
         made = service.AgentService(
-            conf, [gateway_drain.GatewayDrainDriver('gateway_drain', conf)],
+            conf, [worlds.driver('gateway_drain', conf)],
             [gateway_priority.GatewayPriorityBackend(conf)],
             frr_observers.make(conf))
         self.addCleanup(made.close)

@@ -41,7 +41,7 @@ def used(conf, what):
     points = metadata.entry_points(group='ovn_network_agent.' + what)
     return {point.name for point in points
             if (what != 'drivers' or point.name in conf.drivers) and
-            mode.uses(conf, point.load())}
+            mode.uses(conf, point.load(), conf)}
 
 
 class ModeTest(base.ConfTestCase):

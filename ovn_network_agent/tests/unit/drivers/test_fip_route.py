@@ -19,7 +19,6 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.tests.unit import world
 
 MAC = world.BRIDGE_MAC
@@ -38,7 +37,7 @@ def balanced(address, floating=True, unanswered=''):
 class FipRouteTestCase(base.BaseTestCase):
 
     def driver(self, **options):
-        return fip_route.FipRouteDriver('fip_route', world.conf(**options))
+        return world.driver('fip_route', world.conf(**options))
 
     def of(self, router, node=None, **options):
         """What the driver wants for a router, a list."""

@@ -18,7 +18,6 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.unit import world
 
 HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
@@ -55,8 +54,7 @@ class GatewayDrainTest(base.BaseTestCase):
     def wanted(self, one, phase=model.Phase.RUNNING, drains=(), held=False,
                **options):
         """What becomes of the priorities, dict of chassis to int."""
-        driver = gateway_drain.GatewayDrainDriver(
-            'gateway_drain', world.conf(**{
+        driver = world.driver('gateway_drain', world.conf(**{
                 'gateway_drain__' + key: value
                 for key, value in options.items()}))
         node = world.node(phase=phase, drains=frozenset(drains))

@@ -19,7 +19,6 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit import world
 
@@ -45,7 +44,7 @@ class Group:
         self.moves = []
         self.writes = 0
         self.owner = ''
-        self.driver = gateway_drain.GatewayDrainDriver(
+        self.driver = world.driver(
             'gateway_drain', world.conf(gateway_drain__restore=restore))
         self.ovn()
         self.moves.clear()

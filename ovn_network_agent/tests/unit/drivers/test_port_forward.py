@@ -19,7 +19,6 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.tests.unit import golden
@@ -34,8 +33,7 @@ TABLE = resources.Ref('nft_table', ('ip',))
 class PortForwardTest(base.BaseTestCase):
 
     def driver(self, **options):
-        return port_forward.PortForwardDriver(
-            'port_forward', world.conf(**options))
+        return world.driver('port_forward', world.conf(**options))
 
     def forwards(self, *vips, gateway=True, node=None, **options):
         return list(self.driver(**options).for_forwards(

@@ -20,9 +20,6 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import fip_route
-from ovn_network_agent.drivers import gateway_drain
-from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -49,8 +46,8 @@ def of(kind, wanted):
 
 class RelayTest(base.BaseTestCase):
 
-    def driver(self, cls=gateway_drain.GatewayDrainDriver, **values):
-        return cls('some', world.conf(**values))
+    def driver(self, name='gateway_drain', **values):
+        return world.driver(name, world.conf(**values))
 
     def leaving(self, router, **values):
         return list(self.driver(**values).for_router(router, world.node()))
@@ -141,7 +138,7 @@ class RelayTest(base.BaseTestCase):
             if r.kind != resources.GatewayPriority.kind])
 
     def served(self, router, **values):
-        return list(self.driver(fip_route.FipRouteDriver,
+        return list(self.driver('fip_route',
                                 **values).for_router(router, world.node()))
 
     def test_what_has_left_stays_announced(self):
@@ -173,9 +170,9 @@ class RelayTest(base.BaseTestCase):
     def test_a_standby_prepares_the_way_out_alone(self):
         """It attracts nothing: no route, no announcement, no hairpin."""
         wanted = [
-            *self.driver(fip_route.FipRouteDriver).for_group(
+            *self.driver('fip_route').for_group(
                 group(), world.node()),
-            *self.driver(veth_leak.VethLeakDriver).for_group(
+            *self.driver('veth_leak').for_group(
                 group(), world.node())]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
             f.cookie for f in of(resources.Flow, wanted)})
@@ -187,7 +184,7 @@ class RelayTest(base.BaseTestCase):
                          {r.kind for r in wanted})
 
     def test_preparing_is_optional(self):
-        for cls in (fip_route.FipRouteDriver, veth_leak.VethLeakDriver):
+        for name in ('fip_route', 'veth_leak'):
             self.assertEqual([], list(self.driver(
-                cls, fip_route__standby_prepare=False).for_group(
+                name, fip_route__standby_prepare=False).for_group(
                     group(), world.node())))

@@ -16,7 +16,6 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.tests.unit import world
 
 PAIR = resources.Ref('veth_pair', ('veth-default',))
@@ -25,7 +24,7 @@ PAIR = resources.Ref('veth_pair', ('veth-default',))
 class VethLeakTest(base.BaseTestCase):
 
     def driver(self, **options):
-        return veth_leak.VethLeakDriver('veth_leak', world.conf(**options))
+        return world.driver('veth_leak', world.conf(**options))
 
     def node(self, **options):
         return list(self.driver(**options).for_node(world.node()))

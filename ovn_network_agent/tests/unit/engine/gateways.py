@@ -15,10 +15,11 @@
 from oslotest import base
 
 from ovn_network_agent import resources
+from ovn_network_agent.conf import settings
 from ovn_network_agent.drivers import fip_route
-from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
+from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP = '198.51.100.10'
@@ -52,13 +53,20 @@ class Gateway:
 
     def __init__(self, backends=None, world=None, **options):
         self.world = world or worlds.World()
-        conf = worlds.conf(**options)
-        self.fip_route = Counting('fip_route', conf)
+        self.conf = worlds.conf(**options)
+        self.fip_route = worlds.driver('fip_route', self.conf, Counting)
         self.drivers = [self.fip_route,
-                        veth_leak.VethLeakDriver('veth_leak', conf)]
+                        worlds.driver('veth_leak', self.conf)]
         self.woken = []
         self.backends = backends or worlds.backends(self.world)
         self.start()
+
+    def set(self, option, value, group):
+        """Have an option changed by a reload."""
+        self.conf.set_override(option, value, group=group)
+        self.drivers = loader.renewed(self.drivers, settings.live(self.conf))
+        self.fip_route = self.drivers[0]
+        self.reconciler.use(self.drivers)
 
     def start(self):
         """A new reconciler on the same world, as after a restart."""

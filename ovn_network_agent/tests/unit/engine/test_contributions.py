@@ -158,7 +158,8 @@ class ProblemTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.made.drivers.append(Reporting('reporting', worlds.conf()))
+        self.made.drivers.append(worlds.driver(
+            'reporting', worlds.conf(), Reporting))
         self.made.start()
         self.log = self.useFixture(fixtures.FakeLogger())
 

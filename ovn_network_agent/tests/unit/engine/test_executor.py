@@ -104,7 +104,8 @@ class BesideTest(gateways.ReconcilerTestCase):
         proof.gate.clear()
         lead = resources.GatewayPriority('Gateway_Chassis', 'g',
                                          worlds.CHASSIS, 2)
-        gateway.drivers.append(Wanting('lead', worlds.conf(), lead))
+        gateway.drivers.append(worlds.driver(
+            'lead', worlds.conf(), Wanting, (lead,)))
         waiting.eventually(
             lambda: gateway.run(worlds.router(fips=[FIP])).pending ==
             ('advertised',), 'all but the proof', 10)

@@ -74,8 +74,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
     @stateful.rule(method=strategies.sampled_from(['static', 'kernel']))
     def change_method(self, method):
         self.options['fip_route__announce_method'] = method
-        self.gateway.fip_route.conf.set_override(
-            'announce_method', method, group='fip_route')
+        self.gateway.set('announce_method', method, 'fip_route')
         self.full = True
 
     @stateful.rule(there=strategies.booleans())

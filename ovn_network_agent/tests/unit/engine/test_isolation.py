@@ -17,7 +17,6 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.engine import passes
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
@@ -83,7 +82,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
     def test_port_forwards_without_their_plane(self):
         """Row LOOP-01: no nftables, no VIP, and all else as ever."""
         gateway = self.gateway()
-        gateway.drivers.append(port_forward.PortForwardDriver(
+        gateway.drivers.append(worlds.driver(
             'port_forward', worlds.conf()))
         gateway.start()
         view = dataclasses.replace(

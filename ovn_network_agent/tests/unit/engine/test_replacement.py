@@ -63,8 +63,7 @@ class MethodTest(gateways.ReconcilerTestCase):
         for vrf in ('vrf-provider', ''):
             for before, old, after, new in self.methods():
                 gateway = self.started(before, frr__vrf_name=vrf)
-                gateway.fip_route.conf.set_override(
-                    'announce_method', after, group='fip_route')
+                gateway.set('announce_method', after, 'fip_route')
                 self.assertTrue(
                     gateway.run(*self.routers, full=True).settled)
                 self.switched(gateway, old, new)

@@ -18,7 +18,6 @@ from oslotest import base
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.tests.unit import world
@@ -43,7 +42,7 @@ class WithdrawnTest(base.BaseTestCase):
     def start(self):
         """A new agent on the same node."""
         self.reconciler = reconciler.Reconciler(
-            [port_forward.PortForwardDriver('port_forward', self.conf)],
+            [world.driver('port_forward', self.conf)],
             world.backends(self.world), lambda reason: None)
         self.addCleanup(self.reconciler.close)
 

@@ -19,7 +19,6 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import overlap
@@ -156,7 +155,7 @@ class OverlapTest(base.BaseTestCase):
 
     def test_what_the_driver_makes_of_it(self):
         """While it is held nothing is lowered; at the end nothing is left."""
-        driver = gateway_drain.GatewayDrainDriver('gateway_drain', world.conf(
+        driver = world.driver('gateway_drain', world.conf(
             drivers=DRIVERS))
         self.view(group(), **DRAINING)
         self.assertEqual([resources.Overlap(('192.0.2.2',))],

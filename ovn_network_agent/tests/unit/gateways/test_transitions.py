@@ -21,7 +21,6 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import overlap
@@ -80,8 +79,7 @@ class Node:
         self.conf = conf(**options)
         self.now = 1000.0
         self.handovers = handover.Handovers(self.conf, lambda: self.now)
-        self.driver = gateway_drain.GatewayDrainDriver('gateway_drain',
-                                                       self.conf)
+        self.driver = world.driver('gateway_drain', self.conf)
 
     def look(self, one, phase=RUNNING, drains=frozenset(), alive=(OTHER,)):
         """One view; the first group after it is in ``group``.

@@ -21,7 +21,6 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import trigger
-from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
@@ -126,7 +125,7 @@ class PeriodicTest(base.BaseTestCase):
         self.seen = Moving(conf)
         self.trigger = trigger.Trigger(0)
         work = reconciler.Reconciler(
-            [fip_route.FipRouteDriver('fip_route', conf)],
+            [world.driver('fip_route', conf)],
             world.backends(world.World()), lambda reason: None)
         self.addCleanup(work.close)
         self.loop = loop.Loop(conf, self.seen, work, self.trigger,

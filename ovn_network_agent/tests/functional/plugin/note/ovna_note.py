@@ -54,7 +54,7 @@ class NoteDriver(base.Driver):
     )
 
     @classmethod
-    def runs_without_ovn(cls, conf):
+    def runs_without_ovn(cls, settings):
         return True
 
     def events(self):
@@ -85,8 +85,9 @@ class NoteDriver(base.Driver):
             ' '.join(networks), len(floating_ips(router))))
 
     def _note(self, name, node, rest=''):
-        text = '%s %s%s' % (self.conf.note.greeting, node.hostname, rest)
-        return Note(name, text[:self.conf.note.width])
+        own = self.settings.note
+        text = '%s %s%s' % (own.greeting, node.hostname, rest)
+        return Note(name, text[:own.width])
 
 
 def floating_ips(router):

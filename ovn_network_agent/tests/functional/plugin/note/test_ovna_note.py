@@ -14,11 +14,11 @@
 
 import unittest
 
-from oslo_config import cfg
 import ovna_note
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.conf import settings
 
 NODE = model.Node(chassis='gw1-id', hostname='gw1',
                   phase=model.Phase.RUNNING)
@@ -41,10 +41,9 @@ def router(**port):
 class NoteDriverTest(unittest.TestCase):
 
     def setUp(self):
-        conf = cfg.ConfigOpts()
-        conf.register_opts(ovna_note.NoteDriver.CONFIG_OPTS, group='note')
-        conf([])
-        self.driver = ovna_note.NoteDriver('note', conf)
+        own = settings.Settings(greeting='served by', width=200)
+        self.driver = ovna_note.NoteDriver('note',
+                                           settings.Settings(note=own))
 
     def wanted(self, **port):
         return list(self.driver.for_router(router(**port), NODE))

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Settings: options as values that never change, for drivers.
+
+A driver is a pure function of its settings and of the view.  Live options
+would change behind an answer that the agent remembers, and nobody could tell
+whether they have changed.
+"""
+
+import types
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import plugins
+
+# What every driver may know of the node, as read from its settings.
+NODE = ('bridge_dev', 'bridge_ip', 'network_cidr', 'driver_devices',
+        'frr.vrf_name', 'frr.frr_prefix_list')
+
+_DEFAULT = 'DEFAULT'
+
+
+class Settings:
+    """Options as attributes; frozen, and equal when all values are equal.
+
+    A section is settings in settings: ``settings.frr.vrf_name``.  Lists
+    become tuples, and dicts become read-only.
+
+    :param values: option=value, or section=Settings
+    """
+
+    __slots__ = ('_values',)
+    _values: dict
+
+    def __init__(self, **values):
+        object.__setattr__(self, '_values', {
+            name: _frozen(value) for name, value in values.items()})
+
+    def __getattr__(self, name):
+        values = object.__getattribute__(self, '_values')
+        if name not in values:
+            raise AttributeError(
+                f'{name} is none of these settings ({", ".join(values)}); a '
+                'driver names in OTHER_OPTIONS what it reads beside its own '
+                'section and the node')
+        return values[name]
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f'{name} stays as it is: settings are frozen')
+
+    def __delattr__(self, name):
+        self.__setattr__(name, None)
+
+    def __eq__(self, other):
+        if not isinstance(other, Settings):
+            return NotImplemented
+        return self._values == other._values
+
+    # Values of options need not have a hash.
+    __hash__ = None
+
+    def __repr__(self):
+        # Names alone: a value may be a password.
+        return f'Settings({", ".join(self._values)})'
+
+
+def _frozen(value):
+    """A value that cannot be changed in its place."""
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(each) for each in value)
+    if isinstance(value, set | frozenset):
+        return frozenset(value)
+    if isinstance(value, dict):
+        return types.MappingProxyType(
+            {key: _frozen(each) for key, each in value.items()})
+    return value
+
+
+def of(read, name, driver):
+    """What a driver gets to know: its section, the node, what it names.
+
+    :param read: function(section, option) that gives a value, :func:`live`
+        or :func:`after`; a section is 'DEFAULT' or another one
+    :param name: name of the driver, which is that of its section
+    :param driver: class of the driver
+    :returns: :class:`Settings`
+    :raises oslo_config.cfg.NoSuchOptError: when it names no option
+    :raises oslo_config.cfg.Error: when a value cannot be used
+    """
+    paths = [*NODE, *getattr(driver, 'OTHER_OPTIONS', ()),
+             *(f'{name}.{option.dest}'
+               for option in getattr(driver, 'CONFIG_OPTS', ()))]
+    sections = {_DEFAULT: {}}
+    for path in paths:
+        section, _dot, option = path.rpartition('.')
+        sections.setdefault(section or _DEFAULT, {})[option] = read(
+            section or _DEFAULT, option)
+    default = sections.pop(_DEFAULT)
+    return Settings(**default, **{
+        section: Settings(**values) for section, values in sections.items()})
+
+
+def live(conf):
+    """How options are read as they are now.
+
+    :param conf: a loaded ConfigOpts
+    :returns: function(section, option) that gives a value
+    """
+    def read(section, option):
+        value = (conf if section == _DEFAULT else conf[section])[option]
+        if isinstance(value, cfg.ConfigOpts.GroupAttr):
+            raise cfg.NoSuchOptError(option)
+        return value
+    return read
+
+
+def after(conf, aside):
+    """How options will be read once changed files have been taken over.
+
+    :param conf: the ConfigOpts in force
+    :param aside: a ConfigOpts with the same options and the changed files
+    :returns: function(section, option) that gives a value
+    """
+    changing = {(section, option.dest)
+                for section, option in opts.everything() if option.mutable}
+    changing.update((section, option.dest)
+                    for section, options in plugins.options(conf)
+                    for option in options if option.mutable)
+    now, then = live(conf), live(aside)
+
+    def read(section, option):
+        return (then if (section, option) in changing else now)(
+            section, option)
+    return read

@@ -1,0 +1,224 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A reload asks the drivers again exactly where it has changed something."""
+
+import dataclasses
+import logging
+import re
+import threading
+
+import fixtures
+from oslo_config import cfg
+
+from ovn_network_agent import port_forwards
+from ovn_network_agent import trigger
+from ovn_network_agent.conf import opts
+from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import status
+from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.conf import base
+
+NAMES = ['fip_route', 'veth_leak', 'gateway_drain', 'port_forward']
+# Which drivers an option concerns that a reload may change.
+CONCERNED = {
+    'announce_method': {'fip_route', 'port_forward'},
+    'rules_file': {'port_forward'}, 'balance': {'port_forward'},
+    'vip_announce': {'port_forward'}, 'restore': {'gateway_drain'},
+    'drain_on_shutdown': {'gateway_drain'}}
+# Of each driver: the node, the port forwards, a group and a router.
+EACH = 4
+
+
+class Seen(view.View):
+    """One router and its group, always the same.
+
+    :ivar full: whether each look was a full one
+    """
+
+    confirmed = True
+
+    def __init__(self, conf):
+        super().__init__(conf, {})
+        self.full = []
+
+    def snapshot(self, phase, full=False):
+        self.full.append(full)
+        router = world.router(fips=['198.51.100.10'])
+        self.last = world.snapshot(router, groups=(world.group(router),),
+                                   phase=phase)
+        return self.last
+
+
+class Rules:
+    """In the place of the rules file: one VIP."""
+
+    reasons = ()
+
+    def reread(self):
+        pass
+
+    def on(self, snapshot):
+        return dataclasses.replace(snapshot, forwards=port_forwards.Forwards(
+            (golden.vip(),), True))
+
+    def after_pass(self, outcome, tracker):
+        pass
+
+
+class Choosy(drivers.Driver):
+    """Refuses one value when it is made, as a package may."""
+
+    def __init__(self, name, conf):
+        super().__init__(name, conf)
+        if conf.fip_route.announce_method == 'kernel':
+            raise ValueError('[fip_route] announce_method is not for me')
+
+    OTHER_OPTIONS = ('fip_route.announce_method',)
+
+
+def another(option):
+    """Another value of an option than its default."""
+    if isinstance(option, cfg.BoolOpt):
+        return not option.default
+    if option.type.__class__.__name__ in ('Seconds', 'Integer'):
+        return option.default + 1
+    if getattr(option.type, 'choices', None):
+        return next(choice for choice in option.type.choices
+                    if choice != option.default)
+    return '/etc/other.yaml'
+
+
+class ReloadTestCase(base.ConfTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.load(self.text())
+        self.log = self.useFixture(fixtures.FakeLogger(
+            level=logging.DEBUG))
+        self.clock = 1000.0
+        self.seen = Seen(self.conf)
+        self.work = reconciler.Reconciler(
+            self.drivers(), world.backends(world.World()),
+            lambda reason: None)
+        self.addCleanup(self.work.close)
+        self.loop = loop.Loop(
+            self.conf, self.seen, self.work, trigger.Trigger(0),
+            status.Status({}), threading.Event(), forwards=Rules(),
+            clock=lambda: self.clock)
+        self.made()
+
+    def drivers(self):
+        return loader.load_drivers(self.conf)
+
+    def text(self, **changed):
+        """A configuration with these values, group__option=value."""
+        changed = {'DEFAULT__control_socket': '', 'DEFAULT__debug': 'true',
+                   'port_forward__rules_file': '/etc/rules.yaml', **changed}
+        return ''.join(f'[{group}]\n{option} = {value}\n'
+                       for name, value in changed.items()
+                       for group, option in [name.split('__')])
+
+    def made(self):
+        """A pass; names of the drivers it asked, one for each question."""
+        before = len(self.log.output)
+        self.loop._guarded_pass(trigger.Wake(('test',)))
+        line, = re.findall(r'Computed (\d+) of \d+ contributions: (.*)',
+                           self.log.output[before:])
+        names = [name.partition('/')[0] for name in line[1].split(', ')
+                 if name]
+        self.assertEqual(min(int(line[0]), 10), len(names))
+        return names
+
+    def reload(self, **changed):
+        """A reload with these values, and the pass after it."""
+        with open(self.conf.config_file[0], 'w') as opened:
+            opened.write(self.text(**changed))
+        self.loop.reload()
+        self.loop._take_in_configuration()
+        return self.made()
+
+
+class RecomputedTest(ReloadTestCase):
+
+    def test_nothing_has_changed(self):
+        before = self.work.drivers
+        self.assertEqual([], self.reload())
+        # The systems are compared all the same.
+        self.assertEqual([True, True], self.seen.full)
+        for old, new in zip(before, self.work.drivers, strict=True):
+            self.assertIs(old, new)
+
+    def test_each_option_concerns_the_drivers_that_read_it(self):
+        mutable = [(group, option) for group, option in opts.everything()
+                   if option.mutable]
+        self.assertLessEqual({*CONCERNED},
+                             {option.dest for _group, option in mutable})
+        for group, option in mutable:
+            asked = self.reload(
+                **{f'{group}__{option.dest}': another(option)})
+            concerned = CONCERNED.get(option.dest, set())
+            self.assertEqual(concerned, {*asked}, option.dest)
+            self.assertEqual(EACH * len(concerned), len(asked))
+            self.assertEqual(concerned, {*self.reload()}, option.dest)
+
+    def test_what_waits_for_a_restart(self):
+        self.assertEqual([], self.reload(
+            DEFAULT__bridge_dev='br-new', fip_route__standby_prepare='false',
+            veth_leak__veth_leak_rule_priority='3000'))
+
+    def test_the_new_value_is_in_force(self):
+        self.reload(fip_route__announce_method='kernel')
+        kinds = {r.kind for r in self.work.tracker.wanted()}
+        self.assertIn('announced_route', kinds)
+        self.assertNotIn('announcement', kinds)
+
+    def test_a_periodic_comparison_asks_for_everything(self):
+        self.clock += self.conf.reconcile_interval
+        self.assertLess(0, len(self.made()))
+
+    def test_reloads_do_not_put_it_off(self):
+        step = self.conf.reconcile_interval - 1
+        for _reload in range(2):
+            self.assertEqual([], self.reload())
+            self.clock += step
+        self.assertEqual([True] * 3, self.seen.full)
+        self.assertLess(0, len(self.made()))
+
+    def test_a_shorter_interval_counts_at_once(self):
+        self.assertEqual([], self.reload(DEFAULT__reconcile_interval=5))
+        self.assertLessEqual(self.loop._timeout(), 5)
+
+
+class RefusedTest(ReloadTestCase):
+
+    def drivers(self):
+        return [*super().drivers(),
+                world.driver('choosy', self.conf, Choosy)]
+
+    def test_a_driver_refuses_its_options(self):
+        before = self.work.drivers
+        self.assertEqual([], self.reload(
+            fip_route__announce_method='kernel',
+            DEFAULT__reconcile_interval=5))
+        self.assertEqual(60, self.conf.reconcile_interval)
+        self.assertEqual('static', self.conf.fip_route.announce_method)
+        self.assertIs(before, self.work.drivers)
+        self.assertIn(
+            'The configuration stays as it was: driver choosy refuses its '
+            'options: ValueError: [fip_route] announce_method is not for me',
+            self.log.output)

@@ -20,7 +20,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
 from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import test_schema
+from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -176,7 +176,7 @@ class SilentSchemaTest(SilentTestCase, stale.AgentTestCase):
     """Of an OVN older than 20.09."""
 
     reports = False
-    schema_changes = {'sb': test_schema.without('Chassis_Private')}
+    schema_changes = {'sb': schemas.without('Chassis_Private')}
 
     def test_nobody_is_silent(self):
         said = self.useFixture(fixtures.FakeLogger())

@@ -37,12 +37,11 @@ import unittest
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
-from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import originals
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
@@ -352,12 +351,7 @@ class FrrTestCase(unittest.TestCase):
         self.addCleanup(privileged.frr.set_client_mode, True)
         # The root side reads the global configuration.
         cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-        self.conf = cfg.ConfigOpts()
-        self.conf.register_opt(cfg.StrOpt('bridge_dev', default=BRIDGE))
-        for module in (options, veth_leak, fip_route):
-            self.conf.register_opts(module.OPTS, group=module.GROUP)
-        self.conf([], default_config_files=[], default_config_dirs=[])
-        self.conf.set_override('vrf_name', self.vrf, 'frr')
+        self.conf = configs.conf(bridge_dev=BRIDGE, frr__vrf_name=self.vrf)
         self.root_side(frr_run_dir=self.frr.rundir, vrf_name=self.vrf)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)

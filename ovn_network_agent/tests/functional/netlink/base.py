@@ -23,13 +23,11 @@ import os
 import subprocess
 import unittest
 
-from oslo_config import cfg
-
 from ovn_network_agent import privileged
 from ovn_network_agent.backends import base
-from ovn_network_agent.conf import opts
 from ovn_network_agent.privileged import channel
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 
@@ -60,16 +58,13 @@ class KernelTestCase(unittest.TestCase):
 
     def configure(self, vrf_name='', **fip_route):
         """A configuration with the defaults but for these values."""
-        conf = cfg.ConfigOpts()
-        opts.register(conf)
-        conf([], default_config_files=[], default_config_dirs=[])
-        for name in ('ovn_nb_remote', 'ovn_sb_remote'):
-            conf.set_override(name, ['unix:/nowhere'], 'ovn')
-        conf.set_override('vrf_name', vrf_name, 'frr')
-        conf.set_override('driver_devices', list(self.driver_devices))
-        conf.set_override('rules_file', self.rules_file, 'port_forward')
-        for name, value in fip_route.items():
-            conf.set_override(name, value, 'fip_route')
+        conf = configs.conf(
+            ovn__ovn_nb_remote=['unix:/nowhere'],
+            ovn__ovn_sb_remote=['unix:/nowhere'], frr__vrf_name=vrf_name,
+            driver_devices=list(self.driver_devices),
+            port_forward__rules_file=self.rules_file,
+            **{f'fip_route__{name}': value
+               for name, value in fip_route.items()})
         self.fix_limits(conf)
         return conf
 

@@ -34,6 +34,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import openflow
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
 
@@ -227,10 +228,7 @@ class FlowTestCase(unittest.TestCase):
         self.addCleanup(cfg.CONF.clear_override, 'ovs_rundir', 'ovs')
         self.addCleanup(cfg.CONF.clear_override, 'ovs_wrapper', 'ovs')
         self.ovs.ofctl('del-flows', BRIDGE)
-        conf = cfg.ConfigOpts()
-        conf.register_opt(cfg.StrOpt('bridge_dev', default=BRIDGE))
-        conf([], default_config_files=[], default_config_dirs=[])
-        self.backend = flow.FlowBackend(conf)
+        self.backend = flow.FlowBackend(configs.conf(bridge_dev=BRIDGE))
 
     def configure(self, **options):
         for name, value in options.items():

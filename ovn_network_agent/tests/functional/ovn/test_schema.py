@@ -16,8 +16,6 @@ The variants are the installed schema with what another version does not
 have taken away, and with what nobody knows yet added.
 """
 
-import json
-
 from ovsdbapp import exceptions
 
 from ovn_network_agent.ovn import events
@@ -26,35 +24,8 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-
-
-def without(*names):
-    """Take away tables ('NAT') and columns ('NAT.match'), where present."""
-    def change(tables):
-        for name in names:
-            table, _dot, column = name.partition('.')
-            if column:
-                tables[table]['columns'].pop(column, None)
-            else:
-                tables.pop(table, None)
-    return change
-
-
-def from_the_future(tables):
-    """Columns in all tables, and a table, that nobody knows."""
-    for table in tables.values():
-        table['columns']['of_the_future'] = {
-            'type': {'key': 'string', 'min': 0, 'max': 'unlimited'}}
-    tables['Of_The_Future'] = {'columns': {'name': {'type': 'string'}},
-                               'isRoot': True}
-
-
-def with_bindings(tables):
-    """The table that OVN 22.03 does not have."""
-    with open(ovsdb.SCHEMA_FILES['nb']) as opened:
-        tables['Static_MAC_Binding'] = json.load(opened)['tables'][
-            'Static_MAC_Binding']
 
 
 class SchemaTestCase(base.OvsdbTestCase):
@@ -86,7 +57,7 @@ class SchemaTestCase(base.OvsdbTestCase):
 class TestOvn2203(SchemaTestCase):
     """NB 6.1.0."""
 
-    schema_changes = {'nb': without(
+    schema_changes = {'nb': schemas.without(
         'Static_MAC_Binding', 'NAT.match', 'NAT.priority',
         'Logical_Router_Static_Route.selection_fields')}
 
@@ -103,13 +74,13 @@ class TestOvn2203(SchemaTestCase):
         self.assertIn(
             'OVN_Northbound has no column external_ip of table NAT: it is '
             'of an OVN older than 22.03',
-            self.reason('nb', without('NAT.external_ip')))
+            self.reason('nb', schemas.without('NAT.external_ip')))
         self.assertIn(
             'no column nat_addresses of table Port_Binding',
-            self.reason('sb', without('Port_Binding.nat_addresses')))
+            self.reason('sb', schemas.without('Port_Binding.nat_addresses')))
         self.assertIn(
             'no table Logical_Router_Static_Route',
-            self.reason('nb', without(
+            self.reason('nb', schemas.without(
                 'Logical_Router_Static_Route',
                 'Logical_Router.static_routes')))
 
@@ -117,7 +88,7 @@ class TestOvn2203(SchemaTestCase):
 class TestNoGroups(SchemaTestCase):
     """Neither groups of load balancers nor them are needed."""
 
-    schema_changes = {'nb': without(
+    schema_changes = {'nb': schemas.without(
         'Load_Balancer_Group', 'Logical_Switch.load_balancer_group',
         'Logical_Router.load_balancer_group')}
 
@@ -131,7 +102,7 @@ class TestNoGroups(SchemaTestCase):
 
 class TestNoBalancers(SchemaTestCase):
 
-    schema_changes = {'nb': without(
+    schema_changes = {'nb': schemas.without(
         'Load_Balancer', 'Load_Balancer_Group',
         'Logical_Switch.load_balancer', 'Logical_Switch.load_balancer_group',
         'Logical_Router.load_balancer', 'Logical_Router.load_balancer_group')}
@@ -143,7 +114,8 @@ class TestNoBalancers(SchemaTestCase):
 
 class TestFuture(SchemaTestCase):
 
-    schema_changes = dict.fromkeys(('nb', 'sb', 'ovs'), from_the_future)
+    schema_changes = dict.fromkeys(('nb', 'sb', 'ovs'),
+                                   schemas.from_the_future)
 
     def test_the_view_is_complete(self):
         self.assertEqual((['198.51.100.10'], [True], ['198.51.100.9']),
@@ -170,7 +142,7 @@ class Interrupted(connection.Database):
 class TestConverted(SchemaTestCase):
     """OVN is upgraded, or goes back, while the agent is at work."""
 
-    schema_changes = {'nb': without('Static_MAC_Binding')}
+    schema_changes = {'nb': schemas.without('Static_MAC_Binding')}
 
     def seen(self, eyes, address):
         """Whether an address of the router has come through."""
@@ -184,9 +156,9 @@ class TestConverted(SchemaTestCase):
         eyes = self.eyes()
         self.assertTrue(self.seen(eyes, '198.51.100.10'))
         for number, (change, there) in enumerate((
-                (with_bindings, True),
-                (without('Static_MAC_Binding'), False),
-                (with_bindings, True))):
+                (schemas.with_bindings, True),
+                (schemas.without('Static_MAC_Binding'), False),
+                (schemas.with_bindings, True))):
             address = '198.51.100.%d' % (20 + number)
             self.servers['nb'].convert(change)
             self.cloud.add_nat('r1', address)
@@ -206,7 +178,7 @@ class TestConverted(SchemaTestCase):
         self.addCleanup(database.stop)
         database.start()
         database.interruptions = 2
-        self.servers['nb'].convert(with_bindings)
+        self.servers['nb'].convert(schemas.with_bindings)
 
         def there():
             with database.rows() as tables:

@@ -15,10 +15,10 @@
 import os
 import queue
 import threading
-import time
 
 from ovn_network_agent.privileged import kernel_routes
 from ovn_network_agent.privileged import netlink
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import notifications
@@ -35,6 +35,15 @@ def is_ours(*key):
     return key == OURS
 
 
+def is_silent(told):
+    """Whether nothing comes to a queue for a while."""
+    try:
+        told.get(timeout=NEVER)
+    except queue.Empty:
+        return True
+    return False
+
+
 class WatchTest(base.KernelTestCase):
 
     def setUp(self):
@@ -43,11 +52,21 @@ class WatchTest(base.KernelTestCase):
         self.kinds = queue.SimpleQueue()
 
     def watch(self, callback=None, **kwargs):
-        time.sleep(NEVER)  # what setUp caused is still under way
+        self.settle()
         started = kernel.LinkWatch(callback or self.kinds.put, **kwargs)
         started.start()
         self.addCleanup(started.stop)
         return started
+
+    def settle(self):
+        """Wait until the kernel has told all that setUp caused."""
+        told = queue.SimpleQueue()
+        first = kernel.LinkWatch(told.put)
+        first.start()
+        try:
+            waiting.eventually(lambda: is_silent(told), 'silence', SOON)
+        finally:
+            first.stop()
 
     def expect(self, kind):
         """Wait for a notice of this kind; others may come before it."""
@@ -65,8 +84,7 @@ class WatchTest(base.KernelTestCase):
         return kinds
 
     def quiet(self):
-        time.sleep(NEVER)
-        self.assertEqual([], self._waiting())
+        waiting.lasts(lambda: self.assertEqual([], self._waiting()), NEVER)
 
     def test_each_kind(self):
         self.watch(neighbour_devices=['br-ex'])

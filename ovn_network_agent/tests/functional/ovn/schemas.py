@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Schemas of databases as older and newer versions of OVN have them."""
+
+import json
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+def without(*names):
+    """Take away tables ('NAT') and columns ('NAT.match'), where present."""
+    def change(tables):
+        for name in names:
+            table, _dot, column = name.partition('.')
+            if column:
+                tables[table]['columns'].pop(column, None)
+            else:
+                tables.pop(table, None)
+    return change
+
+
+def from_the_future(tables):
+    """Columns in all tables, and a table, that nobody knows."""
+    for table in tables.values():
+        table['columns']['of_the_future'] = {
+            'type': {'key': 'string', 'min': 0, 'max': 'unlimited'}}
+    tables['Of_The_Future'] = {'columns': {'name': {'type': 'string'}},
+                               'isRoot': True}
+
+
+def with_bindings(tables):
+    """The table that OVN 22.03 does not have."""
+    with open(ovsdb.SCHEMA_FILES['nb']) as opened:
+        tables['Static_MAC_Binding'] = json.load(opened)['tables'][
+            'Static_MAC_Binding']

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What port forwarding needs on this node, looked at before a start."""
+
+import shutil
+
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.netlink import links
+
+
+def missing(conf):
+    """What is not there; nothing where no ports are forwarded.
+
+    Acceptance rows PRE-07 and PRE-08.
+
+    :param conf: a ConfigOpts with the group [port_forward]
+    :returns: list of texts with the remedy
+    """
+    try:
+        if not rules.load(conf):
+            return []
+    except flaws.BadRules:
+        # Who checks the configuration says so.
+        return []
+    return [*_program(conf), *_device(conf)]
+
+
+def _program(conf):
+    if shutil.which('nft') is None:
+        yield (f'[port_forward] rules_file = '
+               f'{conf.port_forward.rules_file}: the program nft is '
+               f'not in PATH; install the package nftables')
+
+
+def _device(conf):
+    device = conf.port_forward.port_forward_dev
+    try:
+        found = links.read_all()
+    except OSError:
+        # The backend link says so.
+        return
+    if device not in found:
+        vrf = conf.frr.vrf_name
+        enslave = f'ip link set {device} master {vrf}; ' if vrf else ''
+        yield (f'[port_forward] port_forward_dev = {device}: there is no '
+               f'such device; create it (ip link add {device} type '
+               f'dummy; {enslave}ip link set {device} up) or name the '
+               f'right one')

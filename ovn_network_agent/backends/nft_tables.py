@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The privileged side of nftables, as the backend calls it.
+
+What fails is a :class:`base.BackendError` with a text for the operator.
+"""
+
+from oslo_log import log as logging
+
+from ovn_network_agent import ownership
+from ovn_network_agent.backends import base
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import names
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import nft
+
+LOG = logging.getLogger(__name__)
+
+
+class Tables:
+    """Our tables in the kernel.
+
+    :param conf: a ConfigOpts with the group [port_forward]
+    :param own_change: function without arguments that returns a context
+        around a change; the context has a function that takes the process id
+        of nft, so that a watch knows whose change this was
+    """
+
+    def __init__(self, conf, own_change):
+        self._conf = conf
+        self._own_change = own_change
+
+    def all(self):
+        """Those that are there, a dict of family to Listed."""
+        return {family: _parsed(printed) for family, printed in
+                _reading(nft.read_tables, list(elements.FAMILIES)).items()}
+
+    def one(self, family):
+        """Our table of one family.
+
+        :returns: :class:`listing.Listed`, None when it is not there
+        :raises base.BackendError: when it cannot be read
+        """
+        found = _reading(nft.read_tables, [family])
+        return _parsed(found[family]) if found else None
+
+    def sets(self, family, wanted):
+        """Some sets of our table, and nothing else of it.
+
+        :param wanted: names of sets, a set of str
+        :returns: :class:`listing.Listed` with those that are there
+        """
+        if ownership.NFT_NETWORKS in wanted:
+            wanted = {*wanted, ownership.NFT_PREFIXES}
+        return _parsed(*_reading(
+            nft.read_sets, family, [name for name in sorted(wanted)
+                                    if names.is_name(name)]).values())
+
+    def change(self, function, *args):
+        """Call an entry point that changes the table."""
+        try:
+            with self._own_change() as ours:
+                ours(function(*args))
+        except context.FAILURES as error:
+            raise base.BackendError(str(error)) from error
+
+    def forget(self, family, targets):
+        """Delete the connections that were translated to these."""
+        if not targets:
+            return
+        try:
+            count = nft.delete_connections(
+                family, self._conf.port_forward.port_forward_ct_zone,
+                [list(target) for target in sorted(targets)])
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'connections to backends that were removed stay in '
+                f'connection tracking: {error}') from error
+        LOG.info('%d connections to %d removed backends were deleted',
+                 count, len(targets))
+
+
+def _reading(function, *args):
+    """Call an entry point that lists."""
+    try:
+        return function(*args)
+    except context.FAILURES as error:
+        raise base.BackendError(
+            f'the table {ownership.NFT_TABLE} cannot be read: {error}'
+        ) from error
+
+
+def _parsed(*printed):
+    try:
+        return listing.parse(*printed)
+    except listing.Unreadable as error:
+        raise base.BackendError(str(error)) from error

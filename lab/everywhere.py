@@ -48,7 +48,7 @@ def connect(cloud, router):
                     'off', 'isolated', 'on'])
         cloud[name].batch(f'link set {_PORT} up\n')
         _join(cloud[name])
-    cloud.nb.do(lambda txn, tables: northbound.insert(
+    cloud.nb.transact(lambda txn, tables: northbound.insert(
         txn, tables, 'Static_MAC_Binding', logical_port=router.lrp,
         ip=ADDRESS, mac=MAC, override_dynamic_mac=True))
 

@@ -111,7 +111,7 @@ class Floor:
                 cloud.move(router, new)
                 time.sleep(_SWITCH)
             time.sleep(_AFTER)
-            reports = inward.stop(), outward.stop(), followed.of(router)
+            reports = inward.stop(), outward.stop(), followed.owners(router)
         # An old owner sometimes keeps its flows until it does that.
         _control(cloud[old], 'recompute')
         cloud.wait_owner(router, new)

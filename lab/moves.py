@@ -49,7 +49,7 @@ class Moves:
             self.seen.append((time.monotonic(), port.removeprefix(_PREFIX),
                               owner))
 
-    def of(self, router):
+    def owners(self, router):
         """Host names that got a router's gateway, one after the other.
 
         The moment without an owner in a move is left out.
@@ -63,7 +63,7 @@ class Moves:
                 owners.append(owner)
         return owners
 
-    def when(self, router, node):
+    def gained_at(self, router, node):
         """When a node got a router's gateway last, monotonic seconds."""
         return max(when for when, lrp, owner in self.seen
                    if (lrp, owner) == (router.lrp, node))

@@ -123,7 +123,7 @@ class Neutron:
                          'localnet_learn_fdb': 'false'})
             switch.addvalue('ports', localnet.uuid)
 
-        self.nb.do(write)
+        self.nb.transact(write)
         self.provider = network
         return network
 
@@ -165,7 +165,7 @@ class Neutron:
                              logical_ip=str(internal.cidr))
                 row.addvalue('nat', nat.uuid)
 
-        self.nb.do(write)
+        self.nb.transact(write)
         return router
 
     def _router_row(self, txn, tables, router, gw_port):
@@ -268,7 +268,7 @@ class Neutron:
                 if row.name == router.row_name:
                     row.delete()
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     def set_priorities(self, router, priorities):
         """Change gateway priorities.
@@ -286,7 +286,7 @@ class Neutron:
                 if row.chassis_name in wanted:
                     row.priority = wanted[row.chassis_name]
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     def priorities(self, router):
         """Gateway priorities: dict of node name to int."""
@@ -341,7 +341,7 @@ class Neutron:
                     'neutron:security_group_ids': ''})
             self._switch_row(tables, network).addvalue('ports', row.uuid)
 
-        self.nb.do(write)
+        self.nb.transact(write)
         return port
 
     def add_fips(self, router, targets):
@@ -360,7 +360,8 @@ class Neutron:
                 fips.append(fip)
 
         # A transaction may be built several times: forget earlier rounds.
-        self.nb.do(lambda txn, tables: (fips.clear(), write(txn, tables)))
+        self.nb.transact(
+            lambda txn, tables: (fips.clear(), write(txn, tables)))
         return fips
 
     def add_fip(self, router, port, address=None):
@@ -397,7 +398,7 @@ class Neutron:
                     row.delvalue('nat', nat)
                     nat.delete()
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     def set_distributed(self, fip, distributed):
         """Have the chassis of its machine answer for a floating IP, or not.
@@ -409,7 +410,7 @@ class Neutron:
             nat.external_mac = (nat.external_ids['neutron:fip_external_mac']
                                 if distributed else [])
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     def add_port_forwarding(self, router, address, number, port, inside,
                             group=False):
@@ -441,7 +442,7 @@ class Neutron:
             members.load_balancer = [balancer.uuid]
             row.addvalue('load_balancer_group', members.uuid)
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     def remove_port_forwarding(self, router):
         """Delete all load balancers of a router."""
@@ -456,7 +457,7 @@ class Neutron:
                 row.delvalue('load_balancer', balancer)
                 balancer.delete()
 
-        self.nb.do(write)
+        self.nb.transact(write)
 
     # -- small things -----------------------------------------------------
 

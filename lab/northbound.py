@@ -54,7 +54,7 @@ class Database:
         self.connection = connection.Connection(self.idl, timeout=30)
         self.connection.start()
 
-    def do(self, function):
+    def transact(self, function):
         """Run ``function(txn, tables)`` in one transaction.
 
         :returns: its result

@@ -152,7 +152,8 @@ class AgentService(service.Service):
         while True:
             try:
                 snapshot = self._view.snapshot(model.Phase.RUNNING)
-                return self._reconciler.plan(self._forwards.on(snapshot))
+                return self._reconciler.plan(
+                    self._forwards.with_rules(snapshot))
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise

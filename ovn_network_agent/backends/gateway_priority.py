@@ -47,7 +47,8 @@ class GatewayPriorityBackend(nb_writer.Writer):
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
-                return list(priorities.of(nb, self._context.chassis()))
+                return list(priorities.gateway_priorities(
+                    nb, self._context.chassis()))
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 

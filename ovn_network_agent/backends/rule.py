@@ -50,7 +50,7 @@ class RuleBackend(kernel.KernelBackend):
         ours = {}
         others = {}
         for rule in found:
-            resource = resources.Rule(*rule.what)
+            resource = resources.Rule(*rule.selector)
             # Of two that differ in the table the first one decides where
             # packets go, so it is the one to look at.
             if (rule.protocol == ownership.RULE_PROTOCOL
@@ -80,10 +80,10 @@ class RuleBackend(kernel.KernelBackend):
                                 ownership.ROUTE_PROTOCOL)
         proofs = {True, *((r.table, r.dst) for r in routed),
                   *((r.dev, r.dst) for r in routed)}
-        marked = {rule.what for rule in found
+        marked = {rule.selector for rule in found
                   if rule.protocol == ownership.RULE_PROTOCOL}
-        return {resources.Rule(*rule.what) for rule in candidates
-                if self._shape(rule) in proofs and rule.what not in marked}
+        return {resources.Rule(*rule.selector) for rule in candidates
+                if self._shape(rule) in proofs and rule.selector not in marked}
 
     def _shape(self, rule):
         """What proves that a rule is of the original program.

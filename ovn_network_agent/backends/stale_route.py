@@ -40,7 +40,7 @@ class StaleRouteBackend(nb_writer.Writer):
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
-                return list(stale.of(nb, self._context.dead()))
+                return list(stale.stale_routes(nb, self._context.dead()))
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 

@@ -87,15 +87,15 @@ def _frozen(value):
     return value
 
 
-def of(read, name, driver):
-    """What a driver gets to know: its section, the node, what it names.
+def driver_settings(read, name, driver):
+    """The settings of a driver: its section, the node, further options.
 
-    :param read: function(section, option) that gives a value, :func:`live`
+    :param read: function(section, option) that returns a value, :func:`live`
         or :func:`after`; a section is 'DEFAULT' or another one
     :param name: name of the driver, which is that of its section
     :param driver: class of the driver
     :returns: :class:`Settings`
-    :raises oslo_config.cfg.NoSuchOptError: when it names no option
+    :raises oslo_config.cfg.NoSuchOptError: when an option does not exist
     :raises oslo_config.cfg.Error: when a value cannot be used
     """
     paths = [*NODE, *getattr(driver, 'OTHER_OPTIONS', ()),

@@ -40,7 +40,7 @@ class Table:
 
     :param maintenance: :class:`maintenance.Maintenance`
     :param report: function without arguments that returns the state of the
-        agent, see :func:`report.of`
+        agent, see :func:`report.build`
     """
 
     def __init__(self, maintenance, report):

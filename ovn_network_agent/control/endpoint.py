@@ -76,10 +76,10 @@ class Endpoint(base.Observer):
         self._trigger.fire('control socket')
 
     def _report(self):
-        return report.of(self._snapshot(), self._status.reasons,
-                         self._databases, self._read_names(), self._mode,
-                         self._standings(), self._status.waiting,
-                         self._overlap())
+        return report.build(self._snapshot(), self._status.reasons,
+                            self._databases, self._read_names(), self._mode,
+                            self._standings(), self._status.waiting,
+                            self._overlap())
 
     def _read_names(self):
         """:class:`directory.Directory`, that of before if OVN is away."""

@@ -22,8 +22,8 @@ from ovn_network_agent import version
 from ovn_network_agent.control import readiness
 
 
-def of(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
-       overlap=''):
+def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
+          overlap=''):
     """The state, a dict of what JSON has.
 
     :param snapshot: the last :class:`model.Snapshot`, or None

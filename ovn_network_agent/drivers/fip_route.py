@@ -71,7 +71,7 @@ class FipRouteDriver(base.Driver):
     def for_router(self, router, node):
         wanted = list(self._wanted(router, node))
         yield from wanted
-        yield from proof.of(router, node, wanted)
+        yield from proof.proofs(router, node, wanted)
 
     def _wanted(self, router, node):
         if router.local_ports:
@@ -99,7 +99,7 @@ class FipRouteDriver(base.Driver):
     def _port(self, router, port, node):
         nets = networks.provider_networks(port.networks,
                                           self.settings.network_cidr)
-        wanted = targets.of(router, port, nets)
+        wanted = targets.port_targets(router, port, nets)
         announced = port.handover is not model.Handover.FORWARD
         if announced:
             yield from self._prefix_list(nets)

@@ -73,4 +73,4 @@ def _service(rule, balance):
         rule.proto, rule.port, rule.dest_port, rule.masquerade,
         tuple(values.Destination(backend.address,
                                  backend.alive or backend in usable)
-              for backend in rule.backends), shares.of(rule, balance))
+              for backend in rule.backends), shares.rule_shares(rule, balance))

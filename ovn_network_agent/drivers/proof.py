@@ -20,7 +20,7 @@ it rests on all that the new one does for the router.
 from ovn_network_agent import resources
 
 
-def of(router, node, wanted):
+def proofs(router, node, wanted):
     """The proof for a router that is active here.
 
     It goes onto the default route, so without one there is none.  None

@@ -101,7 +101,7 @@ def leaving(router, port, nets, bridge):
     # translates its destination in place (NAT), also for whoever is next.
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, port.segment.patch_port) if number)
-    for target in targets.of(router, port, nets):
+    for target in targets.port_targets(router, port, nets):
         if networks.family(target.address) != 4:
             continue
         yield resources.Flow(

@@ -24,7 +24,7 @@ from ovn_network_agent.drivers import buckets
 CONSISTENT = 'consistent'
 
 
-def of(rule, balance):
+def rule_shares(rule, balance):
     """The shares of a rule.
 
     :param rule: :class:`port_forwards.Rule`

@@ -34,7 +34,7 @@ class Target:
     mac: str
 
 
-def of(router, port, nets):
+def port_targets(router, port, nets):
     """Every address that a served port answers for, once, sorted.
 
     :param router: :class:`model.Router`

@@ -109,7 +109,7 @@ class Backends:
         """The :class:`backends.base.Backend` of a name."""
         return self._known[name].backend
 
-    def at(self, stage):
+    def backends_at(self, stage):
         """Backends with a kind of that stage, in order of registration."""
         return [known.backend for known in self._known.values()
                 if any(k.stage is stage for k in known.backend.kinds)]

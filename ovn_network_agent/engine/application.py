@@ -98,7 +98,7 @@ class Application:
 
     def _create(self, chosen):
         for stage in sorted(resources.Stage):
-            for backend in self._backends.at(stage):
+            for backend in self._backends.backends_at(stage):
                 delta = self._backends.delta(backend, stage)
                 self._apply(backend, base.Delta(
                     tuple(r for r in delta.create
@@ -114,7 +114,7 @@ class Application:
         for stage in sorted(resources.Stage, reverse=True):
             if stage < down_to:
                 return
-            for backend in self._backends.at(stage):
+            for backend in self._backends.backends_at(stage):
                 delta = self._backends.delta(backend, stage)
                 self._successors.find(delta.delete)
                 self._apply(backend, base.Delta(delete=tuple(
@@ -172,14 +172,16 @@ class Application:
                 resource.stage is not resources.Stage.ANNOUNCE and
                 any(self._backends.unread(b.name) or
                     self._backends.is_unreadable(b.name)
-                    for b in self._backends.at(resources.Stage.ANNOUNCE)))
+                    for b in self._backends.backends_at(
+                        resources.Stage.ANNOUNCE)))
 
     def _first_look_under(self, resource):
         """Whether that is about to be seen."""
         return (resource.subject is not None and
                 resource.stage is not resources.Stage.ANNOUNCE and
                 any(self._backends.first_look(b.name)
-                    for b in self._backends.at(resources.Stage.ANNOUNCE)))
+                    for b in self._backends.backends_at(
+                        resources.Stage.ANNOUNCE)))
 
     def _before(self, resource, states):
         """Others about its address that come first, in some states."""

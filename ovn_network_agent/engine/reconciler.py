@@ -181,7 +181,7 @@ class Reconciler:
 
     def _deltas(self, stages):
         for stage in stages:
-            for backend in self._backends.at(stage):
+            for backend in self._backends.backends_at(stage):
                 yield backend.name, self._backends.delta(backend, stage)
 
     def heed(self, stale=(), revived=()):

@@ -56,7 +56,7 @@ class Successors:
                  if r.stage is resources.Stage.ANNOUNCE}
         if not going:
             return
-        for backend in self._backends.at(resources.Stage.ANNOUNCE):
+        for backend in self._backends.backends_at(resources.Stage.ANNOUNCE):
             kinds = [k.kind for k in backend.kinds
                      if k.stage is resources.Stage.ANNOUNCE and
                      k.kind not in going.values()]

@@ -30,10 +30,10 @@ def read(vrf):
     """
     with connection.Connection() as kernel:
         found = addresses.read(kernel)
-    return of(found, links.read_all().values(), vrf)
+    return host_addresses(found, links.read_all().values(), vrf)
 
 
-def of(found, devices, vrf):
+def host_addresses(found, devices, vrf):
     """:func:`read` of what the kernel has shown.
 
     :param found: iterable of :class:`netlink.addresses.Address`

@@ -144,7 +144,7 @@ class Source:
 
     # -- the passes (on the loop's thread) --------------------------------
 
-    def on(self, snapshot):
+    def with_rules(self, snapshot):
         """A snapshot with the rules in it.
 
         :param snapshot: :class:`model.Snapshot`

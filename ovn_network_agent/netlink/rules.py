@@ -64,7 +64,7 @@ class Rule(typing.NamedTuple):
     ipv6: bool | None = None
 
     @property
-    def what(self):
+    def selector(self):
         """Everything but who made it."""
         return (*self[:6], self.suppress, self.ipv6)
 

@@ -25,7 +25,7 @@ from ovn_network_agent import model
 _PORT_FORWARDING = 'port_forwarding_plugin'
 
 
-def of(row):
+def load_balancers(row):
     """The load balancers of a router, each once.
 
     :param row: Logical_Router

@@ -105,7 +105,7 @@ class Groups:
         return {group for port in ports ^ before
                 for group in self._depends.get(port, ())}
 
-    def of(self, nb, sb, wire):
+    def candidate_groups(self, nb, sb, wire):
         """The groups that this chassis is a candidate of.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb

@@ -22,7 +22,7 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import command
 
 
-def of(nb, chassis):
+def gateway_priorities(nb, chassis):
     """Priorities in the groups that a chassis is a candidate of.
 
     :param nb: dict of table name to dict of UUID to row

@@ -82,7 +82,7 @@ class Builder:
                           wire.mappings, wire.relays, wire.drains,
                           overlapping=wire.overlapping)
         return model.Snapshot(node, self._current_routers(nb, sb, also),
-                              self._groups.of(nb, sb, wire),
+                              self._groups.candidate_groups(nb, sb, wire),
                               wire.problems)
 
     def hosts(self):
@@ -264,7 +264,7 @@ class Builder:
 
     def _router_balanced(self, router, row, problems):
         found = []
-        those, used_groups = balancers.of(row)
+        those, used_groups = balancers.load_balancers(row)
         for used in (*those, *used_groups):
             self._depends[used].add(router)
         for uuid, balancer in those.items():
@@ -301,7 +301,7 @@ class Builder:
         problems.extend(bad)
         located = self._segments.locate(sb['Port_Binding'], self._wire,
                                         lrp.name)
-        user, rows_of_users = self._users.of(
+        user, rows_of_users = self._users.find_user(
             sb['Port_Binding'], lrp.name, networks.virtual_gateway(nets))
         for used in (*located.depends, *rows_of_users):
             self._depends[used].add(router)

@@ -20,7 +20,7 @@ from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovn import rows
 
 
-def of(nb, dead):
+def stale_routes(nb, dead):
     """The default routes with the tags of some host names.
 
     :param nb: dict of table name to dict of UUID to row

@@ -37,7 +37,7 @@ class Users:
     def __init__(self, find):
         self._find = find
 
-    def of(self, bindings, lrp, address):
+    def find_user(self, bindings, lrp, address):
         """Who has an address on the provider network of a gateway port.
 
         :param bindings: dict of UUID to row of Port_Binding

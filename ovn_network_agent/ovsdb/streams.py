@@ -283,7 +283,7 @@ class TlsStream(_TellingStream):
         except ssl.SSLError as error:
             with _lock:
                 files = _files.get(self.name)
-            _note(self.name, tls_errors.of(error, files))
+            _note(self.name, tls_errors.explanation(error, files))
             return errno.EPROTO
         except OSError as error:
             self._note_unless_known(os.strerror(error.errno))

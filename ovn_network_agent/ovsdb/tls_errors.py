@@ -40,7 +40,7 @@ _ALERTS = {
 }
 
 
-def of(error, files):
+def explanation(error, files):
     """An error of a TLS connection in words.
 
     :param error: ssl.SSLError

@@ -229,7 +229,7 @@ class Limits:
                 'of somebody else needs it in [DEFAULT] driver_devices')
 
 
-def of(conf):
+def from_conf(conf):
     """The limits of a configuration.
 
     :param conf: a ConfigOpts with all our options
@@ -245,7 +245,7 @@ def of(conf):
         frozenset(conf.driver_devices), pair, _host_tables(conf),
         frozenset(tuple(route) for driver, *route in _gateways(conf, pair)
                   if driver in loaded),
-        reaches.of(conf, loaded),
+        reaches.from_conf(conf, loaded),
         frozenset(shape for shape in rules if shape.driver in loaded),
         frozenset(map(reaches.frame, rules)), _FORWARD in loaded,
         (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
@@ -290,7 +290,7 @@ def fix(conf):
     :param conf: a ConfigOpts with all our options
     """
     global _fixed
-    _fixed = of(conf)
+    _fixed = from_conf(conf)
 
 
 def forget():
@@ -312,7 +312,7 @@ def current():
     for module in opts.MODULES:
         group = None if module.GROUP == 'DEFAULT' else module.GROUP
         cfg.CONF.register_opts(module.OPTS, group=group)
-    return of(cfg.CONF)
+    return from_conf(cfg.CONF)
 
 
 def _is_host(prefix):

@@ -156,7 +156,7 @@ def _of_the_pair(conf):
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
 
 
-def of(conf, loaded):
+def from_conf(conf, loaded):
     """What a configuration says.
 
     :param conf: a ConfigOpts with all our options

@@ -130,7 +130,7 @@ class Ending:
             pass
 
     def _last_view(self):
-        return self._forwards.on(self._last_of_ovn())
+        return self._forwards.with_rules(self._last_of_ovn())
 
     def _last_of_ovn(self):
         """OVN as it is now if possible, else as it was seen last.

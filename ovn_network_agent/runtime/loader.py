@@ -65,7 +65,8 @@ def _create_driver(conf, ext):
     _register('driver', conf, ext)
     with _told('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_other_options(ext.plugin)
-        known = settings.of(settings.live(conf), ext.name, ext.plugin)
+        known = settings.driver_settings(
+            settings.live(conf), ext.name, ext.plugin)
     if not _used(conf, ext.plugin, known):
         return None
     driver = _create('driver', ext, drivers.Driver, ext.name, known)
@@ -87,7 +88,7 @@ def renewed(loaded, read):
 
 
 def _renewed(driver, read):
-    known = settings.of(read, driver.name, type(driver))
+    known = settings.driver_settings(read, driver.name, type(driver))
     if known == driver.settings:
         return driver
     try:

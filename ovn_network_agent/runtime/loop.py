@@ -221,8 +221,9 @@ class Loop:
         use.
         """
         try:
-            snapshot = self._forwards.on(self._view.last or model.Snapshot(
-                self.bare_node(self._phase)))
+            snapshot = self._forwards.with_rules(
+                self._view.last or model.Snapshot(
+                    self.bare_node(self._phase)))
             outcome = self._reconciler.run(passes.Pass(
                 snapshot, wake.stale if wake else (), prune=False))
             self._forwards.after_pass(outcome, self._reconciler.tracker)
@@ -265,7 +266,7 @@ class Loop:
         # Before anything can fail: what was said must not be forgotten.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
-        snapshot = self._forwards.on(
+        snapshot = self._forwards.with_rules(
             self._view.snapshot(self._serving, full))
         self._viewed = True
         self._phase = self._serving
@@ -323,8 +324,8 @@ class Loop:
 
     def _troubles(self, snapshot):
         """What the snapshot contains and nobody can handle; logged once."""
-        troubles = trouble.of(snapshot, self._conf.bridge_dev,
-                              plugins.asked(self._conf, plugins.RANKING))
+        troubles = trouble.problems(snapshot, self._conf.bridge_dev,
+                                    plugins.asked(self._conf, plugins.RANKING))
         for reason in troubles:
             if reason not in self._known_troubles:
                 LOG.warning('%s', reason)

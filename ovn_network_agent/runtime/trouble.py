@@ -21,7 +21,7 @@ from ovn_network_agent.drivers import segments
 _NAMED = 5
 
 
-def of(snapshot, bridge_dev, ranked):
+def problems(snapshot, bridge_dev, ranked):
     """Everything that is left out and why.
 
     :param snapshot: :class:`model.Snapshot`

@@ -124,7 +124,7 @@ class Reach:
                 if (row.logical_port, row.ip) in rows:
                     row.delete()
 
-        self.cloud.nb.do(write)
+        self.cloud.nb.transact(write)
         self.addCleanup(self.cloud.nb.do, remove)
 
     def test_between_routers_of_one_chassis(self):

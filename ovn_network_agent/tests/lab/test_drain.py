@@ -97,7 +97,7 @@ class TestDrain(leaving.LeavingTestCase):
             self.assertEqual(successor, self.settled())
             report = self.finished(running)
         base.note(f'ovn-controller went on: {report}')
-        self.assertEqual([successor], followed.of(self.alpha))
+        self.assertEqual([successor], followed.owners(self.alpha))
         self.assert_gap(report, leaving.DRAINED_GAP_MS)
 
     def test_rolling_restart(self):
@@ -112,7 +112,7 @@ class TestDrain(leaving.LeavingTestCase):
                     self.assertEqual(0, self.cloud.agents[name].stop())
                     self.start(name)
                     self.settled()
-                went = {router.name: followed.of(router)
+                went = {router.name: followed.owners(router)
                         for router in routers}
                 owners = ', '.join(before.values())
                 base.note(f'{name} restarted: {", ".join(before)} were on '
@@ -374,7 +374,7 @@ class TestDrain(leaving.LeavingTestCase):
         with self.followed() as followed:
             agent.ctl('undrain', '--wait')
             second = self.settled()
-        self.assertEqual([], followed.of(self.alpha))
+        self.assertEqual([], followed.owners(self.alpha))
         # Back: the one that has it now, and the third, are drained.
         others = [second, *(name for name in self.cloud.gateways
                             if name not in (first, second))]

@@ -62,7 +62,7 @@ class TestHandover(leaving.LeavingTestCase):
                 self.cloud.wait_owner(self.alpha, name)
                 self.assertEqual(name, self.settled())
                 reports.append(self.finished(running))
-                self.assertEqual([name], followed.of(self.alpha))
+                self.assertEqual([name], followed.owners(self.alpha))
             base.note(f'move {number + 1}: {owner} to {name}: {reports[-1]}')
         self.assert_gaps(f'{MOVES} moves by priority', reports)
 
@@ -91,7 +91,7 @@ class TestHandover(leaving.LeavingTestCase):
             new = self.owner()
             self.cloud.wait_announced(self.fip.address, new)
             report = self.finished(running)
-            seconds = followed.when(self.alpha, new) - began
+            seconds = followed.gained_at(self.alpha, new) - began
             base.note(f'ovn-controller of {owner} ended, moved to {new} after '
                       f'{1000 * seconds:.0f} ms: {report}')
         self.assert_gap(report, CLEAN_END_MS)
@@ -124,7 +124,7 @@ class TestHandover(leaving.LeavingTestCase):
             self.cloud.power_off('gw1')
             self.addCleanup(self._on_again)
             self.cloud.wait_owner(self.alpha, heir)
-            moved = followed.when(self.alpha, heir)
+            moved = followed.gained_at(self.alpha, heir)
             announced = found.wait(many)
             report = self.finished(running)
         fabric = max(fabric, self._fabric(heir, others))

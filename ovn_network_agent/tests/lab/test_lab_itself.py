@@ -86,7 +86,7 @@ class LabWithoutAgents(base.LabTestCase):
         node.sysctl(**{
             f'net__ipv4__conf__{plan.BRIDGE}__proxy_arp': 1,
             'net__ipv4__conf__veth-provider__accept_local': 1})
-        self.cloud.nb.do(lambda txn, tables: self.default_route_by_hand(
+        self.cloud.nb.transact(lambda txn, tables: self.default_route_by_hand(
             txn, tables, mac))
 
     def default_route_by_hand(self, txn, tables, mac):
@@ -205,14 +205,14 @@ class TestNodes(LabWithoutAgents):
             stopped = time.monotonic()
             self.cloud.stop_controller('gw1')
             self.cloud.wait_owner(self.router, 'gw2')
-            self.assertEqual(['gw2'], followed.of(self.router))
+            self.assertEqual(['gw2'], followed.owners(self.router))
             base.note('gw2 has the gateway '
-                      f'{followed.when(self.router, "gw2") - stopped:.2f} s '
-                      'after the stop')
+                      f'{followed.gained_at(self.router, "gw2") - stopped:.2f}'
+                      ' s after the stop')
             self.assertIsNone(self.cloud.sb.find('Chassis', hostname='gw1'))
             self.cloud.start_controller('gw1')
             self.cloud.wait_owner(self.router, 'gw1')
-        self.assertEqual('gw1', followed.of(self.router)[-1])
+        self.assertEqual('gw1', followed.owners(self.router)[-1])
 
     def test_wedged_service(self):
         node = self.cloud['gw2']

@@ -116,7 +116,7 @@ class TestQuickGroup(Quick, leaving.LeavingTestCase):
             self.start('gw1')
             self.settled()
             report = self.finished(running)
-            self.assertEqual([], followed.of(self.alpha))
+            self.assertEqual([], followed.owners(self.alpha))
         self.assertEqual(before, self._candidates())
         base.note(f'killed and started: {report}')
         self.assertEqual(0, report.lost, str(report))

@@ -288,7 +288,7 @@ class Repair:
 
         before = (self.default_route(self.alpha),
                   self.mac_binding(self.alpha))
-        self.cloud.nb.do(delete)
+        self.cloud.nb.transact(delete)
         nodes.wait_until(
             'the rows are back', lambda: before == (
                 self.default_route(self.alpha),

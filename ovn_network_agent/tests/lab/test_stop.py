@@ -73,7 +73,7 @@ class Stop:
         _vm, cls.fip_beta = cls.machine(cls.beta)
         for name in cloud.gateways:
             cls._operate(cloud[name], name[-1])
-        cloud.nb.do(cls._operate_northbound)
+        cloud.nb.transact(cls._operate_northbound)
         cls.before = cls._all()
 
     @classmethod

@@ -48,7 +48,7 @@ class OrderTest(base.BaseTestCase):
             worlds.snapshot(*routers, **values), full=True))
 
     def announced(self):
-        return {key[1] for key in self.world.of(resources.Announcement)}
+        return {key[1] for key in self.world.found(resources.Announcement)}
 
     def _rule_of(self, address):
         return resources.Ref(
@@ -82,7 +82,7 @@ class OrderTest(base.BaseTestCase):
         self.world.refuses[self._rule_of(FIP)] = 'on purpose'
         self.run_pass(dataclasses.replace(ROUTER, nats=ROUTER.nats[1:]))
         self.assertNotIn(FIP, self.announced())
-        self.assertIn((100, FIP), self.world.of(resources.KernelRoute))
+        self.assertIn((100, FIP), self.world.found(resources.KernelRoute))
 
     def test_a_step_of_the_end_that_fails_stops_no_other(self):
         """Row CLN-04."""
@@ -94,7 +94,7 @@ class OrderTest(base.BaseTestCase):
         self.assertEqual(set(), self.announced())
         for kind in (resources.VethPair, resources.Address,
                      resources.Neighbour):
-            self.assertEqual({}, self.world.of(kind))
+            self.assertEqual({}, self.world.found(kind))
         self.world.down.clear()
         for _pass in range(30):
             # What is down is asked again after a while.
@@ -122,7 +122,7 @@ class OrderTest(base.BaseTestCase):
 
     def _cookies(self):
         return {flow.cookie for flow in
-                self.world.of(resources.Flow).values()}
+                self.world.found(resources.Flow).values()}
 
 
 class ForwardOrderTest(base.BaseTestCase):
@@ -163,7 +163,7 @@ class ForwardOrderTest(base.BaseTestCase):
         self.run_pass(golden.vip(), phase=model.Phase.STOPPED)
         self.assertEqual(list(reversed(self.RESTS_ON)),
                          self.order('delete'))
-        self.assertEqual({}, self.world.of(resources.NftElement))
+        self.assertEqual({}, self.world.found(resources.NftElement))
 
     def test_without_its_table_a_vip_is_not_attracted(self):
         """Row PF-28: tried again, and until then nothing is announced."""
@@ -171,11 +171,11 @@ class ForwardOrderTest(base.BaseTestCase):
         self.world.refuses[table] = 'on purpose'
         outcome = self.run_pass(golden.vip())
         self.assertIn('on purpose', outcome.failures[table])
-        self.assertEqual({}, self.world.of(resources.VipAddress))
+        self.assertEqual({}, self.world.found(resources.VipAddress))
         self.world.refuses.clear()
         self.reconciler.heed(['nftables'])
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
-        self.assertEqual(1, len(self.world.of(resources.VipAddress)))
+        self.assertEqual(1, len(self.world.found(resources.VipAddress)))
 
     def test_a_table_that_cannot_be_changed_withdraws_nothing(self):
         """Row PF-28: the former one is in force."""
@@ -184,7 +184,7 @@ class ForwardOrderTest(base.BaseTestCase):
         other = golden.vip(address='192.0.2.54')
         self.run_pass(golden.vip(), other)
         self.assertEqual([('loopback1', '192.0.2.53/32')],
-                         list(self.world.of(resources.VipAddress)))
+                         list(self.world.found(resources.VipAddress)))
 
     def test_the_last_vip_takes_everything_along(self):
         """Row PF-01."""
@@ -192,8 +192,8 @@ class ForwardOrderTest(base.BaseTestCase):
         self.run_pass()
         for kind in (resources.NftTable, resources.NftElement,
                      resources.VipAddress, resources.PrefixListEntry):
-            self.assertEqual({}, self.world.of(kind))
-        self.assertEqual([], [rule for rule in self.world.of(
+            self.assertEqual({}, self.world.found(kind))
+        self.assertEqual([], [rule for rule in self.world.found(
             resources.Rule).values() if rule.fwmark])
         self.assertNotIn((201, '0.0.0.0/0'),
-                         self.world.of(resources.KernelRoute))
+                         self.world.found(resources.KernelRoute))

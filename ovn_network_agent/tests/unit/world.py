@@ -99,7 +99,7 @@ class World:
         for resource in found:
             self.objects[resource.ref] = resource
 
-    def of(self, kind):
+    def found(self, kind):
         """Objects of a resource class, by key."""
         return {ref.key: resource for ref, resource in self.objects.items()
                 if ref.kind == kind.kind}
@@ -231,7 +231,8 @@ def driver(name, options, made=None, more=()):
         point, = metadata.entry_points(group='ovn_network_agent.drivers',
                                        name=name)
         made = point.load()
-    return made(name, settings.of(settings.live(options), name, made), *more)
+    return made(name, settings.driver_settings(
+        settings.live(options), name, made), *more)
 
 
 def node(**values):

@@ -104,26 +104,26 @@ class MistakesTest(base.ProgramTestCase):
                 'ovn-network-agent: configuration: '), ended.stderr)
         return lines
 
-    def one(self, words, *args):
+    def check_one(self, words, *args):
         line, = self.said(*args)
         for word in words:
             self.assertIn(word, line)
 
     def made(self, name, *args):
         text, words = MISTAKES[name]
-        self.one(words, *args, '--config-file', self.config(text))
+        self.check_one(words, *args, '--config-file', self.config(text))
 
     def test_one_remote_alone(self):
         # D1
         self.env[NB] = 'tcp:192.0.2.1:6641'
-        self.one(('[ovn] ovn_sb_remote is not set',
-                  'OS_OVN__OVN_SB_REMOTE', 'section [ovn]'),
-                 '--config-file', self.config(remotes=False))
+        self.check_one(('[ovn] ovn_sb_remote is not set',
+                        'OS_OVN__OVN_SB_REMOTE', 'section [ovn]'),
+                       '--config-file', self.config(remotes=False))
 
     def test_a_remote_without_a_port(self):
         self.env[NB] = 'tcp:192.0.2.1'
-        self.one(("[ovn] ovn_nb_remote: 'tcp:192.0.2.1' has no port",
-                  'from ' + NB), '--config-file', self.config())
+        self.check_one(("[ovn] ovn_nb_remote: 'tcp:192.0.2.1' has no port",
+                        'from ' + NB), '--config-file', self.config())
 
     def test_bad_values_of_the_environment(self):
         # Trap T66.
@@ -134,8 +134,8 @@ class MistakesTest(base.ProgramTestCase):
                  '0 is not between 1 and'),
                 ('OS_DEFAULT__DRY_RUN', 'on and off', "'on and off'")):
             self.env[variable] = value
-            self.one(('from ' + variable, words),
-                     '--config-file', self.config())
+            self.check_one(('from ' + variable, words),
+                           '--config-file', self.config())
             del self.env[variable]
 
     def test_all_at_once(self):
@@ -168,9 +168,10 @@ class MistakesTest(base.ProgramTestCase):
                               % (path, line), text)
 
     def test_a_rules_file_that_is_not_there(self):
-        self.one(('/nowhere/rules.yaml', 'No such file', 'rules_file'),
-                 '--config-file', self.config(
-                     '[port_forward]\nrules_file = /nowhere/rules.yaml\n'))
+        self.check_one(('/nowhere/rules.yaml', 'No such file', 'rules_file'),
+                       '--config-file',
+                       self.config('[port_forward]\n'
+                                   'rules_file = /nowhere/rules.yaml\n'))
 
     def test_a_rules_file_without_rules(self):
         path, config = self.rules('port_forwards: []\n')
@@ -205,15 +206,15 @@ class MistakesTest(base.ProgramTestCase):
 
     def test_a_file_that_is_not_there(self):
         path = os.path.join(self.directory, 'nowhere.conf')
-        self.one((path, 'name files that exist with --config-file'),
-                 '--config-file', path)
+        self.check_one((path, 'name files that exist with --config-file'),
+                       '--config-file', path)
 
     def test_a_file_of_the_original(self):
         path = os.path.join(self.directory, 'agent.yaml')
         with open(path, 'w') as opened:
             opened.write('bridge_dev: br-ex\n')
-        self.one((path + ':1', 'below a section like [DEFAULT]'),
-                 '--config-file', path)
+        self.check_one((path + ':1', 'below a section like [DEFAULT]'),
+                       '--config-file', path)
 
 
 def _test_of(name):

@@ -60,15 +60,16 @@ class GatewaylessTest(services.ServiceTestCase):
         # They come after what is announced.
         self.eventually(lambda: {
             '192.0.2.10/32', '2001:db8:1::10/128', '2001:db8:2::1/128'} <= {
-                flow.dst for flow in self.world.of(resources.Flow).values()},
+                flow.dst for flow
+                in self.world.found(resources.Flow).values()},
             'flows')
         self.assertEqual([], [
             key for kind in (resources.Announcement, resources.KernelRoute,
                              resources.AnnouncedRoute, resources.Rule,
                              resources.PrefixListEntry)
-            for key in self.world.of(kind) if ':' in str(key)])
+            for key in self.world.found(kind) if ':' in str(key)])
         self.assertIn('192.0.2.0/24', str(
-            list(self.world.of(resources.PrefixListEntry))))
+            list(self.world.found(resources.PrefixListEntry))))
 
 
 class NetworksTest(services.ServiceTestCase):
@@ -87,7 +88,7 @@ class NetworksTest(services.ServiceTestCase):
     def listed(self):
         """Networks in the prefix list."""
         return {entry.network for entry in
-                self.world.of(resources.PrefixListEntry).values()}
+                self.world.found(resources.PrefixListEntry).values()}
 
     def test_discovered(self):
         agent = self.agent(fip_route__standby_prepare=False)

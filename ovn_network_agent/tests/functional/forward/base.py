@@ -76,7 +76,7 @@ class ForwardTestCase(node.NodeTestCase):
                 name, self.called))
         self.client = self.space()
         self.sh(TOPOLOGY.format(client=self.client.pid))
-        self.at(self.client, '''
+        self.run_in(self.client, '''
             ip link set lo up
             ip address add %s/24 dev eth0
             ip link set eth0 up
@@ -89,7 +89,7 @@ class ForwardTestCase(node.NodeTestCase):
         """A network namespace that goes with the test."""
         return namespaces.hold(self)
 
-    def at(self, holder, script):
+    def run_in(self, holder, script):
         """Run a script in a namespace; gives its output."""
         return holder.sh(script)
 
@@ -99,9 +99,10 @@ class ForwardTestCase(node.NodeTestCase):
         name = 'lan%s' % address.rpartition('.')[2]
         self.sh('ip link add %s type veth peer name eth0 netns %d\n'
                 'ip link set %s master lan up' % (name, holder.pid, name))
-        self.at(holder, 'ip link set lo up\nip address add %s/24 dev eth0\n'
-                'ip link set eth0 up\nip route add default via 10.0.0.1'
-                % address)
+        self.run_in(
+            holder, 'ip link set lo up\nip address add %s/24 dev eth0\n'
+            'ip link set eth0 up\nip route add default via 10.0.0.1'
+            % address)
         return holder
 
     def serve(self, holder, address, program=SERVER, port=PORT):

@@ -56,7 +56,7 @@ class ForwardsTest(base.ControlTestCase):
     def vips(self):
         """Addresses of VIPs that are there, a set."""
         return {address.partition('/')[0] for _dev, address
-                in self.world.of(resources.VipAddress)}
+                in self.world.found(resources.VipAddress)}
 
     def states(self):
         """States in the status, by address."""
@@ -84,7 +84,7 @@ class ForwardsTest(base.ControlTestCase):
         self.write(FIRST, SECOND)
         self.all_are('announced', FIRST, SECOND)
         self.assertEqual({FIRST, SECOND}, self.vips())
-        table, = self.world.of(resources.NftTable).values()
+        table, = self.world.found(resources.NftTable).values()
         self.assertIn(SECOND, golden.rendered(table))
         self.write(SECOND)
         self.all_are('announced', SECOND)
@@ -133,7 +133,7 @@ class ForwardsTest(base.ControlTestCase):
         self.eventually(lambda: 'no router' in self.states()[FIRST][1],
                         self.states)
         self.assertEqual(set(), self.vips())
-        self.assertTrue(self.world.of(resources.NftTable))
+        self.assertTrue(self.world.found(resources.NftTable))
         self.cloud.add_router('r1', chassis=base.HERE)
         self.all_are('announced', FIRST)
         self.assertEqual({FIRST}, self.vips())
@@ -171,7 +171,7 @@ class ForwardsTest(base.ControlTestCase):
         self.all_are('announced', FIRST)
         self.stop(agent)
         self.assertEqual(set(), self.vips())
-        self.assertEqual({}, self.world.of(resources.NftTable))
+        self.assertEqual({}, self.world.found(resources.NftTable))
         order = self.world.order('delete')
         self.assertLess(order.index('vip_address'),
                         order.index('nft_table'))

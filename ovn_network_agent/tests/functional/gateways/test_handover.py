@@ -51,7 +51,7 @@ class HandoverTest(gateways.OrderTestCase):
     def relayed(self):
         """Addresses that are relayed: dict to the ports of the flow."""
         return {flow.dst: flow.output
-                for flow in self.world.of(resources.Flow).values()
+                for flow in self.world.found(resources.Flow).values()
                 if flow.cookie == ownership.COOKIE_RELAY and
                 flow.in_port == resources.LOCAL}
 
@@ -82,7 +82,7 @@ class HandoverTest(gateways.OrderTestCase):
         self.assertEqual(
             [('198.51.100.1', 'fa:16:3e:00:00:01')],
             [(r.dst, r.lladdr) for r in
-             self.world.of(resources.Neighbour).values() if r.lladdr])
+             self.world.found(resources.Neighbour).values() if r.lladdr])
         self.taken_over()
         self.assert_seen()
         self.assertIn(ADDRESS, self.announced())
@@ -93,7 +93,7 @@ class HandoverTest(gateways.OrderTestCase):
         self.assertIn(ADDRESS, self.relayed())
         self.eventually(lambda: not self.relayed(), self.relayed)
         self.eventually(lambda: not any(
-            r.lladdr for r in self.world.of(resources.Neighbour).values()),
+            r.lladdr for r in self.world.found(resources.Neighbour).values()),
             'no neighbour')
         self.assertEqual({'198.51.100.2/32'}, self.announced())
 

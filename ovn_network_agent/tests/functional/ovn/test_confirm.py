@@ -231,10 +231,10 @@ class ConfirmTest(loss.LossTestCase):
                 del bindings[key]
         started = time.monotonic()
         self.look_at_all(agent)
-        address = next(iter(self.world.of(resources.Address)))
+        address = next(iter(self.world.found(resources.Address)))
         self.world.objects.pop(resources.Ref('address', address))
         agent.trigger.fire('test', stale=('address',))
-        self.eventually(lambda: address in self.world.of(resources.Address),
+        self.eventually(lambda: address in self.world.found(resources.Address),
                         'repaired')
         # Before the probe takes the server for dead.
         self.assertLess(time.monotonic() - started, 4)

@@ -103,7 +103,7 @@ class ServiceTestCase(base.OvsdbTestCase):
             self.assertTrue(agent.wait(ovsdb.DEADLINE))
 
     def announced(self):
-        return {key[1] for key in self.world.of(resources.Announcement)}
+        return {key[1] for key in self.world.found(resources.Announcement)}
 
     def routes(self):
         """Tags of the managed default routes in NB."""

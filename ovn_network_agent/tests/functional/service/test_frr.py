@@ -80,7 +80,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
                 if line.startswith('ip prefix-list')]
 
     def kernel(self):
-        return {key[1] for key in self.world.of(resources.KernelRoute)}
+        return {key[1] for key in self.world.found(resources.KernelRoute)}
 
     def test_restart_of_staticd(self):
         # Trap T41: the next full pass is ten minutes away.

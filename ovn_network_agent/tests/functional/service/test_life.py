@@ -109,7 +109,7 @@ class LifeTest(services.ServiceTestCase):
         stray = resources.KernelRoute(254, '203.0.113.9/32', 'lo')
         self.world.put(stray)
         agent = self.agent()
-        self.eventually(lambda: self.world.of(resources.VethPair), 'a pair')
+        self.eventually(lambda: self.world.found(resources.VethPair), 'a pair')
         self.assertIn(stray, self.world.values())
         # Databases that come late, one after the other.
         for server in self.servers.values():
@@ -123,9 +123,9 @@ class LifeTest(services.ServiceTestCase):
         self.sb.kill()
         self.world.down.add('address')
         self.agent()
-        self.eventually(lambda: self.world.of(resources.VethPair), 'a pair')
+        self.eventually(lambda: self.world.found(resources.VethPair), 'a pair')
         self.world.down.clear()
-        self.eventually(lambda: self.world.of(resources.Address), 'healed')
+        self.eventually(lambda: self.world.found(resources.Address), 'healed')
 
     def test_waiting_for_ovn_costs_no_time(self):
         # Retries of what failed come due although no pass is complete.
@@ -172,7 +172,7 @@ class LifeTest(services.ServiceTestCase):
         self.cloud.add_router('r1', chassis=HERE)
         self.sb.kill()
         self.agent()
-        self.eventually(lambda: self.world.of(resources.Rule), 'prepared')
+        self.eventually(lambda: self.world.found(resources.Rule), 'prepared')
         self.assertEqual(
             ['link_up', 'veth_pair', 'sysctl', 'address', 'neighbour',
              'kernel_route', 'rule'], self.world.order('create'))

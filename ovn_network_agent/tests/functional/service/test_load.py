@@ -168,7 +168,8 @@ class LoadTest(services.ServiceTestCase):
         """What nobody reports is found; no event is needed for it."""
         self.running(reconcile_interval=1)
         for _turn in range(2):
-            lost = next(iter(self.world.of(resources.Announcement).values()))
+            lost = next(iter(
+                self.world.found(resources.Announcement).values()))
             del self.world.objects[lost.ref]
             self.eventually(lambda gone=lost: gone.ref in
                             self.world.objects, 'it is back')

@@ -71,7 +71,7 @@ class ReloadTest(services.ServiceTestCase):
         del self.world.journal[:]
         self.write('[fip_route]\nannounce_method = kernel\n')
         agent.reset()
-        self.eventually(lambda: self.world.of(resources.AnnouncedRoute) and
+        self.eventually(lambda: self.world.found(resources.AnnouncedRoute) and
                         not self.announced(), 'the other method')
         self.assertEqual(
             [('create', 'announced_route'), ('delete', 'announcement')],

@@ -136,7 +136,7 @@ class TroubleTest(services.ServiceTestCase):
             self.eventually(
                 lambda n=number: len(self.routes()) == n + 2, name)
             if name != 'route':
-                self.eventually(lambda a=address: (254, a) in self.world.of(
+                self.eventually(lambda a=address: (254, a) in self.world.found(
                     resources.KernelRoute), name)
             self.world.down.clear()
             self.eventually(lambda a=address: a in self.announced(),

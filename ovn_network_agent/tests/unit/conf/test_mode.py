@@ -46,7 +46,7 @@ def used(conf, what):
 
 class ModeTest(base.ConfTestCase):
 
-    def one(self, text, *parts, **kwargs):
+    def check_one(self, text, *parts, **kwargs):
         """Exactly one problem, and its text has these parts."""
         found = validate.problems(self.load(text, remotes=False, **kwargs))
         self.assertEqual(1, len(found), found)
@@ -88,26 +88,27 @@ class ModeTest(base.ConfTestCase):
 
     def test_one_remote_alone(self):
         """Row D1: the text names the other one, with the remedy."""
-        self.one(DRIVERS + RULES, '[ovn] ovn_sb_remote is not set',
-                 'tcp:192.0.2.1:6642', env=NB)
+        self.check_one(DRIVERS + RULES, '[ovn] ovn_sb_remote is not set',
+                       'tcp:192.0.2.1:6642', env=NB)
 
     def test_the_other_remote_alone(self):
         """Row D1: also without any rules."""
-        self.one('', '[ovn] ovn_nb_remote is not set', 'tcp:192.0.2.1:6641',
-                 env=SB)
+        self.check_one('', '[ovn] ovn_nb_remote is not set',
+                       'tcp:192.0.2.1:6641',
+                       env=SB)
 
     def test_nothing_to_do(self):
         """Row D1."""
-        self.one('', 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
-                 '[port_forward] rules_file')
+        self.check_one('', 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
+                       '[port_forward] rules_file')
 
     def test_the_driver_has_to_be_there(self):
-        self.one('[DEFAULT]\ndrivers = fip_route\n' + RULES,
-                 '[DEFAULT] drivers = fip_route: lacks port_forward')
+        self.check_one('[DEFAULT]\ndrivers = fip_route\n' + RULES,
+                       '[DEFAULT] drivers = fip_route: lacks port_forward')
 
     def test_no_gateway_to_announce_with(self):
-        self.one(DRIVERS + RULES + 'vip_announce = with-gateway\n',
-                 '[port_forward] vip_announce = with-gateway', 'always')
+        self.check_one(DRIVERS + RULES + 'vip_announce = with-gateway\n',
+                       '[port_forward] vip_announce = with-gateway', 'always')
 
 
 class LacksTest(base.ConfTestCase):

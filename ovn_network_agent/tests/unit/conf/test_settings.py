@@ -76,7 +76,7 @@ class OfTest(confs.ConfTestCase):
     def known(self, plugin, text='', name='note'):
         conf = self.load(text)
         conf.register_opts(getattr(plugin, 'CONFIG_OPTS', ()), group=name)
-        return settings.of(settings.live(conf), name, plugin)
+        return settings.driver_settings(settings.live(conf), name, plugin)
 
     def test_the_own_section_the_node_and_what_is_named(self):
         known = self.known(Plugin, '[note]\nwords = x,y\n'
@@ -113,15 +113,16 @@ class AfterTest(confs.ConfTestCase):
 
     def test_only_what_may_change_is_other(self):
         conf = self.load('[fip_route]\nannounce_method = static\n')
-        before = settings.of(settings.live(conf), 'fip_route', Announcing)
+        before = settings.driver_settings(
+            settings.live(conf), 'fip_route', Announcing)
         with open(conf.config_file[0], 'w') as opened:
             opened.write('[DEFAULT]\nbridge_dev = br-new\n'
                          '[fip_route]\nannounce_method = kernel\n')
-        prepared = reload.reload(conf, lambda read: settings.of(
+        prepared = reload.reload(conf, lambda read: settings.driver_settings(
             read, 'fip_route', Announcing))
         self.assertNotEqual(before, prepared)
         self.assertEqual(('br-ex', 'kernel'), (
             prepared.bridge_dev, prepared.fip_route.announce_method))
         # As it turned out to be.
-        self.assertEqual(prepared, settings.of(settings.live(conf),
-                                               'fip_route', Announcing))
+        self.assertEqual(prepared, settings.driver_settings(
+            settings.live(conf), 'fip_route', Announcing))

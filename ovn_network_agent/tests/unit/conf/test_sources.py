@@ -50,7 +50,7 @@ def two(option):
     return first, second
 
 
-def of(conf, group, option):
+def value(conf, group, option):
     return (conf if group == 'DEFAULT' else conf[group])[option.dest]
 
 
@@ -74,7 +74,7 @@ class EveryOptionTest(base.ConfTestCase):
         self.assertGreater(len(self.options), 50)
         for group, option, *texts in self.options:
             self.assertEqual(option.type(texts[which]),
-                             of(conf, group, option), option.name)
+                             value(conf, group, option), option.name)
 
     def test_the_file_beats_the_default(self):
         self.check(self.load(self.file_of(0), remotes=False), 0)

@@ -65,7 +65,7 @@ class TlsTestCase(base.ConfTestCase):
         self.assertEqual([], validate.problems(conf))
         return validate.warnings(conf)
 
-    def one(self, found, *parts):
+    def check_one(self, found, *parts):
         """Exactly one text, and it has these parts."""
         self.assertEqual(1, len(found), found)
         for part in parts:
@@ -87,30 +87,30 @@ class ProblemsTest(TlsTestCase):
                          set(tls.by_remote(conf)))
 
     def test_other_schemes_are_refused(self):
-        self.one(self.problems(ovn_nb_remote='tls:192.0.2.1:6641'),
-                 'ovn_nb_remote', "'tls:192.0.2.1:6641'", 'ssl:')
+        self.check_one(self.problems(ovn_nb_remote='tls:192.0.2.1:6641'),
+                       'ovn_nb_remote', "'tls:192.0.2.1:6641'", 'ssl:')
 
     def test_a_list_must_not_mix_tcp_and_ssl(self):
         # Trap T67: a failover would drop the encryption without a word.
         for option, database in (('ovn_nb_remote', '6641'),
                                  ('ovn_sb_remote', '6642')):
-            self.one(self.problems(**{
+            self.check_one(self.problems(**{
                 option: f'ssl:192.0.2.1:{database},TCP:192.0.2.2:{database}'}),
                 f'[ovn] {option} = ssl:192.0.2.1', 'mixes tcp and ssl',
                 'use one of them for all')
 
     def test_certificate_and_key_only_together(self):
         for missing in ('ovn_ssl_cert', 'ovn_ssl_key'):
-            self.one(self.problems(**{missing: ''}),
-                     '[ovn] ovn_ssl_cert = ', 'set both or none')
+            self.check_one(self.problems(**{missing: ''}),
+                           '[ovn] ovn_ssl_cert = ', 'set both or none')
 
     def test_a_key_that_others_can_get_at(self):
         # Trap T67, any bit for group or others.
         for bit in range(6):
             path = self.copy(self.pair[1], 0o600 | 1 << bit)
-            self.one(self.problems(ovn_ssl_key=path),
-                     '[ovn] ovn_ssl_key = ' + path, 'chmod 600',
-                     f'mode {0o600 | 1 << bit:o}')
+            self.check_one(self.problems(ovn_ssl_key=path),
+                           '[ovn] ovn_ssl_key = ' + path, 'chmod 600',
+                           f'mode {0o600 | 1 << bit:o}')
         for mode in (0o400, 0o600):
             self.assertEqual([], self.problems(
                 ovn_ssl_key=self.copy(self.pair[1], mode)))
@@ -123,51 +123,54 @@ class ProblemsTest(TlsTestCase):
 
     def test_files_have_to_be_there(self):
         for option in self.files:
-            self.one(self.problems(**{option: '/nonexistent/x.pem'}),
-                     f'[ovn] {option} = /nonexistent/x.pem',
-                     'No such file', 'name a PEM file')
+            self.check_one(self.problems(**{option: '/nonexistent/x.pem'}),
+                           f'[ovn] {option} = /nonexistent/x.pem',
+                           'No such file', 'name a PEM file')
 
     def test_a_directory_is_no_file(self):
         for option, path in self.files.items():
-            self.one(self.problems(**{option: os.path.dirname(path)}),
-                     option)
+            self.check_one(self.problems(**{option: os.path.dirname(path)}),
+                           option)
 
     def test_what_is_no_pem(self):
         garbage = self.file('garbage')
         for option in self.files:
-            self.one(self.problems(**{option: garbage}),
-                     f'[ovn] {option} = {garbage}', '-----BEGIN')
+            self.check_one(self.problems(**{option: garbage}),
+                           f'[ovn] {option} = {garbage}', '-----BEGIN')
 
     def test_certificate_and_key_in_the_wrong_order(self):
-        self.one(self.problems(ovn_ssl_cert=self.pair[1],
-                               ovn_ssl_key=self.pair[0]),
-                 '[ovn] ovn_ssl_cert = ' + self.pair[1], 'no certificate')
+        self.check_one(self.problems(ovn_ssl_cert=self.pair[1],
+                                     ovn_ssl_key=self.pair[0]),
+                       '[ovn] ovn_ssl_cert = ' + self.pair[1],
+                       'no certificate')
 
     def test_a_key_of_another_certificate(self):
-        self.one(self.problems(ovn_ssl_key=self.other[1]),
-                 '[ovn] ovn_ssl_key = ' + self.other[1], 'does not belong',
-                 'ovn_ssl_cert = ' + self.pair[0])
+        self.check_one(self.problems(ovn_ssl_key=self.other[1]),
+                       '[ovn] ovn_ssl_key = ' + self.other[1],
+                       'does not belong',
+                       'ovn_ssl_cert = ' + self.pair[0])
 
     def test_a_key_with_a_password(self):
         # It must not be asked for at a terminal.
-        self.one(self.problems(ovn_ssl_cert=self.encrypted[0],
-                               ovn_ssl_key=self.encrypted[1]),
-                 '[ovn] ovn_ssl_key', 'is encrypted')
+        self.check_one(self.problems(ovn_ssl_cert=self.encrypted[0],
+                                     ovn_ssl_key=self.encrypted[1]),
+                       '[ovn] ovn_ssl_key', 'is encrypted')
 
     def test_names_unchecked_need_an_authority(self):
-        self.one(self.problems(ovn_ssl_ca='', ovn_ssl_check_name='false'),
-                 '[ovn] ovn_ssl_check_name = False', '[ovn] ovn_ssl_ca')
+        self.check_one(self.problems(ovn_ssl_ca='',
+                                     ovn_ssl_check_name='false'),
+                       '[ovn] ovn_ssl_check_name = False', '[ovn] ovn_ssl_ca')
         self.assertEqual([], self.problems(ovn_ssl_check_name='false'))
 
     def test_the_local_database_alike(self):
         garbage = self.file('garbage')
-        self.one(self.problems(ovs={'ovs_ssl_ca': garbage}),
-                 '[ovs] ovs_ssl_ca = ' + garbage)
-        self.one(self.problems(ovs={'ovs_ssl_cert': self.pair[0]}),
-                 '[ovs] ovs_ssl_cert = ', 'set both or none')
+        self.check_one(self.problems(ovs={'ovs_ssl_ca': garbage}),
+                       '[ovs] ovs_ssl_ca = ' + garbage)
+        self.check_one(self.problems(ovs={'ovs_ssl_cert': self.pair[0]}),
+                       '[ovs] ovs_ssl_cert = ', 'set both or none')
 
     def test_one_server_with_two_sets_of_files(self):
-        self.one(self.problems(ovs={
+        self.check_one(self.problems(ovs={
             'ovsdb_connection': REMOTES['ovn_nb_remote'],
             'ovs_ssl_cert': self.other[0], 'ovs_ssl_key': self.other[1],
             'ovs_ssl_ca': self.authority.path}),
@@ -180,8 +183,8 @@ class WarningsTest(TlsTestCase):
         self.assertEqual([], self.warnings())
 
     def test_ssl_without_an_authority(self):
-        self.one(self.warnings(ovn_ssl_ca=''), '[ovn] ovn_ssl_ca',
-                 'this system trusts')
+        self.check_one(self.warnings(ovn_ssl_ca=''), '[ovn] ovn_ssl_ca',
+                       'this system trusts')
 
     def test_options_without_ssl(self):
         tcp = {name: remote.replace('ssl', 'tcp')
@@ -195,15 +198,16 @@ class WarningsTest(TlsTestCase):
         # The local database may be what they are for.
         self.assertEqual([], self.warnings(
             **tcp, ovs={'ovsdb_connection': 'ssl:192.0.2.3:6640'}))
-        self.one(self.warnings(ovs={'ovs_ssl_ca': self.authority.path}),
-                 '[ovs] ovs_ssl_ca')
+        self.check_one(self.warnings(ovs={'ovs_ssl_ca': self.authority.path}),
+                       '[ovs] ovs_ssl_ca')
 
     def test_one_database_by_ssl(self):
-        self.one(self.warnings(ovn_sb_remote='tcp:192.0.2.1:6642'),
-                 'only one of the databases')
+        self.check_one(self.warnings(ovn_sb_remote='tcp:192.0.2.1:6642'),
+                       'only one of the databases')
 
     def test_a_certificate_that_has_expired(self):
-        self.one(self.warnings(ovn_ssl_cert=self.expired[0],
-                               ovn_ssl_key=self.expired[1]),
-                 '[ovn] ovn_ssl_cert = ' + self.expired[0], 'has expired',
-                 'renew it')
+        self.check_one(self.warnings(ovn_ssl_cert=self.expired[0],
+                                     ovn_ssl_key=self.expired[1]),
+                       '[ovn] ovn_ssl_cert = ' + self.expired[0],
+                       'has expired',
+                       'renew it')

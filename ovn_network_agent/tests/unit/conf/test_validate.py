@@ -26,7 +26,7 @@ class ProblemsTest(base.ConfTestCase):
     def problems(self, text='', **kwargs):
         return validate.problems(self.load(text, **kwargs))
 
-    def one(self, text, *parts, **kwargs):
+    def check_one(self, text, *parts, **kwargs):
         """Exactly one problem, and its text has these parts."""
         found = self.problems(text, **kwargs)
         self.assertEqual(1, len(found), found)
@@ -37,15 +37,15 @@ class ProblemsTest(base.ConfTestCase):
         self.assertEqual([], self.problems())
 
     def test_missing_remotes_are_both_named_in_every_spelling(self):
-        self.one('', '[ovn] ovn_nb_remote', 'section [ovn]',
-                 'OS_OVN__OVN_NB_REMOTE', 'tcp:192.0.2.1:6641',
-                 'OS_OVN__OVN_SB_REMOTE', remotes=False)
+        self.check_one('', '[ovn] ovn_nb_remote', 'section [ovn]',
+                       'OS_OVN__OVN_NB_REMOTE', 'tcp:192.0.2.1:6641',
+                       'OS_OVN__OVN_SB_REMOTE', remotes=False)
 
     def test_no_time_to_drain(self):
         text = '[gateway_drain]\ndrain_timeout = 0\n'
         drivers = '[DEFAULT]\ndrivers = gateway_drain\n'
-        self.one(drivers + text, '[gateway_drain] drain_timeout = 0: ',
-                 'drain_on_shutdown')
+        self.check_one(drivers + text, '[gateway_drain] drain_timeout = 0: ',
+                       'drain_on_shutdown')
         # What is not used does no harm.
         for other in ('[DEFAULT]\ndrivers = fip_route\n' + text,
                       drivers + text + 'drain_on_shutdown = false\n'):
@@ -58,9 +58,9 @@ class ProblemsTest(base.ConfTestCase):
         for other in ('[veth_leak]\nveth_leak_table_id = 201\n',
                       '[fip_route]\nroute_table_id = 201\n'):
             name = other.split()[1]
-            self.one(self.FORWARDS + other,
-                     '[port_forward] port_forward_table_id = 201: ', name,
-                     'choose another one')
+            self.check_one(self.FORWARDS + other,
+                           '[port_forward] port_forward_table_id = 201: ',
+                           name, 'choose another one')
             # Nothing uses it.
             self.assertEqual([], self.problems(other))
 
@@ -69,10 +69,10 @@ class ProblemsTest(base.ConfTestCase):
                             ('vrf-x', '[frr] vrf_name'),
                             ('veth-default', 'veth pair'),
                             ('veth-provider', 'veth pair')):
-            self.one('[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
-                     f'port_forward_dev = {name}\n',
-                     f'[port_forward] port_forward_dev = {name}: ', other,
-                     'dummy device')
+            self.check_one('[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
+                           f'port_forward_dev = {name}\n',
+                           f'[port_forward] port_forward_dev = {name}: ',
+                           other, 'dummy device')
 
     def test_check_raises_all_of_them(self):
         error = self.assertRaises(
@@ -82,15 +82,15 @@ class ProblemsTest(base.ConfTestCase):
         self.assertIn(error.messages[1], str(error))
 
     def test_bad_values_name_option_value_and_source(self):
-        self.one('[DEFAULT]\nreconcile_interval = 60s\n',
-                 '[DEFAULT] reconcile_interval', "'60s'", 'test.conf')
-        self.one('', '[DEFAULT] cleanup_on_shutdown', "'maybe'",
-                 'OS_DEFAULT__CLEANUP_ON_SHUTDOWN',
-                 env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': 'maybe'})
+        self.check_one('[DEFAULT]\nreconcile_interval = 60s\n',
+                       '[DEFAULT] reconcile_interval', "'60s'", 'test.conf')
+        self.check_one('', '[DEFAULT] cleanup_on_shutdown', "'maybe'",
+                       'OS_DEFAULT__CLEANUP_ON_SHUTDOWN',
+                       env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': 'maybe'})
         self.useFixture(fixtures.EnvironmentVariable(
             'OS_DEFAULT__CLEANUP_ON_SHUTDOWN'))
-        self.one('[frr]\nbgp_soft_refresh = often\n',
-                 '[frr] bgp_soft_refresh', 'often', 'on-removal')
+        self.check_one('[frr]\nbgp_soft_refresh = often\n',
+                       '[frr] bgp_soft_refresh', 'often', 'on-removal')
 
     def test_one_bad_value_each(self):
         for text, *parts in (
@@ -116,14 +116,15 @@ class ProblemsTest(base.ConfTestCase):
                 ('[gateway_drain]\nsilent_chassis_limit = 1h',
                  'silent_chassis_limit', '1h'),
                 ('[ovs]\novsdb_connection = /run/db.sock', 'db.sock')):
-            self.one(text + '\n', *parts)
+            self.check_one(text + '\n', *parts)
 
     def test_a_silent_chassis_has_more_time_than_a_missing_one(self):
         """Row A-20."""
         limit = '[gateway_drain]\nsilent_chassis_limit = '
-        self.one(f'{limit}299\n',
-                 '[gateway_drain] silent_chassis_limit = 299: ',
-                 'stale_chassis_grace_period (300)', '300 or more', 'off')
+        self.check_one(f'{limit}299\n',
+                       '[gateway_drain] silent_chassis_limit = 299: ',
+                       'stale_chassis_grace_period (300)', '300 or more',
+                       'off')
         for right in (f'{limit}0\n', f'{limit}300\n',
                       f'{limit}60\nstale_chassis_grace_period = 0\n'):
             self.assertEqual([], self.problems(right))
@@ -133,13 +134,13 @@ class ProblemsTest(base.ConfTestCase):
             '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))
 
     def test_drivers(self):
-        self.one('[DEFAULT]\ndrivers =\n', 'drivers', 'nothing to do')
-        self.one('[DEFAULT]\ndrivers = fip_route,veth_leak,fip_route\n',
-                 'drivers', 'fip_route more than once')
+        self.check_one('[DEFAULT]\ndrivers =\n', 'drivers', 'nothing to do')
+        self.check_one('[DEFAULT]\ndrivers = fip_route,veth_leak,fip_route\n',
+                       'drivers', 'fip_route more than once')
 
     def test_tables_must_differ(self):
-        self.one('[fip_route]\nroute_table_id = 200\n',
-                 'veth_leak_table_id = 200', 'route_table_id')
+        self.check_one('[fip_route]\nroute_table_id = 200\n',
+                       'veth_leak_table_id = 200', 'route_table_id')
         self.assertEqual([], self.problems(
             '[fip_route]\nroute_table_id = 200\n'
             '[veth_leak]\nveth_leak_enabled = false\n'))
@@ -147,7 +148,8 @@ class ProblemsTest(base.ConfTestCase):
     def test_route_rules_come_before_the_leak_rules(self):
         priority = ('[fip_route]\nroute_table_id = 100\n'
                     'route_rule_priority = ')
-        self.one(f'{priority}1997\n', 'route_rule_priority = 1997', 'lower')
+        self.check_one(f'{priority}1997\n', 'route_rule_priority = 1997',
+                       'lower')
         self.assertEqual([], self.problems(f'{priority}1996\n'))
         self.assertEqual([], self.problems(
             '[fip_route]\nroute_rule_priority = 1999\n'))

@@ -61,7 +61,7 @@ class ReportTestCase(base.BaseTestCase):
     def report(self, *groups, drains=(), routers=(), reasons=(),
                databases=None, phase=model.Phase.RUNNING, **node):
         node = world.node(drains=frozenset(drains), phase=phase, **node)
-        found = report.of(
+        found = report.build(
             model.Snapshot(node, tuple(routers), groups), reasons,
             databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
             mode.FULL)
@@ -152,8 +152,8 @@ class ReportTest(ReportTestCase):
         self.assertIn('drained, as wished (router)\n', said)
 
     def test_whether_drains_overlap(self):
-        found = report.of(None, (), {}, self.names, mode.FULL,
-                          overlap='not tried with OVN 31.09')
+        found = report.build(None, (), {}, self.names, mode.FULL,
+                             overlap='not tried with OVN 31.09')
         self.assertEqual('not tried with OVN 31.09', found['overlap'])
         self.assertIn('\noverlap: not tried with OVN 31.09\n',
                       text.of_status(found))
@@ -169,8 +169,8 @@ class ReportTest(ReportTestCase):
                 world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):
-        found = report.of(None, None, {'nb': Database(False, 'away')},
-                          directory.Directory(), mode.FULL)
+        found = report.build(None, None, {'nb': Database(False, 'away')},
+                             directory.Directory(), mode.FULL)
         self.assertEqual(('restoring', '', [], []), (
             found['phase'], found['chassis'], found['groups'],
             found['degraded']))
@@ -180,8 +180,8 @@ class ReportTest(ReportTestCase):
     def test_without_ovn(self):
         """Row D2: there is nothing to say of databases and drains."""
         node = model.Node('', 'gw1', model.Phase.RUNNING, ())
-        found = report.of(model.Snapshot(node), (), {},
-                          directory.Directory(), 'port-forward-only')
+        found = report.build(model.Snapshot(node), (), {},
+                             directory.Directory(), 'port-forward-only')
         self.assertEqual('port-forward-only', found['mode'])
         said = text.of_status(found)
         self.assertIn('on gw1 (port-forward-only): running\n', said)

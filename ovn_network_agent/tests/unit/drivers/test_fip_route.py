@@ -39,25 +39,25 @@ class FipRouteTestCase(base.BaseTestCase):
     def driver(self, **options):
         return world.driver('fip_route', world.conf(**options))
 
-    def of(self, router, node=None, **options):
+    def wants(self, router, node=None, **options):
         """What the driver wants for a router, a list."""
         return list(self.driver(**options).for_router(
             router, node or world.node()))
 
     def kind(self, kind, *args, **options):
         """The same, of one resource class."""
-        return [r for r in self.of(*args, **options)
+        return [r for r in self.wants(*args, **options)
                 if r.kind == kind.kind]
 
     def announced(self, *args, **options):
         """Addresses that end up in BGP, by either method."""
         return sorted(
-            r.subject.partition('/')[0] for r in self.of(*args, **options)
+            r.subject.partition('/')[0] for r in self.wants(*args, **options)
             if isinstance(r, (resources.Announcement,
                               resources.AnnouncedRoute)))
 
     def kept(self, *args, **options):
-        return {r.of for r in self.of(*args, **options)
+        return {r.of for r in self.wants(*args, **options)
                 if r.kind == 'keep'}
 
 
@@ -132,7 +132,7 @@ class PlanesTest(FipRouteTestCase):
              hairpin.set_src, hairpin.set_dst, hairpin.output))
 
     def test_an_announcement_rests_on_route_and_mac_tweak(self):
-        wanted = self.of(world.router(fips=[FIP]))
+        wanted = self.wants(world.router(fips=[FIP]))
         announcement = next(r for r in wanted if r.kind == 'announcement'
                             and r.prefix == FIP + '/32')
         self.assertEqual(
@@ -159,30 +159,30 @@ class PlanesTest(FipRouteTestCase):
                                ('198.51.100.1/24', 'fd00::1/64'),
                                world.segment())
 
-        def of(port, **options):
+        def wants(port, **options):
             group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
             return [r.kind for r in self.driver(**options).for_group(
                 group, world.node())]
 
-        self.assertEqual(['flow', 'flow', 'prefix_list_entry'], of(port))
-        self.assertEqual(['flow', 'flow'], of(
+        self.assertEqual(['flow', 'flow', 'prefix_list_entry'], wants(port))
+        self.assertEqual(['flow', 'flow'], wants(
             port, frr__frr_prefix_list=''))
-        self.assertEqual([], of(port, fip_route__standby_prepare=False))
-        self.assertEqual([], of(dataclasses.replace(port, segment=None)))
-        self.assertEqual([], of(dataclasses.replace(
+        self.assertEqual([], wants(port, fip_route__standby_prepare=False))
+        self.assertEqual([], wants(dataclasses.replace(port, segment=None)))
+        self.assertEqual([], wants(dataclasses.replace(
             port, chassis=world.CHASSIS)))
 
     def test_the_node(self):
-        def of(**options):
+        def wants(**options):
             return list(self.driver(**options).for_node(world.node()))
 
-        sysctls = {r.path: r.value for r in of() if r.kind == 'sysctl'}
+        sysctls = {r.path: r.value for r in wants() if r.kind == 'sysctl'}
         self.assertEqual({'net/ipv4/conf/br-ex/proxy_arp': '1',
                           'net/ipv4/conf/br-ex/forwarding': '1',
                           'net/ipv4/neigh/br-ex/proxy_delay': '0'}, sysctls)
         self.assertIn(resources.Address('br-ex', '169.254.169.254/32'),
-                      of())
-        self.assertNotIn('address', {r.kind for r in of(bridge_ip='')})
+                      wants())
+        self.assertNotIn('address', {r.kind for r in wants(bridge_ip='')})
 
 
 class AddressesTest(FipRouteTestCase):
@@ -268,7 +268,7 @@ class AddressesTest(FipRouteTestCase):
             ports=(world.port(networks=('198.51.100.1/24',
                                         '2001:db8::1/64')),),
             fips=[FIP, '2001:db8::10'])
-        wanted = self.of(router)
+        wanted = self.wants(router)
         self.assertEqual(
             {'198.51.100.1/32', FIP + '/32', '2001:db8::1/128',
              '2001:db8::10/128'}, set(self.hairpins(router)))
@@ -330,7 +330,7 @@ class UnresolvedTest(FipRouteTestCase):
             self.assertEqual([], self.announced(router), segment)
             self.assertEqual(
                 {'keep', 'prefix_list_entry'},
-                {r.kind for r in self.of(router)}, segment)
+                {r.kind for r in self.wants(router)}, segment)
             kept = self.kept(router)
             for kind, key in (
                     ('kernel_route', (254, FIP + '/32')),
@@ -345,7 +345,7 @@ class UnresolvedTest(FipRouteTestCase):
         router = world.router(ports=(world.port(segment=None),), fips=[FIP])
         options = {'fip_route__route_table_id': 201}
         kept = self.kept(router, **options)
-        usable = self.of(world.router(fips=[FIP]), **options)
+        usable = self.wants(world.router(fips=[FIP]), **options)
         for resource in usable:
             if resource.kind in ('kernel_route', 'rule', 'announcement'):
                 self.assertIn(resource.ref, kept)
@@ -365,7 +365,7 @@ class UnresolvedTest(FipRouteTestCase):
 class NorthboundTest(FipRouteTestCase):
 
     def rows(self, router):
-        return [r for r in self.of(router)
+        return [r for r in self.wants(router)
                 if r.kind in ('default_route', 'mac_binding')]
 
     def foreign(self, **values):
@@ -426,7 +426,7 @@ class NorthboundTest(FipRouteTestCase):
             {resources.Ref('default_route', (router.uuid,)),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
             self.kept(router))
-        self.assertEqual({'keep'}, {r.kind for r in self.of(router)})
+        self.assertEqual({'keep'}, {r.kind for r in self.wants(router)})
 
     def test_the_virtual_gateway(self):
         for lrp_networks, wanted in (
@@ -456,7 +456,7 @@ class NorthboundTest(FipRouteTestCase):
             self.assertEqual([], self.rows(router), router)
 
     def problems(self, router, **options):
-        return [r.text for r in self.of(router, **options)
+        return [r.text for r in self.wants(router, **options)
                 if r.kind == 'problem']
 
     def test_who_has_the_virtual_gateway_is_said(self):
@@ -521,13 +521,13 @@ class NorthboundTest(FipRouteTestCase):
 class NetworksTest(base.BaseTestCase):
 
     def test_provider_networks(self):
-        def of(found, manual=()):
+        def wants(found, manual=()):
             return [str(n) for n in networks.provider_networks(found,
                                                                manual)]
 
-        self.assertEqual(['198.51.100.0/24', '203.0.113.0/28'], of(
+        self.assertEqual(['198.51.100.0/24', '203.0.113.0/28'], wants(
             ['203.0.113.1/28', '198.51.100.1/24', '198.51.100.2/24',
              '2001:db8::1/64', 'nonsense']))
         self.assertEqual(['192.0.2.0/24'],
-                         of(['198.51.100.1/24'], ['192.0.2.0/24']))
-        self.assertEqual([], of([]))
+                         wants(['198.51.100.1/24'], ['192.0.2.0/24']))
+        self.assertEqual([], wants([]))

@@ -39,11 +39,11 @@ class PortForwardTest(base.BaseTestCase):
         return list(self.driver(**options).for_forwards(
             port_forwards.Forwards(vips, gateway), node or world.node()))
 
-    def of(self, kind, wanted):
+    def only(self, kind, wanted):
         return [r for r in wanted if r.kind == kind.kind]
 
     def problems(self, wanted):
-        return [r.text for r in self.of(resources.Problem, wanted)]
+        return [r.text for r in self.only(resources.Problem, wanted)]
 
     def unmanaged(self, address='192.0.2.53', **values):
         return port_forwards.Vip(address, rules=(golden.rule(),), **values)
@@ -73,11 +73,11 @@ class PortForwardTest(base.BaseTestCase):
                                       '169.254.0.2'),
                 LINE, ADDRESS):
             self.assertIn(resource, wanted)
-        self.assertEqual([], self.of(resources.Announcement, wanted))
+        self.assertEqual([], self.only(resources.Announcement, wanted))
 
     def test_the_address_waits_for_the_way_to_the_backend_and_back(self):
         wanted = self.forwards(golden.vip())
-        address, = self.of(resources.VipAddress, wanted)
+        address, = self.only(resources.VipAddress, wanted)
         way = {r.ref for r in wanted
                if r.kind in ('rule', 'kernel_route', 'nft_table')}
         self.assertEqual(4, len(way))
@@ -87,7 +87,7 @@ class PortForwardTest(base.BaseTestCase):
         # Row OVS-03: it is no address of a router.
         wanted = [*self.forwards(golden.vip()), *self.driver().for_router(
             world.router(), world.node(extent=port_forwards.Extent((4,))))]
-        self.assertEqual([], self.of(resources.Flow, wanted))
+        self.assertEqual([], self.only(resources.Flow, wanted))
 
     def test_other_numbers_and_names(self):
         wanted = self.forwards(
@@ -103,30 +103,30 @@ class PortForwardTest(base.BaseTestCase):
                 resources.PrefixListEntry('OUT', PREFIX),
                 resources.VipAddress('dummy7', PREFIX)):
             self.assertIn(resource, wanted)
-        table, = self.of(resources.NftTable, wanted)
+        table, = self.only(resources.NftTable, wanted)
         self.assertIn('ct zone set 4711', golden.rendered(table))
 
     def test_no_prefix_list_where_none_is_managed(self):
-        self.assertEqual([], self.of(
+        self.assertEqual([], self.only(
             resources.PrefixListEntry,
             self.forwards(golden.vip(), frr__frr_prefix_list='')))
 
     def test_l3mdev_accept_only_when_asked_for(self):
         # Row PF-24.
-        self.assertEqual([], self.of(resources.Sysctl,
+        self.assertEqual([], self.only(resources.Sysctl,
                                      self.forwards(golden.vip())))
         self.assertEqual(
             [resources.Sysctl('net/ipv4/tcp_l3mdev_accept', '1'),
              resources.Sysctl('net/ipv4/udp_l3mdev_accept', '1')],
-            self.of(resources.Sysctl, self.forwards(
+            self.only(resources.Sysctl, self.forwards(
                 golden.vip(),
                 port_forward__port_forward_l3mdev_accept=True)))
 
     def test_default_vrf_needs_no_marks(self):
         wanted = self.forwards(golden.vip(), frr__vrf_name='')
-        self.assertEqual([], self.of(resources.Rule, wanted))
-        self.assertEqual([], self.of(resources.KernelRoute, wanted))
-        table, = self.of(resources.NftTable, wanted)
+        self.assertEqual([], self.only(resources.Rule, wanted))
+        self.assertEqual([], self.only(resources.KernelRoute, wanted))
+        table, = self.only(resources.NftTable, wanted)
         for word in ('mark', 'guard', 'veth'):
             self.assertNotIn(word, golden.rendered(table))
         self.assertIn(ADDRESS, wanted)
@@ -148,15 +148,15 @@ class PortForwardTest(base.BaseTestCase):
                                           '2001:db8::53/128', 128, 128),
                 resources.VipAddress('loopback1', '2001:db8::53/128')):
             self.assertIn(resource, wanted)
-        self.assertEqual([('ip6',)], [r.key for r in self.of(
+        self.assertEqual([('ip6',)], [r.key for r in self.only(
             resources.NftTable, wanted)])
 
     def test_each_family_has_its_own(self):
         wanted = self.forwards(golden.vip(),
                                golden.vip(address='2001:db8::53'))
-        self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.of(
+        self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.only(
             resources.NftTable, wanted)])
-        self.assertEqual(4, len(self.of(resources.Rule, wanted)))
+        self.assertEqual(4, len(self.only(resources.Rule, wanted)))
         self.assertEqual(len(wanted), len({r.ref for r in wanted}))
 
     # -- announcing -------------------------------------------------------
@@ -170,7 +170,7 @@ class PortForwardTest(base.BaseTestCase):
                 port_forward__vip_announce='with-gateway')
             self.assertEqual(announced, ADDRESS in wanted)
             self.assertEqual(announced, LINE in wanted)
-            self.assertEqual(1, len(self.of(resources.NftTable, wanted)))
+            self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
 
     def test_always_is_always(self):
         for gateway in (True, False, None):
@@ -183,7 +183,7 @@ class PortForwardTest(base.BaseTestCase):
             port_forwards.Rule('udp', 53, 53, (dead,))))
         self.assertNotIn(ADDRESS, wanted)
         self.assertNotIn(LINE, wanted)
-        self.assertEqual(1, len(self.of(resources.NftTable, wanted)))
+        self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
 
     def test_one_live_rule_keeps_a_vip(self):
         dead = port_forwards.Backend('10.0.0.1', alive=False)
@@ -198,7 +198,7 @@ class PortForwardTest(base.BaseTestCase):
         self.assertIn(LINE, wanted)
         for kind in (resources.VipAddress, resources.Announcement,
                      resources.AnnouncedRoute):
-            self.assertEqual([], self.of(kind, wanted))
+            self.assertEqual([], self.only(kind, wanted))
 
     def test_an_address_that_nobody_has(self):
         # Row A-09.
@@ -215,7 +215,7 @@ class PortForwardTest(base.BaseTestCase):
             self.assertIn(drop, wanted)
             found = wanted[wanted.index(route)]
             self.assertIn(TABLE, found.requires)
-            self.assertEqual([], self.of(resources.VipAddress, wanted))
+            self.assertEqual([], self.only(resources.VipAddress, wanted))
 
     def test_an_address_that_nobody_has_in_the_default_vrf(self):
         for method, route in (
@@ -288,18 +288,19 @@ class PortForwardTest(base.BaseTestCase):
                      (world.CHASSIS, '192.0.2.1/24'))]
         group = model.GatewayGroup('HA_Chassis_Group', ports=tuple(ports))
 
-        def of(versions, **options):
+        def wants(versions, **options):
             return {r.key for r in self.driver(**options).for_group(
                 group, world.node(extent=versions and port_forwards.Extent(
                     versions)))}
 
         four = {('ip', 'provider_networks', '198.51.100.0/24')}
         six = {('ip6', 'provider_networks', 'fd00::/64')}
-        self.assertEqual(four, of((4,)))
-        self.assertEqual(four | six, of((4, 6)))
-        self.assertEqual(set(), of(None))
-        self.assertEqual(set(), of((4, 6), fip_route__standby_prepare=False))
-        self.assertEqual(six, of((4, 6), network_cidr=['203.0.113.0/24']))
+        self.assertEqual(four, wants((4,)))
+        self.assertEqual(four | six, wants((4, 6)))
+        self.assertEqual(set(), wants(None))
+        self.assertEqual(set(), wants(
+            (4, 6), fip_route__standby_prepare=False))
+        self.assertEqual(six, wants((4, 6), network_cidr=['203.0.113.0/24']))
 
     def test_no_network_no_guard(self):
         # Trap T63, row PF-14.
@@ -369,8 +370,8 @@ class PortForwardTest(base.BaseTestCase):
             found = tracker.wanted()
             self.assertEqual(
                 [resources.VipAddress('loopback1', '192.0.2.54/32')],
-                self.of(resources.VipAddress, found))
-            table, = self.of(resources.NftTable, found)
+                self.only(resources.VipAddress, found))
+            table, = self.only(resources.NftTable, found)
             self.assertNotIn('192.0.2.53', golden.rendered(table))
 
     def test_a_router_that_is_elsewhere_takes_nothing(self):

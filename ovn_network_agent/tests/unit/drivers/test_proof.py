@@ -33,7 +33,7 @@ class ProofTest(fip_route.FipRouteTestCase):
         router = world.router(fips=[FIP])
         for options in ({}, {'fip_route__announce_method': 'kernel'},
                         {'frr__vrf_name': ''}):
-            wanted = self.of(router, **options)
+            wanted = self.wants(router, **options)
             found, = (r for r in wanted if r.kind == 'advertised')
             self.assertEqual(
                 (router.uuid, world.HOSTNAME, (OWN, FIP + '/32')),
@@ -105,7 +105,7 @@ class ProofTest(fip_route.FipRouteTestCase):
         self.assertNotEqual(one.requires, two.requires)
 
     def test_it_is_pure(self):
-        wanted = self.of(world.router(fips=[FIP]))
+        wanted = self.wants(world.router(fips=[FIP]))
         rest = [r for r in wanted if r.kind != 'advertised']
-        self.assertEqual(wanted[-1:], list(proof.of(
+        self.assertEqual(wanted[-1:], list(proof.proofs(
             world.router(fips=[FIP]), world.node(), rest)))

@@ -40,7 +40,7 @@ def group(owner=world.OTHER, gone=False, **values):
                          world.segment(**values)),))
 
 
-def of(kind, wanted):
+def only(kind, wanted):
     return [r for r in wanted if r.kind == kind.kind]
 
 
@@ -69,20 +69,20 @@ class RelayTest(base.BaseTestCase):
              resources.Neighbour('br-ex', FIP, '', mac)],
             [r for r in self.leaving(LEFT) if FIP in str(r)])
         self.assertEqual({FIP, '198.51.100.1'}, {
-            r.dst for r in of(resources.Neighbour, self.leaving(LEFT))})
+            r.dst for r in only(resources.Neighbour, self.leaving(LEFT))})
 
     def test_what_is_about_to_leave_keeps_its_neighbours(self):
         """OVN here still answers, and would not be asked any more."""
         here = world.router(1, fips=(FIP,), ports=(world.port(1, relay=9),))
         wanted = self.leaving(here)
-        self.assertEqual([], of(resources.Neighbour, wanted))
-        self.assertEqual(2, len(of(resources.Flow, wanted)))
+        self.assertEqual([], only(resources.Neighbour, wanted))
+        self.assertEqual(2, len(only(resources.Flow, wanted)))
 
     def test_without_ovn_here_to_the_other_side_alone(self):
         """ovn-controller has ended, and taken its patch port along."""
         port = dataclasses.replace(LEFT.ports[0],
                                    segment=world.segment(patch_port=0))
-        outputs = {r.output for r in of(resources.Flow, self.leaving(
+        outputs = {r.output for r in only(resources.Flow, self.leaving(
             dataclasses.replace(LEFT, ports=(port,))))}
         self.assertEqual({'ports:9'}, outputs)
 
@@ -99,15 +99,15 @@ class RelayTest(base.BaseTestCase):
         self.assertEqual(
             [resources.RelayPort('br-ex', 'ona-c0000202', '192.0.2.2',
                                  'geneve')],
-            of(resources.RelayPort, self.wanted_by(group())))
+            only(resources.RelayPort, self.wanted_by(group())))
 
     def test_what_arrives_goes_to_ovn(self):
         """From candidates of the group, for its network, on any side."""
         for owner in (world.OTHER, world.CHASSIS, ''):
             self.assertEqual(
                 [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)],
-                of(resources.Flow, self.wanted_by(group(owner),
-                                                  relays=RELAYS)))
+                only(resources.Flow, self.wanted_by(group(owner),
+                                                    relays=RELAYS)))
 
     def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
         """Its ovn-controller has ended, and its agent still relays to here.
@@ -116,19 +116,19 @@ class RelayTest(base.BaseTestCase):
         """
         wanted = self.wanted_by(group(gone=True), relays=RELAYS)
         self.assertEqual({resources.RelayPort.kind}, {
-            r.of.kind for r in of(resources.Keep, wanted)})
+            r.of.kind for r in only(resources.Keep, wanted)})
         self.assertEqual({('br-ex', 'ona-c0000209')}, {
-            r.of.key for r in of(resources.Keep, wanted)})
+            r.of.key for r in only(resources.Keep, wanted)})
         self.assertEqual({9, 11}, {
-            r.in_port for r in of(resources.Flow, wanted)})
+            r.in_port for r in only(resources.Flow, wanted)})
         for values in ({'gone': False}, {'phase': model.Phase.STOPPED}):
-            self.assertEqual([], of(resources.Keep, self.wanted_by(
+            self.assertEqual([], only(resources.Keep, self.wanted_by(
                 group(gone=values.pop('gone', True)), relays=RELAYS,
                 **values)))
 
     def test_no_segment_no_flow(self):
         for values in ({'patch_port': 0}, {'bridge': 'br-other'}):
-            self.assertEqual([], of(resources.Flow, self.wanted_by(
+            self.assertEqual([], only(resources.Flow, self.wanted_by(
                 group(**values), relays=RELAYS)))
 
     def test_relays_are_optional(self):
@@ -145,27 +145,27 @@ class RelayTest(base.BaseTestCase):
         """Rows in OVN are the new owner's; hairpins would be dropped."""
         wanted = self.served(LEFT)
         self.assertEqual({FIP + '/32', '198.51.100.1/32'}, {
-            r.prefix for r in of(resources.Announcement, wanted)})
-        self.assertEqual(2, len(of(resources.KernelRoute, wanted)))
-        self.assertEqual(1, len(of(resources.PrefixListEntry, wanted)))
+            r.prefix for r in only(resources.Announcement, wanted)})
+        self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
+        self.assertEqual(1, len(only(resources.PrefixListEntry, wanted)))
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
-            f.cookie for f in of(resources.Flow, wanted)})
-        self.assertEqual([], of(resources.DefaultRoute, wanted))
+            f.cookie for f in only(resources.Flow, wanted)})
+        self.assertEqual([], only(resources.DefaultRoute, wanted))
 
     def test_withdrawn_it_is_forwarded_for_a_moment(self):
         port = dataclasses.replace(LEFT.ports[0],
                                    handover=model.Handover.FORWARD)
         wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
-        self.assertEqual([], of(resources.Announcement, wanted))
-        self.assertEqual([], of(resources.PrefixListEntry, wanted))
-        self.assertEqual(2, len(of(resources.KernelRoute, wanted)))
+        self.assertEqual([], only(resources.Announcement, wanted))
+        self.assertEqual([], only(resources.PrefixListEntry, wanted))
+        self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
 
     def test_without_ovn_here_it_stays_announced(self):
         port = dataclasses.replace(LEFT.ports[0],
                                    segment=world.segment(patch_port=0))
         wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
-        self.assertEqual(2, len(of(resources.Announcement, wanted)))
-        self.assertEqual([], of(resources.Flow, wanted))
+        self.assertEqual(2, len(only(resources.Announcement, wanted)))
+        self.assertEqual([], only(resources.Flow, wanted))
 
     def test_a_standby_prepares_the_way_out_alone(self):
         """It attracts nothing: no route, no announcement, no hairpin."""
@@ -175,11 +175,11 @@ class RelayTest(base.BaseTestCase):
             *self.driver('veth_leak').for_group(
                 group(), world.node())]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
-            f.cookie for f in of(resources.Flow, wanted)})
+            f.cookie for f in only(resources.Flow, wanted)})
         # No rule for what comes in: it would also decide the kernel's check
         # of the sources of what goes out.
         self.assertEqual({('198.51.100.0/24', None)}, {
-            (r.src, r.dst) for r in of(resources.Rule, wanted)})
+            (r.src, r.dst) for r in only(resources.Rule, wanted)})
         self.assertEqual({'flow', 'rule', 'prefix_list_entry'},
                          {r.kind for r in wanted})
 

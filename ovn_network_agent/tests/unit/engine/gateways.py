@@ -87,7 +87,7 @@ class Gateway:
     def addresses(self):
         """What is announced, as prefixes."""
         return {key[1] for key in
-                self.world.of(resources.Announcement)}
+                self.world.found(resources.Announcement)}
 
 
 class ReconcilerTestCase(base.BaseTestCase):

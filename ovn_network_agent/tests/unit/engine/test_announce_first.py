@@ -123,7 +123,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
         outcome = self.taker.run(worlds.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32', DST}, self.taker.addresses())
         self.assertEqual({HAIRPIN, PROOF}, set(outcome.failures))
-        self.assertEqual({}, self.taker.world.of(resources.Advertised))
+        self.assertEqual({}, self.taker.world.found(resources.Advertised))
 
     def test_the_end_waits_for_nothing(self):
         self.taker.run(worlds.router(fips=[FIP]), urgent=True)

@@ -70,7 +70,7 @@ class OrderTest(gateways.ReconcilerTestCase):
                          gateway.addresses())
         self.assertEqual(
             gateway.addresses() | {'198.51.100.0/24', '0.0.0.0/0'},
-            {key[1] for key in gateway.world.of(resources.KernelRoute)})
+            {key[1] for key in gateway.world.found(resources.KernelRoute)})
 
     def test_what_came_before_us_and_is_ours_goes(self):
         gateway = self.gateway()
@@ -123,8 +123,8 @@ class OrderTest(gateways.ReconcilerTestCase):
         backends[0]._change = lose_addresses
         outcome = gateway.run(worlds.router(), stale=['link'])
         self.assertTrue(outcome.settled)
-        self.assertEqual(3, len(world.of(resources.Address)))
-        self.assertEqual(2, len(world.of(resources.Neighbour)))
+        self.assertEqual(3, len(world.found(resources.Address)))
+        self.assertEqual(2, len(world.found(resources.Neighbour)))
 
 
 class KeptTest(gateways.ReconcilerTestCase):
@@ -202,7 +202,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         # Trap T16: with one address missing the router is not taken over.
         self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
                          set(outcome.failures))
-        self.assertEqual({}, gateway.world.of(resources.Advertised))
+        self.assertEqual({}, gateway.world.found(resources.Advertised))
 
     def test_the_route_stays_while_the_announcement_does(self):
         gateway = self.gateway()
@@ -253,13 +253,13 @@ class HoldBackTest(gateways.ReconcilerTestCase):
             'vrf-provider', DST, '169.254.0.1'))
         gateway.run()
         self.assertIn((254, DST),
-                      gateway.world.of(resources.KernelRoute))
+                      gateway.world.found(resources.KernelRoute))
         gateway.world.down.clear()
         gateway.clock += 60
         self.assertTrue(gateway.run().settled)
         self.assertEqual(set(), gateway.addresses())
         self.assertNotIn((254, DST),
-                         gateway.world.of(resources.KernelRoute))
+                         gateway.world.found(resources.KernelRoute))
 
     def test_an_announcement_follows_its_flows_to_a_new_port(self):
         # The flow that it requires has another key afterwards.

@@ -33,7 +33,7 @@ class DriftTest(base.BaseTestCase):
 
     def steal(self, kind=resources.Announcement):
         """Somebody removes what is ours, and a pass looks."""
-        for key in self.gateway.world.of(kind):
+        for key in self.gateway.world.found(kind):
             del self.gateway.world.objects[resources.Ref(kind.kind, key)]
         return self.look()
 

@@ -69,7 +69,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
         self.assertTrue(outcome.settled)
         self.assertEqual(['northbound done'], gateway.woken)
-        self.assertEqual(1, len(gateway.world.of(resources.DefaultRoute)))
+        self.assertEqual(1, len(gateway.world.found(resources.DefaultRoute)))
 
     def test_the_proof_waits_for_what_is_under_way_and_that_is_no_fault(
             self):
@@ -133,7 +133,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         self.assertTrue(outcome.settled, outcome)
 
     def routes(self, gateway):
-        return {key[1] for key in gateway.world.of(resources.KernelRoute)}
+        return {key[1] for key in gateway.world.found(resources.KernelRoute)}
 
     def test_frr_in_its_usual_time_needs_one_pass_and_wakes_nobody(self):
         # Trap T44, and the next three.

@@ -76,7 +76,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
         gateway.world.down.add('northbound')
         outcome = gateway.run(worlds.router(fips=[FIP]))
         self.assertEqual(['northbound'], list(outcome.unreadable))
-        self.assertEqual({}, gateway.world.of(resources.DefaultRoute))
+        self.assertEqual({}, gateway.world.found(resources.DefaultRoute))
         self.assertIn(DST, gateway.addresses())
 
     def test_port_forwards_without_their_plane(self):
@@ -92,14 +92,14 @@ class IsolationTest(gateways.ReconcilerTestCase):
         outcome = gateway.reconciler.run(passes.Pass(view))
         self.assertEqual(['nftables'], list(outcome.unreadable))
         self.assertIn(DST, gateway.addresses())
-        self.assertEqual({}, gateway.world.of(resources.VipAddress))
+        self.assertEqual({}, gateway.world.found(resources.VipAddress))
         # By itself, and not before its back-off is over.
         gateway.world.down.clear()
         self.assertFalse(gateway.reconciler.run(passes.Pass(view)).settled)
         gateway.clock += gateway.reconciler.next_retry()
         self.assertTrue(gateway.reconciler.run(passes.Pass(view)).settled)
         self.assertEqual([('loopback1', '192.0.2.53/32')],
-                         list(gateway.world.of(resources.VipAddress)))
+                         list(gateway.world.found(resources.VipAddress)))
 
     def test_a_backend_with_a_bug_costs_only_itself(self):
         gateway = self.gateway()

@@ -69,7 +69,7 @@ class PhaseTest(gateways.ReconcilerTestCase):
                 fips=[FIP], ports=(worlds.port(segment=segment),))
             self.assertTrue(gateway.run(doubtful).settled)
             self.assertIn(DST, gateway.addresses())
-            self.assertEqual(1, len(gateway.world.of(
+            self.assertEqual(1, len(gateway.world.found(
                 resources.DefaultRoute)))
             outcome = gateway.run(doubtful, phase=model.Phase.STOPPED)
             self.assertTrue(outcome.settled, outcome)

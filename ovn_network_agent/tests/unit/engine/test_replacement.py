@@ -36,7 +36,7 @@ class MethodTest(gateways.ReconcilerTestCase):
         self.prefixes = {a + '/32' for a in (*self.FIPS, '198.51.100.1')}
 
     def announced(self, gateway, kind):
-        return {r.subject for r in gateway.world.of(kind).values()}
+        return {r.subject for r in gateway.world.found(kind).values()}
 
     def switched(self, gateway, old, new):
         """All of it, each address without a gap, nothing else touched."""

@@ -37,7 +37,7 @@ class PresenceTest(base.BaseTestCase):
         """Names of devices whose addresses count."""
         index = {device.name: device.index for device in DEVICES}
         numbers = {f'192.0.2.{n:d}': name for name, n in index.items()}
-        return {numbers[address] for address in presence.of(
+        return {numbers[address] for address in presence.host_addresses(
             [addresses.Address(n, f'192.0.2.{n:d}/32', False)
              for n in index.values()], DEVICES, vrf)}
 
@@ -53,14 +53,16 @@ class PresenceTest(base.BaseTestCase):
             '192.0.2.1/32', '192.0.2.2/24', '2001:db8::1/128',
             '2001:db8::2/64')]
         self.assertEqual({'192.0.2.1', '2001:db8::1'},
-                         presence.of(found, DEVICES, 'vrf-x'))
+                         presence.host_addresses(found, DEVICES, 'vrf-x'))
 
     def test_what_the_agent_has_made(self):
         """A VIP whose manage_vip is switched off is not announced twice."""
         found = [addresses.Address(3, '192.0.2.1/32', False,
                                    ownership.ADDRESS_PROTOCOL)]
-        self.assertEqual(frozenset(), presence.of(found, DEVICES, 'vrf-x'))
+        self.assertEqual(frozenset(), presence.host_addresses(
+            found, DEVICES, 'vrf-x'))
 
     def test_a_device_that_is_gone_meanwhile(self):
         found = [addresses.Address(9, '192.0.2.1/32', False)]
-        self.assertEqual(frozenset(), presence.of(found, DEVICES, ''))
+        self.assertEqual(frozenset(), presence.host_addresses(
+            found, DEVICES, ''))

@@ -90,7 +90,7 @@ class SourceTest(SourceTestCase):
         made.start(self.trigger)
         made.reread()
         made.stop()
-        self.assertIsNone(made.on(world.snapshot()).forwards)
+        self.assertIsNone(made.with_rules(world.snapshot()).forwards)
         self.assertFalse(made.has_rules)
 
     def test_a_file_without_rules(self):
@@ -106,13 +106,14 @@ class SourceTest(SourceTestCase):
         made = self.source(text('192.0.2.53'))
         self.assertTrue(made.has_rules)
         self.assertTrue(
-            made.on(world.snapshot(world.router())).forwards.gateway)
+            made.with_rules(world.snapshot(world.router())).forwards.gateway)
         away = dataclasses.replace(world.port(), local=False)
-        self.assertIs(False, made.on(world.snapshot(
+        self.assertIs(False, made.with_rules(world.snapshot(
             world.router(ports=(away,)))).forwards.gateway)
-        self.assertIs(False, made.on(world.snapshot()).forwards.gateway)
+        self.assertIs(
+            False, made.with_rules(world.snapshot()).forwards.gateway)
         bare = model.Snapshot(model.Node('', 'host', model.Phase.RESTORING))
-        self.assertIsNone(made.on(bare).forwards.gateway)
+        self.assertIsNone(made.with_rules(bare).forwards.gateway)
 
     def test_what_is_the_same_stays_the_same(self):
         """So that no driver is asked again."""

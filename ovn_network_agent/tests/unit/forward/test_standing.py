@@ -223,8 +223,8 @@ class StandingTest(base.BaseTestCase):
     def test_the_status(self):
         self.want(ADDRESS, LINE)
         self.after(dying(VIP, '10.0.0.6'), OTHER)
-        found = report.of(None, None, {}, directory.Directory(), 'ovn',
-                          self.standings.now)
+        found = report.build(None, None, {}, directory.Directory(), 'ovn',
+                             self.standings.now)
         vip, other = found['vips']
         self.assertEqual(('192.0.2.53', 'announced', ''), (
             vip['address'], vip['state'], vip['reason']))

@@ -53,7 +53,7 @@ class WithdrawnTest(base.BaseTestCase):
 
     def vips(self):
         return {address.partition('/')[0] for _dev, address
-                in self.world.of(resources.VipAddress)}
+                in self.world.found(resources.VipAddress)}
 
     def test_without_ovn(self):
         """Also what a former run has left; all else stays."""

@@ -60,22 +60,23 @@ class LimitsTest(unittest.TestCase):
 
     def test_a_reload_changes_none(self):
         # That there is a file of rules is nothing that a reload changes.
-        before = limits.of(world.conf(port_forward__rules_file='/y'))
+        before = limits.from_conf(world.conf(port_forward__rules_file='/y'))
         seen = set()
         for group, option in opts.everything():
             if option.mutable:
                 conf = world.conf(port_forward__rules_file='/y')
                 conf.set_override(option.dest, self.changed(option),
                                   None if group == 'DEFAULT' else group)
-                self.assertEqual(before, limits.of(conf), option.dest)
+                self.assertEqual(before, limits.from_conf(conf), option.dest)
                 seen.add(option.dest)
         self.assertIn('announce_method', seen)
 
     def test_a_start_has_those_of_its_configuration(self):
         conf = world.conf()
         conf.set_override('bridge_dev', 'br-other')
-        self.assertEqual('br-other', limits.of(conf).bridge)
-        self.assertNotEqual(limits.of(world.conf()), limits.of(conf))
+        self.assertEqual('br-other', limits.from_conf(conf).bridge)
+        self.assertNotEqual(limits.from_conf(world.conf()),
+                            limits.from_conf(conf))
 
     def test_they_are_fixed(self):
         conf = world.conf()
@@ -97,8 +98,8 @@ class ReachTest(unittest.TestCase):
 
     def passes(self, conf, prefix):
         try:
-            limits.of(conf).check_route(VRF_TABLE, prefix, 'veth-provider',
-                                        '169.254.0.1', VRF_TABLE)
+            limits.from_conf(conf).check_route(
+                VRF_TABLE, prefix, 'veth-provider', '169.254.0.1', VRF_TABLE)
         except PermissionError:
             return False
         return True

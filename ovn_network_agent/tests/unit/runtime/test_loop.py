@@ -78,7 +78,7 @@ class Failing(view.View):
 class Exhausted(source.Source):
     """The process has no file descriptor left."""
 
-    def on(self, snapshot):
+    def with_rules(self, snapshot):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 

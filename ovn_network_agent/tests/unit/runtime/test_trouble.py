@@ -25,23 +25,23 @@ from ovn_network_agent.tests.unit import world
 
 class TroubleTest(base.BaseTestCase):
 
-    def of(self, drivers, drained='', **node):
+    def troubles(self, drivers, drained='', **node):
         conf = world.conf(drivers=drivers)
         group = model.GatewayGroup(
             'Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(world.CHASSIS, 0, drained=drained),
                 model.Candidate(world.OTHER, 1, drained='shutdown')))
-        return trouble.of(dataclasses.replace(
+        return trouble.problems(dataclasses.replace(
             world.snapshot(**node), groups=(group,)), 'br-ex',
             plugins.asked(conf, plugins.RANKING))
 
     def test_what_was_drained_stays_so_without_the_driver(self):
         """The stop before it was taken out has drained."""
-        found, = self.of(['fip_route'], 'shutdown')
+        found, = self.troubles(['fip_route'], 'shutdown')
         self.assertIn('priority 0 in 1 gateway groups (lrp-1)', found)
-        found, = self.of(['fip_route'], drains=frozenset({model.ALL}))
+        found, = self.troubles(['fip_route'], drains=frozenset({model.ALL}))
         self.assertIn('a drain of this node is asked for', found)
-        self.assertEqual((), self.of(['fip_route']))
-        self.assertEqual((), self.of(
+        self.assertEqual((), self.troubles(['fip_route']))
+        self.assertEqual((), self.troubles(
             ['fip_route', 'gateway_drain'], 'shutdown',
             drains=frozenset({model.ALL})))

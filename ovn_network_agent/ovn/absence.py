@@ -27,8 +27,8 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-# Seconds: up to so much is added to the grace, drawn once for each process,
-# so that not all agents do the same at the same time.
+# The most seconds that are added to the grace.  Each process draws its own
+# number, so that not all agents remove the same route at the same time.
 JITTER = 30.0
 
 
@@ -50,13 +50,13 @@ class Absence:
         self.dead = frozenset()
 
     def look(self, tags, present, session, grace):
-        """Take in what NB and SB say.
+        """Compare the tags on managed routes with the chassis in SB.
 
-        :param tags: iterable of str, host names on managed routes; '' is
-            nobody's
+        :param tags: iterable of str, host names on managed routes; the tag
+            '' names no chassis
         :param present: collection of str, host names that SB has
-        :param session: what is different after each loss of SB, None while
-            SB is not to be trusted
+        :param session: a value that differs after each loss of SB, None
+            while SB is not to be trusted
         :param grace: seconds that a host may be missing, 0: for ever
         :returns: True when :attr:`dead` has changed
         """
@@ -77,7 +77,8 @@ class Absence:
         return self.dead != before
 
     def due_in(self):
-        """Seconds until the next one counts as gone for good, or None."""
+        """Seconds until the next chassis counts as gone for good, or None.
+        """
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
@@ -97,12 +98,13 @@ class Absence:
 def known(tag, present):
     """Whether a host name is that of a chassis.
 
-    The original program cuts its own at the first dot, so a short one may
-    be that of any chassis that begins with it, and a long one that of a
-    chassis with the short one.
+    The Go program cuts its host name at the first dot.  So a short tag
+    matches each chassis whose host name begins with the tag, and a long tag
+    matches a chassis with the short host name.
 
     :param tag: host name on a route
     :param present: collection of host names that SB has
+    :returns: bool
     """
     short, dot, _domain = tag.partition('.')
     if dot:

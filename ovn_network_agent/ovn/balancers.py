@@ -20,8 +20,8 @@ Neutron sets exclude-lb-vips-from-garp.
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 
-# What Neutron's OVN driver writes as neutron:device_owner for port
-# forwarding; the load balancers of Octavia have another one, or none.
+# The neutron:device_owner that Neutron's OVN driver writes for port
+# forwarding.  A load balancer of Octavia has another device_owner, or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 
 
@@ -44,8 +44,8 @@ def addresses(row):
     """The virtual IPs of a load balancer.
 
     :param row: Load_Balancer
-    :returns: (tuple of :class:`model.BalancedAddress`; tuple of str: what is
-        left out, and why)
+    :returns: (tuple of :class:`model.BalancedAddress`; tuple of str, one for
+        each VIP that is left out, with the reason)
     """
     floating = (row.external_ids.get('neutron:device_owner') ==
                 _PORT_FORWARDING)
@@ -64,10 +64,10 @@ def addresses(row):
 
 
 def merged(found):
-    """Each address once; TCP and UDP of one are two load balancers.
+    """Each address once: an address may have load balancers of TCP and UDP.
 
     :param found: iterable of :class:`model.BalancedAddress`
-    :returns: tuple of the same, sorted
+    :returns: tuple of :class:`model.BalancedAddress`, sorted
     """
     by_address = {}
     for each in found:
@@ -80,14 +80,15 @@ def merged(found):
 
 
 def keys(row):
-    """The virtual IPs as text, for an index."""
+    """The virtual IPs of a Load_Balancer row, a set of str, for an index."""
     return {address for key in row.vips if (address := _address(key))}
 
 
 def _address(key):
-    """The address of a key of column vips, '' when there is none.
+    """The address in a key of the column vips, '' when there is none.
 
-    It is an address, or that and a port, then an IPv6 address in brackets.
+    A key is an address, or an address and a port.  With a port, an IPv6
+    address is in brackets.
     """
     host, bracket, _port = key.removeprefix('[').partition(']')
     if not bracket:
@@ -99,7 +100,7 @@ def _address(key):
 
 
 def _unanswered(options):
-    """Why a gateway does not answer ARP for it, '' when it does."""
+    """Why a gateway does not answer ARP for a VIP, '' when it answers."""
     if options.get('neighbor_responder') == 'none':
         return 'its option neighbor_responder is none'
     if options.get('distributed') == 'true':

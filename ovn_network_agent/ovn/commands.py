@@ -12,11 +12,11 @@
 
 """Idempotent writes to the OVN Northbound database.
 
-Each command looks at the rows when its transaction is built, on the IDL
-thread, and verifies in that transaction what its decision rests on: if
-another agent or Neutron was faster, the server refuses and the command is
-built again.  A command that finds it must not act sets ``refused`` and
-leaves the transaction as it is, so that it costs only itself.
+Each command reads the rows on the IDL thread when its transaction is built.
+The transaction verifies the columns that the decision rests on.  If another
+agent or Neutron was faster, the server refuses the transaction, and the
+command is built again.  A command that must not act sets ``refused`` and adds
+nothing, so that the other commands of the transaction still succeed.
 """
 
 import uuid
@@ -27,11 +27,11 @@ from ovn_network_agent.ovsdb import command
 
 
 class NorthboundCommand(command.Command):
-    """Base of what writes to OVN NB."""
+    """Base of the commands that write to OVN NB."""
 
 
 class SetDefaultRoute(NorthboundCommand):
-    """Make the managed default route of a router ours.
+    """Give the managed default route of a router the tag of this chassis.
 
     :param wanted: :class:`resources.DefaultRoute`
     """
@@ -87,14 +87,14 @@ class SetDefaultRoute(NorthboundCommand):
         if (present.get(ownership.EXT_ID_CHASSIS) != self.wanted.chassis or
                 present.get(ownership.EXT_ID_ADVERTISED) !=
                 self.wanted.chassis):
-            # The proof of an earlier owner, which may be this chassis.
+            # This proof is of an earlier owner, perhaps of this chassis.
             wanted.pop(ownership.EXT_ID_ADVERTISED, None)
         if wanted != present:
             row.external_ids = wanted
 
 
 class RemoveDefaultRoute(NorthboundCommand):
-    """Remove a managed default route that still carries our tag."""
+    """Remove a managed default route that still has this chassis' tag."""
 
     def __init__(self, api, unwanted):
         super().__init__(api)
@@ -115,10 +115,10 @@ class RemoveDefaultRoute(NorthboundCommand):
 
 
 class SetAdvertised(NorthboundCommand):
-    """Mark a default route of ours as announced by this chassis.
+    """Put the proof of announcement onto this chassis' default route.
 
-    Only while it is managed and carries our tag: the server refuses it when
-    another agent takes it over meanwhile.
+    The route must be managed and have the tag of this chassis.  The server
+    refuses the command when another agent takes the route over meanwhile.
 
     :param wanted: :class:`resources.Advertised`
     """
@@ -146,10 +146,10 @@ class SetAdvertised(NorthboundCommand):
 
 
 class SetMacBinding(NorthboundCommand):
-    """Bind the virtual gateway of a router port to our MAC.
+    """Bind the virtual gateway of a router port to the MAC of this node.
 
-    It overrides what OVN learned dynamically: such rows outlive a gateway
-    move and name the MAC of the former chassis.
+    The binding overrides the bindings that OVN learned: these outlive a move
+    of the gateway port and name the MAC of the former owner.
     """
 
     def __init__(self, api, wanted):
@@ -178,7 +178,7 @@ class SetMacBinding(NorthboundCommand):
 
 
 class RemoveMacBinding(NorthboundCommand):
-    """Remove the binding of the virtual gateway while it has our MAC."""
+    """Remove the virtual gateway's binding if it has this node's MAC."""
 
     def __init__(self, api, unwanted):
         super().__init__(api)
@@ -194,9 +194,11 @@ class RemoveMacBinding(NorthboundCommand):
 
 
 def find_mac_binding(bindings, lrp, ip):
-    """The row with that port and address, or None.
+    """The row of Static_MAC_Binding with that port and address, or None.
 
     :param bindings: dict of UUID to row
+    :param lrp: name of the Logical_Router_Port
+    :param ip: IP address, text
     """
     for row in bindings.values():
         if row.logical_port == lrp and row.ip == ip:

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Is it really gone?  The servers are asked before anything is withdrawn.
+"""The servers confirm a loss before the agent withdraws anything.
 
-A change that a server has told of is its own word.  But a view that was
-built from whole tables lacks what its replica lacks, for whatever reason.
-If such a view has lost something, or is the first, nothing is removed until
-the servers say the same.  They are asked about the few rows that decide,
-and nobody waits for the answer: an event costs nothing here.
+A change that a server has reported needs no confirmation.  But a view that
+was built from whole tables lacks each row that its replica lacks, for
+whatever reason.  When such a view is the first or has lost something, the
+agent removes nothing until the servers have confirmed the loss.  The question
+names only the few rows that decide, and no thread waits for the answer.
 """
 
 import functools
@@ -28,7 +28,7 @@ class Confirmation:
     """Whether something may be removed because the view lacks it.
 
     :param databases: dict of name to :class:`connection.Database`
-    :param wake: function(reason), called once it is confirmed
+    :param wake: function(reason), called once the loss is confirmed
     """
 
     def __init__(self, databases, wake):
@@ -37,23 +37,23 @@ class Confirmation:
         self._round = None
         self._lost = set()
         self._candidates = ()
-        # Whose word is missing; the first view needs the Southbound's.
+        # The databases that have yet to confirm; the first view needs SB.
         self._missing = {'sb'}
 
     @property
     def given(self):
-        """Whether nothing is left to confirm."""
+        """True when nothing is left to confirm."""
         return not self._missing
 
     def consider(self, nb, sb, before, now, whole):
-        """Look at a new view, and ask the servers if there is need.
+        """Compare a new view with the former view, and ask if need be.
 
-        On the loop thread, with both replicas held still.
+        This runs on the loop thread, with the locks of both replicas held.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param before: the :class:`model.Snapshot` before it, or None
-        :param now: the new one
-        :param whole: whether it was built from whole tables
+        :param before: the former :class:`model.Snapshot`, or None
+        :param now: the new :class:`model.Snapshot`
+        :param whole: whether the new view was built from whole tables
         """
         if whole:
             gateways, routers = _lost(before, now, nb)
@@ -77,11 +77,14 @@ class Confirmation:
                 functools.partial(self._answered, this, name, question))
 
     def _answered(self, this, name, question, answers, tables):
-        """On the thread of the connection, which holds its lock."""
+        """Judge the answers of a server.
+
+        This runs on the connection's thread, which holds the lock.
+        """
         if this is not self._round:
             return
         if answers is None:
-            # Lost on the way; the next pass asks again.
+            # The connection was lost; the next pass asks again.
             self._round = None
             return
         wrong = question.wrong(answers, tables)
@@ -98,10 +101,10 @@ class Confirmation:
 
 
 def _lost(before, now, nb):
-    """What a view lacks that the one before it had.
+    """The gateways and routers that a view lacks and the former view had.
 
-    :returns: (whether gateways are gone, set of UUIDs of routers that lost
-        something which NB decides)
+    :returns: (whether a gateway port of this chassis is gone, set of UUIDs
+        of routers that lost a port, network or address according to NB)
     """
     gateways, routers = False, set()
     present = {router.uuid: router for router in now.routers}

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Who is who in OVN: routers and chassis by the names that people use.
+"""Routers and chassis by the names that operators use.
 
-Pure, on the rows handed in.
+The functions are pure: they work on rows that the caller passes in.
 """
 
 import dataclasses
@@ -25,11 +25,11 @@ NEUTRON_PREFIX = 'neutron-'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Router:
-    """A router as an operator may call it.
+    """A router and the names that an operator may use for the router.
 
     :ivar uuid: UUID of the Logical_Router row, text
-    :ivar name: name of that row; Neutron writes neutron-<its UUID>
-    :ivar label: the name it has in Neutron, '' without one
+    :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
+    :ivar label: name of the router in Neutron, '' without one
     :ivar default_routes: tuple of :class:`model.NbDefaultRoute`
     """
 
@@ -39,14 +39,14 @@ class Router:
     default_routes: tuple = ()
 
     def is_called(self, text):
-        """Whether a text means this router."""
+        """Whether a text is one of the names of this router."""
         return text in (self.uuid, self.name, self.label) or (
             self.name == NEUTRON_PREFIX + text)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Directory:
-    """What was read.
+    """The routers and chassis of OVN at one moment.
 
     :ivar routers: dict of UUID, text, to :class:`Router`
     :ivar hostnames: dict of the name of a chassis to its host name
@@ -56,11 +56,12 @@ class Directory:
     hostnames: dict = dataclasses.field(default_factory=dict)
 
     def hostname(self, chassis):
-        """Host name of a chassis, its name when it has none."""
+        """Host name of a chassis, or its chassis name without a host name.
+        """
         return self.hostnames.get(chassis) or chassis
 
     def describe(self, uuid):
-        """A router in a message: its best name, and its UUID."""
+        """Text for a message: the best name of a router, and its UUID."""
         router = self.routers.get(uuid)
         if router is None:
             return f'router {uuid}'
@@ -68,7 +69,7 @@ class Directory:
 
 
 def read(nb, sb):
-    """:class:`Directory` of what is there.
+    """:class:`Directory` of the rows in the replicas.
 
     :param nb: dict of table name to dict of UUID to row; likewise sb
     """

@@ -27,8 +27,8 @@ class WakeEvent(ovsdb_event.RowEvent):
     ``match_fn`` runs on the IDL thread and only looks at columns; ``run``
     fires the trigger and carries nothing.
 
-    :param owner: name of the driver, part of the identity: equal events of
-        two drivers would otherwise be one
+    :param owner: name of the driver; without this part of the key, equal
+        events of two drivers would be one event
     :param watch: the :class:`drivers.base.Watch`
     :param trigger: :class:`trigger.Trigger`
     """
@@ -45,9 +45,9 @@ class WakeEvent(ovsdb_event.RowEvent):
         return (self.__class__, self._owner, self._watch)
 
     def matches(self, event, row, old=None):
-        """As in the library, without a text of each row for the debug log.
+        """The library's method, without a debug text for each row.
 
-        That text would be most of the cost of the first load.
+        This text would be most of the cost of the first load.
         """
         return (event in self.events and row._table.name == self.table and
                 self.base_match(event, row, old) and
@@ -76,7 +76,7 @@ class Handler(ovsdb_event.RowEventHandler):
             self.notify_thread.join(timeout)
 
 
-# What the view (ovn.snapshot) is built from; drivers may add to it.
+# The rows that the view (ovn.snapshot) is built from; drivers may add more.
 VIEW = (
     base.Watch('sb', 'Port_Binding',
                ('logical_port', 'type', 'chassis'),
@@ -86,7 +86,7 @@ VIEW = (
                 'external_ids', 'datapath', 'tag')),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
     base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
-    # Only so that Port_Binding.datapath can be read; wakes nobody.
+    # This table is replicated only for Port_Binding.datapath.
     base.Watch('sb', 'Datapath_Binding', ('tunnel_key',), events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
                              'external_mac', 'logical_port')),
@@ -98,7 +98,7 @@ VIEW = (
     base.Watch('nb', 'Logical_Router_Port',
                ('name', 'mac', 'networks', 'gateway_chassis',
                 'ha_chassis_group')),
-    # Urgent, so that what is about to move is relayed before it does.
+    # Urgent, so that a port that is about to move is relayed before the move.
     base.Watch('nb', 'Gateway_Chassis',
                ('chassis_name', 'priority', 'external_ids'),
                urgent=True, stale=(notices.PRIORITIES,)),
@@ -120,7 +120,7 @@ VIEW = (
     base.Watch('ovs', 'Interface', ('name', 'type', 'ofport', 'options',
                                     'external_ids', 'error'),
                stale=(notices.INTERFACES,)),
-    # Only of relays; nobody changes them at other ports without need.
+    # The replica has relays and patch ports; only relays have BFD.
     base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.RELAY_PORTS,)),
     base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
     base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'protected',
@@ -128,21 +128,22 @@ VIEW = (
                events=('update',), stale=(notices.RELAY_PORTS,)),
 )
 
-# Each ovn-controller reports whenever NB's nb_cfg is raised, on a large cloud
-# that is a lot; so only for who asks for it, and it wakes nobody.
+# Each ovn-controller writes here whenever NB's nb_cfg is raised.  A large
+# cloud has many such writes, so only an agent with silent_chassis_limit
+# replicates these tables, and a write wakes no loop.
 SILENCE = (
     base.Watch('sb', 'Chassis_Private',
                ('name', 'nb_cfg', 'nb_cfg_timestamp'), events=()),
     base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
 )
 
-# Server-side filters: only these kinds of Port_Binding and default routes.
+# The rows that the servers send of some tables; the others are sent whole.
 CONDITIONS = (
     ('sb', 'Port_Binding', [['type', '==', t] for t in (
         'chassisredirect', 'patch', 'l3gateway', 'localnet')]),
     ('nb', 'Logical_Router_Static_Route',
      [['ip_prefix', '==', '0.0.0.0/0']]),
-    # And our own relays, but not the tunnels of OVN: there may be hundreds.
+    # Patch ports and the agent's relays, but not OVN's hundreds of tunnels.
     ('ovs', 'Interface', [
         ['type', '==', 'patch'],
         ['external_ids', 'includes', ['map', [
@@ -151,7 +152,7 @@ CONDITIONS = (
 
 
 def of_view(conf):
-    """What the view needs.
+    """The watches that the view needs.
 
     :param conf: the oslo.config ConfigOpts
     :returns: tuple of :class:`drivers.base.Watch`

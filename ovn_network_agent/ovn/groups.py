@@ -12,9 +12,8 @@
 
 """The gateway groups that this chassis is a candidate of.
 
-Pure, like :mod:`ovn.snapshot`, of which this is a part.  A group is built
-from rows that are remembered with it, and again only when one of them
-changed.
+This part of :mod:`ovn.snapshot` is pure.  Each group is remembered with the
+rows that it was built from, and is built again only when such a row changed.
 """
 
 import collections
@@ -25,7 +24,7 @@ from ovn_network_agent import model
 from ovn_network_agent.ovn import marks
 from ovn_network_agent.ovn import rows
 
-# Types of tunnels by which chassis reach each other, the better one first.
+# Types of tunnels between chassis, the preferred type first.
 _ENCAPS = ('geneve', 'vxlan')
 # Tables that decide which groups this chassis is a candidate of.
 _MEMBERS = ('Logical_Router_Port', 'Gateway_Chassis', 'HA_Chassis_Group',
@@ -34,12 +33,12 @@ _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 
 
 class Groups:
-    """Keeps the groups up to date.
+    """Keeps the gateway groups of this chassis up to date.
 
     :param find: function(database, table, name) that returns the
         :class:`index.Index` of that name
-    :param follows: function(name of a chassisredirect port): whether this
-        agent is to care about it
+    :param follows: function(name of a chassisredirect port) that returns
+        whether this agent handles the port
     :param segments: :class:`ovn.segments.Segments`
     """
 
@@ -50,8 +49,8 @@ class Groups:
         self._wire = None
         self._keys = None
         self._built = {}
-        # What each was built from: UUIDs of rows, names of chassis, and of
-        # router ports.
+        # From the UUID of a row, or the name of a chassis or router port, to
+        # the keys of the groups that were built from it.
         self._depends = collections.defaultdict(set)
         self._router_ports = {}
         self._first = True
@@ -65,9 +64,12 @@ class Groups:
         self._router_ports.clear()
 
     def changed(self, table, uuid):
-        """A row is new, gone or different.
+        """Forget the groups that a new, deleted or changed row concerns.
 
-        Called before and after the indexes have taken it in.
+        The caller calls this before and after the update of the indexes.
+
+        :param table: name of the table
+        :param uuid: UUID of the row
         """
         if table in _MEMBERS:
             self._keys = None
@@ -96,7 +98,7 @@ class Groups:
     def _of_router(self, uuid):
         """Groups of ports that a router has got or lost.
 
-        It changes with every floating IP, its ports do not.
+        A router's row changes with every floating IP, its ports do not.
         """
         ports = frozenset(self._find('nb', 'Logical_Router',
                                      'port').keys_of(uuid))
@@ -134,7 +136,7 @@ class Groups:
         return tuple(found)
 
     def _find_keys(self, nb, chassis):
-        """(table, UUID of the row that has the members) of the groups."""
+        """Keys of the groups: (table, UUID of the row with the members)."""
         ports = self._find('nb', 'Logical_Router_Port', 'member')
         for uuid in self._find('nb', 'Gateway_Chassis',
                                'chassis').find(chassis):
@@ -184,7 +186,7 @@ class Groups:
             further=tuple(each for each, _encap in tunnels[1:]))
 
     def _tunnels(self, sb, chassis):
-        """(address, type) of the tunnels of a chassis, the best one first.
+        """(address, type) of a chassis' tunnels, the preferred tunnel first.
         """
         found = [sb['Encap'][uuid] for uuid in self._find(
             'sb', 'Encap', 'name').find(chassis)]
@@ -211,7 +213,7 @@ class Groups:
 
 
 def _is_address(text):
-    """Whether a relay could have it as its other end."""
+    """Whether a text is an address that a relay could lead to."""
     try:
         iptext.address(text)
     except ValueError:
@@ -220,7 +222,7 @@ def _is_address(text):
 
 
 def _preference(tunnels):
-    """What a chassis' tunnels are sorted by; addresses by their number."""
+    """Sort key of a tunnel: type, IP version, then address as a number."""
     address, encap = tunnels
     ip = iptext.address(address)
     return (_ENCAPS.index(encap), ip.version, int(ip))

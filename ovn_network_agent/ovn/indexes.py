@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""What rows are looked up by, for the view.  Pure."""
+"""The indexes by which the view finds rows.  Pure."""
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -23,7 +23,11 @@ from ovn_network_agent.ovsdb import index
 
 
 def make():
-    """Empty indexes, dict of (database, table) to dict of name to Index."""
+    """New empty indexes.
+
+    :returns: dict of (database, table) to dict of name to
+        :class:`index.Index`
+    """
     return {
         ('sb', 'Port_Binding'): {
             'redirect': index.Index(_redirect_keys),

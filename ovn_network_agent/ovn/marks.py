@@ -12,8 +12,9 @@
 
 """The mark on a candidate of a gateway group that an agent has lowered.
 
-It says why, and what the priority was, in the external_ids of the candidate's
-row.  So the next agent of that chassis can undo it, and the others know.
+The mark is in the external_ids of the candidate's row and names the reason
+and the earlier priority.  By the mark the next agent of that chassis can
+restore the priority, and the other agents know the reason.
 """
 
 import re
@@ -27,10 +28,10 @@ _PRIORITY = re.compile('[0-9]{1,5}')
 _HIGHEST = 32767
 
 def read(row):
-    """What a row is marked with; malformed values are none.
+    """The mark of a row; a malformed value counts as none.
 
     :param row: row of Gateway_Chassis or HA_Chassis
-    :returns: (why, earlier priority), ('', 0) for one that is not marked
+    :returns: (reason, earlier priority); ('', 0) for a row without a mark
     """
     external_ids = getattr(row, 'external_ids', {})
     why = external_ids.get(ownership.EXT_ID_DRAINED, '')
@@ -42,12 +43,12 @@ def read(row):
     return why, int(earlier)
 
 def marked(external_ids, why, earlier):
-    """What external_ids of a candidate's row have to be.
+    """The external_ids that a candidate's row has to have.
 
-    :param external_ids: dict, as they are
+    :param external_ids: dict, the present ones
     :param why: one of :data:`WHY`, '' for no mark
-    :param earlier: priority before it was lowered
-    :returns: dict; keys of others are kept
+    :param earlier: priority before the agent lowered it
+    :returns: dict, in which keys of other programs are kept
     """
     rest = {key: value for key, value in external_ids.items()
             if key not in (ownership.EXT_ID_DRAINED,

@@ -23,7 +23,7 @@ from ovn_network_agent.ovsdb import command
 
 
 def gateway_priorities(nb, chassis):
-    """Priorities in the groups that a chassis is a candidate of.
+    """Priorities of all candidates in the groups of a chassis.
 
     :param nb: dict of table name to dict of UUID to row
     :param chassis: name of the chassis
@@ -43,13 +43,14 @@ def gateway_priorities(nb, chassis):
 
 
 class SetPriority(commands.NorthboundCommand):
-    """Give one candidate of a group its priority, and its mark with it.
+    """Give one candidate of a group a priority and the mark for it.
 
-    Only while all candidates have the priorities that this was decided on:
-    the server refuses it, too, when one of them changes meanwhile.
+    The command is refused unless all candidates have the priorities that the
+    decision was based on.  The server refuses the transaction when one of
+    these priorities changes meanwhile.
 
     :param wanted: :class:`resources.GatewayPriority`
-    :param whole: whether the whole transaction fails with it
+    :param whole: whether a refusal makes the whole transaction fail
     """
 
     def __init__(self, api, wanted, whole=False):
@@ -82,14 +83,15 @@ class SetPriority(commands.NorthboundCommand):
         if marks.read(member) != wanted:
             member.verify('external_ids')
             member.external_ids = marks.marked(member.external_ids, *wanted)
-        # The library only logs what the schema does not allow.
+        # The library only logs a value that the schema does not allow.
         if member.priority != self.wanted.priority:
             self.refused = f'OVN takes no priority {self.wanted.priority:d}'
 
     def _decided_on(self, members):
-        """Whether they are as they were, or as this transaction makes them.
+        """Whether the candidates have the priorities of the decision.
 
-        A command before this one may have changed its own already.
+        A candidate may also have the priority that an earlier command of
+        this transaction has given to the candidate.
         """
         now = {m.chassis_name: m.priority for m in members}
         after = dict(self.wanted.after)
@@ -98,7 +100,8 @@ class SetPriority(commands.NorthboundCommand):
             for name, priority in self._before.items())
 
     def _members(self):
-        """(row that has the candidates, the column, their rows)."""
+        """(row that has the candidates, its column, rows of the candidates).
+        """
         table = ('Logical_Router_Port'
                  if self.wanted.table == 'Gateway_Chassis'
                  else self.wanted.table)

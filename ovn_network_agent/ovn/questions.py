@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the servers are asked, and whether a replica says the same.
+"""Questions to the servers, and the comparison of answer and replica.
 
-A question is asked and answered on the connection that feeds the replica,
-and a server sends all updates before an answer.  So at the moment of the
-answer both have to agree exactly.
+A question uses the connection that feeds the replica, and a server sends all
+updates before the answer.  So at the moment of the answer, the answer and the
+replica have to agree exactly.
 """
 
 import uuid
@@ -24,11 +24,11 @@ from ovn_network_agent.ovsdb import columns
 
 
 class Gateways:
-    """Which gateway ports are bound to a chassis.
+    """The question which gateway ports are bound to a chassis.
 
     :param sb: dict of table name to dict of UUID to row
     :param chassis: name of the chassis
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     def __init__(self, sb, chassis):
@@ -41,10 +41,11 @@ class Gateways:
                 ['chassis', '==', ['uuid', str(each)]]))
 
     def wrong(self, answers, sb):
-        """What the replica has wrong, '' when nothing.
+        """The first difference of the replica from the answers.
 
         :param answers: list of lists of rows, one for each operation
         :param sb: the replica at this moment
+        :returns: text that names the row, '' without a difference
         """
         if _uuids(answers[0]) != _named(sb, self._name):
             return f'Chassis {self._name}'
@@ -59,15 +60,15 @@ class Gateways:
 
 
 class Routers:
-    """What routers have: their ports, NAT rows and load balancers.
+    """The question for the ports, NAT rows and load balancers of routers.
 
     :param nb: dict of table name to dict of UUID to row
     :param routers: UUIDs of the routers, text
     :param others: further rows to ask for, (table, UUID) pairs
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
-    # Table, and the columns that decide what is announced.
+    # From a table to the columns that decide about announcements.
     COLUMNS = {'Logical_Router': ('nat', 'ports', 'load_balancer',
                                   'load_balancer_group'),
                'Load_Balancer': ('vips',),
@@ -93,7 +94,8 @@ class Routers:
             for table, each in self._rows]
 
     def wrong(self, answers, nb):
-        """What the replica has wrong, '' when nothing; see Gateways."""
+        """The first difference of the replica; see :meth:`Gateways.wrong`.
+        """
         for (table, each), answer in zip(self._rows, answers, strict=True):
             row = nb[table].get(each)
             if bool(answer) != (row is not None):
@@ -107,10 +109,10 @@ class Routers:
 
 
 class Owners:
-    """Which chassis gateway ports are bound to.
+    """The question which chassis own some gateway ports.
 
     :param ports: list of names of chassisredirect ports
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     def __init__(self, ports):
@@ -121,9 +123,10 @@ class Owners:
                     columns=('chassis',)) for port in ports]
 
     def owners(self, answers):
-        """dict of port to name of its chassis, '' when it has none.
+        """The owners of the ports.
 
         :param answers: list of lists of rows, one for each operation
+        :returns: dict of port to name of its chassis, '' without an owner
         """
         chassis, *bindings = answers
         names = {row['_uuid'][1]: row['name'] for row in chassis}
@@ -134,24 +137,25 @@ class Owners:
 
 
 class Tunnels:
-    """How BFD is in OVN's own tunnels.
+    """The question for the state of BFD in OVN's tunnels.
 
     :param addresses: IP addresses of the other ends, text
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     def __init__(self, addresses):
         self._addresses = addresses
-        # Relays of the agent have keys of their own.
+        # The key 'flow' leaves out the agent's relays, which have numbers.
         self.operations = [_select(
             'Interface', ['options', 'includes', ['map', [
                 ['remote_ip', address], ['key', 'flow']]]],
             columns=('bfd_status',)) for address in addresses]
 
     def statuses(self, answers):
-        """dict of address to list of dict, those where BFD has a state.
+        """The BFD states of the tunnels; a tunnel without BFD has none.
 
         :param answers: list of lists of rows, one for each operation
+        :returns: dict of address to list of dict, each a bfd_status
         """
         return {address: [
             status for row in answer
@@ -161,9 +165,9 @@ class Tunnels:
 
 
 class Hostnames:
-    """Which hosts are there.
+    """The question for the host names of all chassis.
 
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     operations = [{'op': 'select', 'table': 'Chassis', 'where': [],
@@ -178,9 +182,9 @@ class Hostnames:
 
 
 class Reports(Hostnames):
-    """Which hosts are there, and who of them keeps up.
+    """The question for all chassis and the nb_cfg that each has reported.
 
-    :ivar operations: what to send, see :meth:`replica.Idl.ask`
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
     """
 
     operations = [
@@ -221,8 +225,8 @@ def has_router(nb, router):
 def torn(nb, router):
     """Whether a router refers to rows that the replica does not have.
 
-    A server never has that: these tables are replicated as a whole, and it
-    keeps references whole.
+    A server has each row that another row refers to, and these tables are
+    replicated as a whole.  So a missing row is a fault of the replica.
 
     :param router: UUID, text
     """
@@ -231,7 +235,7 @@ def torn(nb, router):
 
 
 def _had(nb, router):
-    """What a row of Logical_Router refers to, a list of (table, UUID)."""
+    """The rows that a Logical_Router refers to, a list of (table, UUID)."""
     found = [(table, each)
              for column, table in (
                  ('nat', 'NAT'), ('ports', 'Logical_Router_Port'),
@@ -247,9 +251,9 @@ def _had(nb, router):
 
 
 def _columns(nb, table, wanted):
-    """Those of the columns that the schema has.
+    """The wanted columns that the schema has.
 
-    A table without rows tells nothing, and there is nothing to compare.
+    A row shows the columns.  A table without rows needs no comparison.
     """
     row = next(iter(nb[table].values()), None)
     return () if row is None else tuple(
@@ -257,9 +261,10 @@ def _columns(nb, table, wanted):
 
 
 def torn_groups(nb):
-    """What gateway groups refer to and the replica does not have.
+    """Rows that gateway groups refer to and that the replica lacks.
 
-    A candidate that is not seen would be outranked, or never be drained.
+    The agent would outrank a candidate whose row is missing, or never drain
+    the candidate.
 
     :returns: list of (table, UUID)
     """
@@ -289,7 +294,8 @@ def _uuids(answer):
 
 
 def _atoms(value):
-    """The members of a column's value in JSON; one alone has no set."""
+    """The members of a column's value in JSON; a single member has no set.
+    """
     if isinstance(value, list) and value[0] in ('set', 'map'):
         return {str(member) for member in value[1]}
     return {str(value)}

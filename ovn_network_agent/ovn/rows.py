@@ -12,8 +12,8 @@
 
 """From OVSDB rows to the values of :mod:`ovn_network_agent.model`.
 
-Pure functions over row objects.  What is malformed is left out and named;
-it never spoils its neighbours.  Columns that a schema version lacks read as
+The functions are pure.  They leave out and name a malformed value, so that
+the values beside it stay usable.  A column that the schema lacks reads as
 empty.
 """
 
@@ -43,10 +43,13 @@ def nat(row):
 
 
 def networks(row):
-    """Valid 'address/len' of an LRP and the problems, two tuples.
+    """The valid networks of a router port, and the problems of the others.
 
-    A network that is everything is none: its rules and routes would take
-    along all that this node sends and receives.
+    A network of prefix length 0 is not valid: its rules and routes would
+    match all traffic of this node.
+
+    :param row: Logical_Router_Port
+    :returns: (tuple of 'address/length', tuple of texts)
     """
     valid, problems = [], []
     for text in sorted(row.networks):
@@ -66,13 +69,13 @@ def networks(row):
 
 
 def members(row):
-    """The rows that say who may host a gateway port.
+    """The rows of the candidates of a gateway port.
 
     An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
     ovn-northd.
 
     :param row: Logical_Router_Port
-    :returns: (table, the row that has them, list of rows)
+    :returns: (table, the row that has the candidates, list of their rows)
     """
     for ha_group in getattr(row, 'ha_chassis_group', []):
         return 'HA_Chassis_Group', ha_group, ha_group.ha_chassis
@@ -80,10 +83,12 @@ def members(row):
 
 
 def default_route(row):
-    """:class:`model.NbDefaultRoute`, or None when it is not one.
+    """:class:`model.NbDefaultRoute`, or None for a route of another kind.
 
-    Only what decides where a router's traffic goes by default: prefix
-    0.0.0.0/0, by destination, in the main route table.
+    A default route has the prefix 0.0.0.0/0, matches by destination, and is
+    in the main route table.
+
+    :param row: Logical_Router_Static_Route
     """
     if row.ip_prefix != '0.0.0.0/0' or getattr(row, 'route_table', ''):
         return None
@@ -102,9 +107,9 @@ def nat_addresses(row):
     """IPv4 addresses in nat_addresses of a router's gateway patch port.
 
     The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
-    Neutron made for a router gateway count.  An entry whose resident is not
-    a gateway's chassisredirect port is a distributed floating IP: the
-    chassis of its machine answers for it (northd, get_nat_addresses).
+    Neutron made for a router gateway count.  An entry whose PORT is not a
+    chassisredirect port is of a distributed floating IP, for which the
+    chassis of the virtual machine answers (northd, get_nat_addresses).
 
     :returns: sorted tuple of str
     """
@@ -125,7 +130,7 @@ def nat_addresses(row):
 
 
 def chassis_name(row):
-    """Name of the chassis a Port_Binding is bound to, '' when to none."""
+    """Name of the chassis that a Port_Binding is bound to, or ''."""
     for chassis in row.chassis:
         return chassis.name
     return ''

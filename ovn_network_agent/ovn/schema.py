@@ -10,19 +10,20 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which parts of the databases' schemas the agent cannot do without.  Pure.
+"""The tables and columns that the agent cannot do without.  Pure.
 
-The view reads nothing that OVN 22.03 (NB schema 6.1.0, SB 20.21.0) does not
-have, but for the table Static_MAC_Binding; nor has 26.03 (NB 7.18.0) taken
-anything of it away.  What is missing in a database is therefore that of
-something much older, or no OVN, and nothing may be concluded from it.
+Except for the table Static_MAC_Binding, OVN 22.03 (NB schema 6.1.0, SB
+20.21.0) has everything that the view reads; so has OVN 26.03 (NB 7.18.0).  A
+database that lacks a needed column is much older, or is not of OVN.  The agent
+then concludes nothing from this database.
 """
 
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
 
 OLDEST = '22.03'
-# Their absence has a meaning, or is said by who would write there.
+# Without such a table the view reads none of its rows.  The command that
+# would write to Static_MAC_Binding reports its absence.
 _OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
                     'Load_Balancer', 'Load_Balancer_Group',
                     'Static_MAC_Binding'}
@@ -55,11 +56,13 @@ def objection(database, required, tables):
 
 
 def lacking(database, required, tables):
-    """What is essential, required and not there.
+    """The required tables and columns that the schema lacks.
+
+    Optional tables and columns do not count.
 
     :param database: 'nb', 'sb' or 'ovs'
     :param required: dict of table to set of columns that are to be
-        replicated; others are not looked at
+        replicated
     :param tables: the tables of the schema, as JSON types
     :returns: sorted list of texts, each names a table or column
     """

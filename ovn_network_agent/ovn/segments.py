@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which provider segment a gateway port is on.  Pure."""
+"""The provider segments that gateway ports are on.  Pure."""
 
 import dataclasses
 
@@ -21,11 +21,11 @@ from ovn_network_agent.ovsdb import columns
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Located:
-    """Where a gateway port meets the provider network.
+    """The place where a gateway port meets the provider network.
 
-    :ivar segment: :class:`model.Segment` or None when it cannot be resolved
+    :ivar segment: :class:`model.Segment`, or None while it is unknown
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
-    :ivar depends: UUIDs of the Port_Binding rows that say so
+    :ivar depends: UUIDs of the Port_Binding rows that this was read from
     """
 
     segment: model.Segment | None = None
@@ -36,8 +36,8 @@ class Located:
 class Segments:
     """Finds the segments of gateway ports.
 
-    What it finds changes with the rows in ``Located.depends``, with the
-    wire, and with any localnet port.
+    A result depends on the rows in ``Located.depends``, on the wiring, and
+    on every localnet port.
 
     :param find: function(database, table, name) that returns the
         :class:`index.Index` of that name
@@ -47,10 +47,10 @@ class Segments:
         self._find = find
 
     def locate(self, bindings, wire, lrp):
-        """Where a gateway port is.
+        """Find the segment of a gateway port.
 
-        The patch port of the switch side names the router port as its
-        peer; the localnet port is on the same datapath.
+        The patch port of the switch names the router port as its peer.  The
+        localnet port is on the datapath of this patch port.
 
         :param bindings: dict of UUID to row of Port_Binding
         :param wire: :class:`ovs.wiring.Wire`
@@ -75,8 +75,8 @@ class Segments:
     def _localnet(self, bindings, wire, datapath):
         """UUID of the localnet port of a switch, or None.
 
-        A network of several segments has one for each of them; the one
-        that counts is that of a physical network of this node.
+        A network of several segments has a localnet port for each segment.
+        The localnet port of a physical network of this node comes first.
         """
         here = dict(wire.mappings)
         found = self._find('sb', 'Port_Binding', 'localnet').find(datapath)

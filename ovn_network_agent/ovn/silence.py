@@ -10,14 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which chassis have fallen silent, though OVN SB still has them.
+"""The chassis that no longer answer although OVN SB still has them.
 
 A killed ovn-controller leaves its chassis behind.  But whenever nb_cfg of
 NB_Global is raised, each living ovn-controller copies the number from
 SB_Global to its row in Chassis_Private, with the time of its own clock.  A
 chassis counts as silent when its nb_cfg has lagged for longer than the limit
-while that of others has not.  The time in the row alone says nothing: it
-stands still on all chassis as long as nobody raises the number.
+while the nb_cfg of other chassis has not.  The time in the row alone proves
+nothing: while nb_cfg of NB_Global is not raised, the time of no chassis
+changes.
 
 No I/O; the only memory is since when each chassis has lagged.
 """
@@ -32,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """What SB says of all chassis.
+    """The chassis in SB and the nb_cfg that each has reported.
 
     :ivar own: name of this chassis
     :ivar target: SB_Global's nb_cfg, 0 when unknown
@@ -67,9 +68,9 @@ def read(sb, own, gateways):
 
 
 def behind(facts):
-    """Others that have not answered and have no gateway, with their reports.
+    """The reports of other chassis that lag and have no gateway port.
 
-    One that has never reported anything may be about to.
+    A chassis without a report is left out: its first report may be under way.
 
     :returns: dict like :attr:`Facts.reports`
     """
@@ -81,11 +82,11 @@ def behind(facts):
 
 
 def outdated(facts, limit):
-    """Those of them whose reports are older than the newest by a limit.
+    """Chassis that lag and whose reports are older than the newest report.
 
-    Nobody, when this chassis itself does not keep up.
+    The set is empty when this chassis itself lags.
 
-    :param limit: seconds
+    :param limit: seconds by which a report has to be older
     :returns: set of names of chassis
     """
     number, when = facts.reports.get(facts.own, (0, 0))
@@ -125,13 +126,13 @@ class Silence:
         self.silent = frozenset()
 
     def look(self, facts, session, limit):
-        """Take in what SB says.
+        """Compare the reports of the chassis with the former reports.
 
-        :param facts: :class:`Facts`, or None when its schema has none
-        :param session: what is different after each loss of SB, None while
-            SB is not to be trusted, or nothing is wanted
-        :param limit: seconds that a chassis may be behind, both by our own
-            clock and by the age of its last report
+        :param facts: :class:`Facts`, or None when the schema has no reports
+        :param session: a value that differs after each loss of SB, None
+            while SB is not to be trusted or the caller wants no result
+        :param limit: seconds that a chassis may lag, both by the clock of
+            this node and by the age of the chassis' last report
         :returns: :attr:`silent`
         """
         if facts is None and session is not None:
@@ -156,7 +157,7 @@ class Silence:
         return self.silent
 
     def due_in(self):
-        """Seconds until the next one may be silent, or None."""
+        """Seconds until the next chassis may count as silent, or None."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 

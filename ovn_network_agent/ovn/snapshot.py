@@ -12,9 +12,9 @@
 
 """The typed view of this chassis, rebuilt only where rows changed.
 
-Pure: works on row objects handed in, imports no I/O.  Each router is built
-from rows that are remembered with it; it is built again only when one of
-them changed, so an event on one router costs that router.
+The builder is pure: it works on rows that the caller passes in.  Each router
+is remembered with the rows that it was built from, and is built again only
+when such a row changed.
 """
 
 import collections
@@ -35,7 +35,7 @@ class Builder:
     :param gateway_port: name of the only chassisredirect port to follow,
         '' for all
     :ivar whole: whether the last view was built from whole tables, and not
-        only from what the servers said has changed
+        only from the changes that the servers reported
     """
 
     def __init__(self, gateway_port=''):
@@ -63,10 +63,10 @@ class Builder:
         :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
         :param phase: :class:`model.Phase`
         :param full: build everything anew
-        :param also: frozenset of UUIDs of routers to include whatever they
-            have to do with this chassis, if they exist
-        :returns: :class:`model.Snapshot`; unchanged routers are the very
-            same objects as last time
+        :param also: frozenset of UUIDs of routers to include even when they
+            do not concern this chassis
+        :returns: :class:`model.Snapshot`, in which an unchanged router is
+            the same object as last time
         """
         databases = {'nb': nb, 'sb': sb}
         self.whole = False
@@ -86,10 +86,11 @@ class Builder:
                               wire.problems)
 
     def hosts(self):
-        """Who has managed routes, and who is there.
+        """Host names on managed routes, and host names of all chassis.
 
-        :returns: (host names in the tags of managed routes; host names of
-            all chassis, without any unless this one is among them), set-like
+        :returns: two set-like objects: the host names in the tags of managed
+            routes of other chassis; the host names of all chassis, empty
+            while SB does not have this chassis
         """
         chassis = self._index('sb', 'Chassis', 'name')
         here = chassis.first(self._wire.chassis) is not None
@@ -108,10 +109,10 @@ class Builder:
         return self._indexes[database, table][name]
 
     def _consistent(self, databases, dirty):
-        """Whether the indexes cover the rows that are there.
+        """Whether the indexes have as many rows as the replicas.
 
-        A reconnect may replace the replica without an event for rows that
-        vanished meanwhile; then the counts differ.
+        A reconnection may replace a replica without an event for the rows
+        that are gone; then the counts differ.
         """
         for (database, table), named in self._indexes.items():
             table_rows = databases[database].get(table, {})
@@ -126,8 +127,8 @@ class Builder:
 
     def _rebuild_indexes(self, databases):
         for (database, table), named in self._indexes.items():
-            for one in named.values():
-                one.rebuild(databases[database].get(table, {}))
+            for each_index in named.values():
+                each_index.rebuild(databases[database].get(table, {}))
         self._filled = True
 
     def _forget(self):
@@ -142,13 +143,13 @@ class Builder:
             table_rows = databases[database].get(table, {})
             for uuid in uuids:
                 self._invalidate(database, table, uuid)
-                for one in self._indexes.get((database, table),
-                                             {}).values():
-                    one.update(uuid, table_rows.get(uuid))
+                for each_index in self._indexes.get((database, table),
+                                                    {}).values():
+                    each_index.update(uuid, table_rows.get(uuid))
                 self._invalidate(database, table, uuid)
 
     def _invalidate(self, database, table, uuid):
-        """Drop the routers that a row concerns, by its present keys."""
+        """Drop the routers that a row concerns, by the row's present keys."""
         self._nats.pop(uuid, None)
         self._balanced.pop(uuid, None)
         self._groups.changed(table, uuid)
@@ -187,7 +188,7 @@ class Builder:
                 for router in by_port.find(port)}
 
     def _routers_via(self, address):
-        """UUIDs of the routers whose virtual gateway would be that."""
+        """UUIDs of the routers whose virtual gateway would be an address."""
         by_nexthop = self._index('nb', 'Logical_Router_Port', 'nexthop')
         by_port = self._index('nb', 'Logical_Router', 'port')
         return {router for port in by_nexthop.find(address)
@@ -195,8 +196,8 @@ class Builder:
 
     def _set_node(self, sb, wire):
         uuid = self._index('sb', 'Chassis', 'name').first(wire.chassis)
-        # ovn-controller takes its row along when it ends in good order; the
-        # node is still the same.
+        # ovn-controller deletes its row at an orderly end; the host name of
+        # the node is still the same.
         hostname = self._hostname or wire.hostname
         if uuid is not None:
             hostname = sb['Chassis'][uuid].hostname or wire.hostname
@@ -264,10 +265,10 @@ class Builder:
 
     def _router_balanced(self, router, row, problems):
         found = []
-        those, used_groups = balancers.load_balancers(row)
-        for used in (*those, *used_groups):
+        by_uuid, used_groups = balancers.load_balancers(row)
+        for used in (*by_uuid, *used_groups):
             self._depends[used].add(router)
-        for uuid, balancer in those.items():
+        for uuid, balancer in by_uuid.items():
             if uuid not in self._balanced:
                 self._balanced[uuid] = balancers.addresses(balancer)
             addresses, bad = self._balanced[uuid]

@@ -21,10 +21,10 @@ from ovn_network_agent.ovn import rows
 
 
 def stale_routes(nb, dead):
-    """The default routes with the tags of some host names.
+    """Managed default routes of chassis that are gone for good.
 
     :param nb: dict of table name to dict of UUID to row
-    :param dead: collection of host names
+    :param dead: collection of host names that count as gone for good
     :returns: iterable of :class:`resources.StaleRoute`
     """
     for router, _row, route in routes.managed(nb, dead) if dead else ():
@@ -35,9 +35,9 @@ def stale_routes(nb, dead):
 class RemoveStaleRoute(commands.NorthboundCommand):
     """Remove a managed default route that a dead chassis has left.
 
-    With it goes the MAC binding of its next hop, unless another managed
-    route leads through the same port: then that is its owner's.  Somebody
-    who takes the route over meanwhile changes what is verified here.
+    The command removes the MAC binding of the next hop, too, unless a living
+    chassis has a managed route through the same port.  The server refuses the
+    transaction when another agent takes the route over meanwhile.
 
     :param unwanted: :class:`resources.StaleRoute`
     :param dead: collection of host names that count as gone for good
@@ -71,7 +71,7 @@ class RemoveStaleRoute(commands.NorthboundCommand):
             self.unwanted.chassis, self.unwanted.lrp, self.unwanted.nexthop)
 
     def _in_use(self):
-        """Whether somebody else has a managed route through the port."""
+        """Whether a living chassis has a managed route through the port."""
         routes_left = map(rows.default_route, self.rows(
             'Logical_Router_Static_Route').values())
         return any(route is not None and route.managed and

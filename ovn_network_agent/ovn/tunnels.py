@@ -11,16 +11,18 @@
 # under the License.
 
 
-"""Which other gateways do not answer, as a drain has to know.
+"""The other candidates whose tunnels are down, for the agent's drain.
 
-SB keeps the chassis of a node that has lost its power.  The tunnels between
-gateways have BFD, which tells: ovn-controller switches that on wherever a
-gateway has more than one candidate.  OVN's tunnels are no part of the view, as
-there may be hundreds.  So the local database is asked, and only in a drain.
+SB keeps the chassis of a node that has lost its power.  BFD in the tunnels
+between gateway nodes notices this loss; ovn-controller switches BFD on
+wherever a gateway has several candidates.  OVN's tunnels are no part of the
+view, because there may be hundreds.  So the agent asks the local database
+for them, and only in a drain.
 
-A chassis may have several tunnels, and lives as long as one of them is up.
-Who is silent takes nothing over.  Who is silent for long is dead, and not
-waited for.  Without an answer, and without BFD, nobody is silent.
+A candidate may have several tunnels and answers as long as one tunnel is up.
+A silent candidate takes nothing over.  The drain does not wait for a dead
+candidate, which has been silent for long.  Without an answer of the database,
+or without BFD, no candidate is silent.
 """
 
 import threading
@@ -31,14 +33,14 @@ from ovn_network_agent.ovsdb import connection
 
 # Seconds from one question to the next.
 INTERVAL = 1.0
-# Seconds after which a session that is down means a dead chassis.  An overlap
-# (decision record 0011) interrupts BFD for up to 12 s, and a restart of Open
-# vSwitch for some.
+# Seconds after which a BFD session that is down means a dead chassis.  An
+# overlap (decision record 0011) interrupts BFD for up to 12 s, and a restart
+# of Open vSwitch for some seconds.
 DEAD = 15.0
 # Seconds to wait for the first answer: the first decision needs it.
 _PATIENCE = 1.0
-# Of a session that nobody has ended: packets do not come any more.  The words
-# are those of ovs-vswitchd, for diagnostic 1 of RFC 5880, 4.1.
+# The diagnostic of a session whose packets no longer arrive, in the words of
+# ovs-vswitchd for diagnostic 1 of RFC 5880, section 4.1.
 _EXPIRED = 'Control Detection Time Expired'
 
 
@@ -47,9 +49,10 @@ class Tunnels:
 
     :param database: :class:`ovsdb.connection.Database` of Open_vSwitch
     :param clock: function that returns monotonic seconds
-    :ivar silent: frozenset of those who do not answer, each a tuple of the
-        addresses of its tunnels
-    :ivar dead: frozenset of those who do not for long
+    :ivar silent: frozenset of candidates that do not answer, each a tuple of
+        the addresses of its tunnels
+    :ivar dead: frozenset of candidates that have been down for
+        :data:`DEAD` seconds, likewise
     """
 
     def __init__(self, database, clock=time.monotonic):
@@ -62,14 +65,15 @@ class Tunnels:
         self.silent = self.dead = frozenset()
 
     def due_in(self):
-        """Seconds until the next question, None when nobody asks."""
+        """Seconds until the next question, None outside of a drain."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
     def look(self, peers):
-        """Find out who is silent, and who is dead.
+        """Find the silent and the dead candidates.
 
-        :param peers: set of tuples of IP addresses of their tunnels, text
+        :param peers: set of tuples, each the addresses (text) of the tunnels
+            of one candidate
         """
         if not peers:
             self._due = None
@@ -99,10 +103,10 @@ class Tunnels:
         self._answered.wait(_PATIENCE)
 
     def judge(self, statuses, now):
-        """Take in what was answered.
+        """Derive ``silent`` and ``dead`` from the states of BFD.
 
-        :param statuses: dict of a tuple of addresses to list of
-            ``bfd_status``, dict
+        :param statuses: dict of a candidate's tuple of addresses to list of
+            dict, each a ``bfd_status``
         :param now: monotonic seconds
         """
         down = {peer: found for peer, found in statuses.items()

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Who else on a provider network has an address.  Pure.
+"""Rows of OVN that use an address of a provider network.  Pure.
 
-Tenants choose the addresses of their own networks, and may choose those of a
-provider network, too.  So a row counts only if its router has a port on that
-provider network.
+Tenants choose the addresses of their own networks, and may choose the
+addresses of a provider network, too.  So a row counts only if its router has a
+port on that provider network.
 """
 
 _ROUTER = 'Logical_Router'
@@ -26,9 +26,9 @@ _REFERENCES = ('nat', 'balancer', 'group')
 class Users:
     """Finds the users of addresses.
 
-    What it finds changes with the rows of ``depends``, with rows that get
-    the address, and with routers and groups that come to refer to these
-    rows (:meth:`concerned`).
+    A result depends on the rows that :meth:`find_user` names, on rows that
+    get the address, and on routers and groups that come to refer to such rows
+    (:meth:`concerned`).
 
     :param find: function(database, table, name) that returns the
         :class:`index.Index` of that name
@@ -38,13 +38,13 @@ class Users:
         self._find = find
 
     def find_user(self, bindings, lrp, address):
-        """Who has an address on the provider network of a gateway port.
+        """Find a user of an address on the provider network of a port.
 
         :param bindings: dict of UUID to row of Port_Binding
         :param lrp: name of the Logical_Router_Port
         :param address: IP address, text
-        :returns: (text, '' for nobody; set of UUIDs of rows of NB that say
-            so)
+        :returns: (words for the kind of user, '' without a user; set of the
+            UUIDs of the NB rows that this was read from)
         """
         network = self._network(bindings, lrp)
         depends = set()
@@ -63,7 +63,7 @@ class Users:
         return '', depends
 
     def concerned(self, table, row):
-        """Rows that a row refers to, whose users it may add or take away.
+        """Rows that a row refers to and whose users the row may change.
 
         :param table: name of a table of NB
         :param row: UUID
@@ -75,11 +75,11 @@ class Users:
             yield from self._find('nb', table, name).keys_of(row)
 
     def _groups(self, row):
-        """UUIDs of the groups of load balancers that have one of them."""
+        """UUIDs of the groups that a load balancer is in."""
         return self._find('nb', 'Load_Balancer_Group', 'balancer').find(row)
 
     def _ports(self, found):
-        """UUIDs of the ports of all routers that refer to one of the rows."""
+        """UUIDs of the ports of all routers that refer to a found row."""
         by_port = self._find('nb', _ROUTER, 'port')
         return {port for name in _REFERENCES for row in found
                 for router in self._find('nb', _ROUTER, name).find(row)

@@ -35,23 +35,24 @@ LOG = logging.getLogger(__name__)
 
 
 class NotReady(Exception):
-    """There is no complete view (yet); the reason is the text."""
+    """There is no complete view (yet); the text names the reason."""
 
 
 class View:
     """Reads the databases' replicas and the kernel's devices.
 
-    Runs on the loop thread; holds a database's lock only while it copies
-    what changed.
+    The view is built on the loop thread, which holds a database's lock only
+    while it copies the changes.
 
     :param conf: the oslo.config ConfigOpts
-    :param databases: dict of 'nb', 'sb', 'ovs' to Database
+    :param databases: dict of 'nb', 'sb', 'ovs' to
+        :class:`connection.Database`
     :param wake: function(reason, stale=words of notices), wakes the loop
-        once the servers have confirmed what a view lacks, and when somebody
-        is gone for good
+        when the servers have confirmed a loss, and when a chassis is gone
+        for good
     :param handovers: :class:`handover.Handovers`
-    :param unfit: function without arguments: whether this node could not
-        announce a gateway
+    :param unfit: function without arguments that returns whether this node
+        could not announce a gateway
     :param look_at_ports: function(names of all ports of the provider
         bridge), called when the local switch has changed
     """
@@ -97,7 +98,7 @@ class View:
 
     @property
     def silent(self):
-        """Host names of chassis that count as missing, a frozenset."""
+        """Host names of silent chassis, a frozenset."""
         return self._silence.silent
 
     def due_in(self):
@@ -140,9 +141,9 @@ class View:
         return self.last
 
     def _peers(self, phase):
-        """Those of whom a drain has to know whether they live.
+        """The other candidates, of which a drain has to know the silent ones.
 
-        :returns: set of tuples of addresses of tunnels
+        :returns: set of tuples, each the tunnels' addresses of a candidate
         """
         if phase is not model.Phase.DRAINING or self.last is None:
             return set()
@@ -150,9 +151,10 @@ class View:
                 for c in group.peers(self._wire.chassis) if c.addresses}
 
     def _judged(self, snapshot):
-        """With what is known of the nodes, in the groups alone.
+        """Add to the groups what is known of the health of the nodes.
 
-        What all routers depend on would cost a computation of each.
+        The routers do not have it, because each change would then make the
+        drivers compute every router again.
         """
         facts, silent = self._facts(), self._tunnels.silent
         if not facts and not silent:
@@ -180,7 +182,7 @@ class View:
     def restate(self, phase):
         """The last view in another phase (at the end of the agent).
 
-        :raises NotReady: when there never was one
+        :raises NotReady: when there never was a view
         """
         if self.last is None:
             raise NotReady('OVN was never seen')
@@ -189,7 +191,10 @@ class View:
         return self.last
 
     def _look_for_absent(self, sb):
-        """Who is gone for good?  Then their routes are looked at again."""
+        """Find the chassis that are gone for good.
+
+        On a change, the backend of stale routes reads its routes again.
+        """
         tags, present = self._builder.hosts()
         # Without its own row in SB, nothing else can be missing there.
         session = self._databases['sb'].session if present else None
@@ -206,7 +211,7 @@ class View:
             self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
 
     def _collect_dirty(self):
-        """Take what changed; True when that may be anything."""
+        """Collect the changed rows; True when any row may have changed."""
         anything = False
         for name in ('nb', 'sb'):
             anything = self._databases[name].dirty.take_all() or anything
@@ -232,9 +237,10 @@ class View:
 def relevant_devices(conf, mappings):
     """The devices that drivers may ask for.
 
-    Only these: a node with virtual machines has hundreds of others, and a
-    changed node means that every router is computed again.
+    A node with virtual machines has hundreds of other devices, and each
+    change of the node makes the drivers compute every router again.
 
+    :param conf: the oslo.config ConfigOpts
     :param mappings: tuple of (physical network, bridge)
     :returns: tuple of :class:`model.Device`
     """
@@ -246,6 +252,6 @@ def relevant_devices(conf, mappings):
 
 
 def _is_segment(name, bridges):
-    """Whether a device is that of a VLAN segment: bridge.tag."""
+    """Whether a device is named like a VLAN segment, bridge.tag."""
     bridge, dot, tag = name.rpartition('.')
     return bool(dot) and tag.isdigit() and bridge in bridges

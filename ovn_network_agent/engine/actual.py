@@ -10,12 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The actual state: backends, and how far what is known of them is true.
+"""The actual state: the backends, and the last known state of each.
 
-A backend that cannot be read keeps its last known state; it is tried again
-later and later, and costs the others nothing meanwhile.  What may hang is
-read beside the loop.  The loop waits for that as long as it is usual; then
-the last known state counts until the answer is there.
+A backend that cannot be read keeps its last known state.  The engine tries
+the backend again at growing intervals, and the other backends go on.  A
+backend with a ``system`` may hang, so a thread beside the loop reads it.  The
+loop waits for the thread for a usual time, and then goes on with the last
+known state.
 """
 
 import dataclasses
@@ -54,12 +55,12 @@ class _Known:
 
     @property
     def kinds(self):
-        """Names of the kinds that it is responsible for."""
+        """Names of the kinds that the backend is responsible for, a list."""
         return [kind.kind for kind in self.backend.kinds]
 
 
 class Backends:
-    """All backends and what is known of their state.
+    """All backends and the condition of each.
 
     :param backends: list of :class:`backends.base.Backend`
     :param tracker: :class:`engine.tracking.Tracker` that takes the actual
@@ -92,17 +93,17 @@ class Backends:
 
     @property
     def kinds(self):
-        """All kinds that there is a backend for, a set."""
+        """Names of all kinds that have a backend, a set."""
         return set(self._owners)
 
     @property
     def unreadable(self):
-        """dict of backend name to str: why it cannot be read or reached."""
+        """The unreadable backends, dict of name to text with the reason."""
         return {name: known.unreadable for name, known in self._known.items()
                 if known.unreadable is not None}
 
     def is_unreadable(self, name):
-        """Whether it cannot be read or reached; asked for each resource."""
+        """Whether a backend cannot be read or reached."""
         return self._known[name].unreadable is not None
 
     def backend(self, name):
@@ -110,12 +111,12 @@ class Backends:
         return self._known[name].backend
 
     def backends_at(self, stage):
-        """Backends with a kind of that stage, in order of registration."""
+        """Backends with a kind of a stage, in the order of registration."""
         return [known.backend for known in self._known.values()
                 if any(k.stage is stage for k in known.backend.kinds)]
 
     def delta(self, backend, stage):
-        """What has to change for a backend in a stage.
+        """The changes that a backend has to make in a stage.
 
         :returns: :class:`backends.base.Delta`
         """
@@ -146,17 +147,18 @@ class Backends:
         return base.revived(self._all(), words) if words else set()
 
     def invalidated_by(self, backend):
-        """Doubt what hangs on what this backend changed.
+        """Doubt the backends whose objects a change by a backend may remove.
 
-        :returns: set of names of what has to be read again
+        :param backend: :class:`backends.base.Backend` that made the change
+        :returns: set of names of the backends to read again
         """
         return self.doubt(backend.invalidates)
 
     def refresh(self, by_us=False):
-        """Read what is in doubt, but for what works beside the loop.
+        """Read the backends in doubt that have no work beside the loop.
 
-        :param by_us: the doubt comes from a change of our own, so that
-            what is gone is no surprise
+        :param by_us: whether the doubt comes from a change by this agent, so
+            that a missing object is no drift
         """
         names = self._to_read()
         if not by_us:
@@ -259,17 +261,17 @@ class Backends:
         return [known.backend for known in self._known.values()]
 
     def first_look(self, name):
-        """Whether it is being read for the first time."""
+        """Whether a backend is being read for the first time."""
         known = self._known[name]
         return (known.reading is not None and known.never_read and
                 known.unreadable is None)
 
     def unread(self, name):
-        """Whether its state was never read: nothing can be told apart."""
+        """Whether no reading of a backend has succeeded so far."""
         return name in self._known and self._known[name].never_read
 
     def hopeless(self, name):
-        """Unreachable a moment ago: no use in waiting for it again now."""
+        """Whether a backend failed and its back-off is not over."""
         return (self._known[name].unreadable is not None and
                 self._retries.waiting(name))
 
@@ -282,7 +284,10 @@ class Backends:
         known.stale = True
 
     def failed_beside(self, name, error):
-        """Likewise, and try again later: this pass has not begun it."""
+        """Likewise for work beside the loop, with a back-off.
+
+        The pass itself notes only failures of its own work.
+        """
         self.failed(name, error)
         self._retries.note({name}, {name})
 
@@ -294,7 +299,7 @@ class Backends:
         known.unreadable = None
 
     def close(self):
-        """Give back what backends hold."""
+        """Close the backends; the error of one does not stop the others."""
         for name, known in self._known.items():
             try:
                 known.backend.close()
@@ -303,9 +308,14 @@ class Backends:
 
 
 def expected(name, error):
-    """The error as a BackendError.
+    """An exception of a backend as a BackendError.
 
-    A bug in one backend costs what it owns, not the whole pass.
+    A bug in a backend affects only the resources of the backend, not the
+    whole pass.
+
+    :param name: name of the backend
+    :param error: exception
+    :returns: :class:`backends.base.BackendError`
     """
     if isinstance(error, base.BackendError):
         return error

@@ -11,11 +11,12 @@
 # under the License.
 
 
-"""What comes first when a gateway has moved, and when the rest comes.
+"""The order of work after a gateway port has moved here.
 
-Nobody gets an answer before the addresses are announced.  So an urgent pass
-makes what announcements need, and these; what follows waits for a moment, in
-which zebra and bgpd have the processor to themselves as far as we go.
+Clients get no answer before the addresses are announced.  So an urgent pass
+first makes the announcements and their prerequisites.  The resources that
+``follow`` wait for a moment, in which the agent leaves the processor to zebra
+and bgpd.
 """
 
 import time
@@ -26,7 +27,7 @@ PAUSE = 0.25
 
 
 class Precedence:
-    """Whether there is reason to wait with what follows.
+    """Decides whether the resources that follow have to wait.
 
     :param clock: function that returns monotonic seconds
     """
@@ -37,22 +38,22 @@ class Precedence:
 
     @property
     def held(self):
-        """Whether what follows has to wait."""
+        """Whether the resources that follow have to wait."""
         return self._until is not None and self._clock() < self._until
 
     def hold(self):
-        """Have it wait: something has been announced.
+        """Begin to wait, because an address has been announced.
 
-        Not for longer when there is more, or it might wait for ever.
+        A further announcement does not prolong the wait.
         """
         if self._until is None:
             self._until = self._clock() + PAUSE
 
     def release(self):
-        """Have it wait no longer."""
+        """End the wait."""
         self._until = None
 
     def due_in(self):
-        """Seconds until it need not wait any longer, None if it does not."""
+        """Seconds until the wait ends, None when there is no wait."""
         return (None if self._until is None else
                 max(0.0, self._until - self._clock()))

@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The work of one pass: what may be done, in which order, what came of it.
+"""The work of one pass: its order, its conditions and its results.
 
-Creation runs up the stages, so that what BGP makes visible comes last, and
-deletion runs down.  A resource whose prerequisite is not in place is held
-back; so is the removal of what an announcement still rests on.
+Creation goes up the stages, so that announcements come last, and deletion
+goes down.  The engine holds back a resource whose prerequisite is not in
+place.  Likewise it holds back the removal of a resource that an announcement
+still needs.
 """
 
 import time
@@ -35,7 +36,7 @@ _UNDER_WAY = frozenset({ledger.State.UNDER_WAY})
 
 
 class Application:
-    """Applies differences, and notes in the ledger what could not be done.
+    """Applies differences, and notes in the ledger what failed.
 
     :param backends: :class:`engine.actual.Backends`
     :param tracker: :class:`engine.tracking.Tracker`
@@ -109,7 +110,8 @@ class Application:
     def delete(self, down_to, only=lambda resource: True):
         """Delete, from the last stage down to ``down_to``.
 
-        :param only: function(resource), False for what stays all the same
+        :param down_to: :class:`resources.Stage`, the last one to delete from
+        :param only: function(resource), False for a resource that stays
         """
         for stage in sorted(resources.Stage, reverse=True):
             if stage < down_to:
@@ -122,7 +124,7 @@ class Application:
                     if only(r) and self._may_delete(r))))
 
     def _may_create(self, resource):
-        """False when a prerequisite is not in place."""
+        """Whether a resource may be made; notes in the ledger why not."""
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
         if self._before(resource, _UNDER_WAY) or (
@@ -137,16 +139,19 @@ class Application:
         return not holders and not self._ledger.still_refused(resource.ref)
 
     def _under_way(self, refs):
-        """Whether all of them are with backends that work beside the loop.
+        """Whether the backends of all these refs work beside the loop.
 
-        Then nothing has failed, and the end of that work wakes the loop.
+        Then nothing has failed, and the end of this work wakes the loop.
         """
         running = self._beside.running()
         return all(self._backends.owner(ref.kind) in running or
                    self._ledger.is_under_way(ref) for ref in refs)
 
     def _may_delete(self, resource):
-        """False while something that rests on it could not be removed."""
+        """Whether a resource may be removed; notes in the ledger why not.
+
+        A resource stays while an announcement that needs it is in place.
+        """
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, _UNDER_WAY) or
                 self._first_look_under(resource)):
@@ -162,11 +167,12 @@ class Application:
         return not held and not self._ledger.still_refused(resource.ref)
 
     def blind_under(self, resource):
-        """Whether it may be under an announcement that nobody has seen.
+        """Whether an announcement that needs a resource may be unseen.
 
-        A former run may have left that, or a change that took too long has
-        been made after all; taking away what it rests on would attract
-        traffic and drop it.
+        The state of announcements is unknown while their backend cannot be
+        read.  A former run, or a change that took too long, may have left an
+        announcement.  Without the resource, the node would attract traffic
+        and drop it.
         """
         return (resource.subject is not None and
                 resource.stage is not resources.Stage.ANNOUNCE and
@@ -176,7 +182,7 @@ class Application:
                         resources.Stage.ANNOUNCE)))
 
     def _first_look_under(self, resource):
-        """Whether that is about to be seen."""
+        """Likewise, while the backend of announcements is first read."""
         return (resource.subject is not None and
                 resource.stage is not resources.Stage.ANNOUNCE and
                 any(self._backends.first_look(b.name)
@@ -184,7 +190,8 @@ class Application:
                         resources.Stage.ANNOUNCE)))
 
     def _before(self, resource, states):
-        """Others about its address that come first, in some states."""
+        """Refs about the same address, of earlier stages and in some states.
+        """
         return [ref for ref in self._ledger.beside(resource, states)
                 if self._backends.stage(ref.kind) <= resource.stage]
 
@@ -200,7 +207,7 @@ class Application:
             return
         if (busy or self._backends.unread(name) or
                 self._backends.hopeless(name)):
-            # Without knowing what is there nothing can be told apart.
+            # Without the actual state, the difference may be wrong.
             for ref in _refs(delta):
                 self._ledger.unreachable(ref, self._backends.unreadable.get(
                     name, 'not read yet'))
@@ -222,7 +229,7 @@ class Application:
         self._note(backend, delta, failures)
 
     def _apply_beside(self, backend, delta):
-        """On the loop in effect, unless it takes unusually long."""
+        """Apply on a thread, and wait for the end for a usual time."""
         name = backend.name
         began = time.monotonic()
         self._beside.submit(backend, delta, awaited=True)
@@ -235,14 +242,14 @@ class Application:
         self.seconds.append((name, time.monotonic() - began))
 
     def _hold_back(self, delta):
-        """What is about the same addresses waits; that is no failure."""
+        """Have resources of the same addresses wait, without a failure."""
         for _verb, resource in _steps(delta):
             self._ledger.under_way(resource)
 
     def collect(self, names=None):
-        """Take in what has ended beside the loop.
+        """Note the results of the work that has ended beside the loop.
 
-        :param names: of backends, None for all
+        :param names: names of backends, None for all
         """
         for backend, delta, failures, error in self._beside.done(names):
             if delta is None:
@@ -262,7 +269,7 @@ class Application:
             self._ledger.unreachable(ref, str(error))
 
     def _note(self, backend, delta, failures):
-        """Note what was really reached."""
+        """Note which changes of a delta were made, and which failed."""
         for ref, reason in failures.items():
             if not isinstance(reason, base.Kept):
                 LOG.warning('%s %s: %s', ref.kind, outcome.brief(ref.key),
@@ -288,12 +295,15 @@ class Application:
             self._backends.doubt([backend.name])
         invalid = self._backends.invalidated_by(backend)
         if invalid:
-            # What hangs on a changed link may have gone with it.
+            # The kernel removes dependent objects along with a link.
             self._ledger.forget(invalid)
             self._backends.refresh(by_us=True)
 
     def tell(self):
-        """Log what was done and not told yet: a line takes its time."""
+        """Log the changes that are not logged yet.
+
+        An urgent pass delays these lines, because they take time.
+        """
         untold, self._untold = self._untold, []
         for verb, resource in untold:
             LOG.info('%s %s %s', verb, resource.kind,

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the drivers want: asked only where their input changed.
+"""The contributions of the drivers, asked for only where an input changed.
 
-Pure.  A driver is foreign code: what it raises costs its own contribution,
-which stays as it was, and nothing else.
+Pure.  A driver may be foreign code.  When a driver raises, its former
+contribution stays, and the other contributions are not affected.
 """
 
 import dataclasses
@@ -27,10 +27,10 @@ from ovn_network_agent.engine import desired
 
 LOG = logging.getLogger(__name__)
 
-# So many contributions are named in the debug log.
+# The most contributions that a line of the debug log names.
 _NAMED = 10
 
-# What drivers say beside what they want.
+# Kinds that are statements of a driver and have no backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 
 
@@ -55,7 +55,7 @@ class Contributions:
 
     @property
     def conflicts(self):
-        """dict of Ref to str: what could not be merged, and why."""
+        """Refs that drivers do not agree about, dict of Ref to text."""
         return self._state.conflicts
 
     @property
@@ -70,7 +70,7 @@ class Contributions:
         self._memo.clear()
 
     def update(self, snapshot):
-        """Ask for what changed since the last time.
+        """Ask the drivers about each input that changed since the last time.
 
         :param snapshot: :class:`model.Snapshot`
         """
@@ -114,8 +114,8 @@ class Contributions:
         try:
             wanted = self._understood(method(*arguments))
         except Exception as e:
-            # A driver is foreign code.  Its last contribution stays: a bug
-            # in it must not withdraw what works.
+            # The last contribution stays, so that a bug in a driver does not
+            # withdraw what works.
             self._failed(contributor, f'{type(e).__name__}: {e}')
             if phase is not model.Phase.STOPPED:
                 return True
@@ -127,16 +127,16 @@ class Contributions:
         return True
 
     def _failed(self, contributor, why):
-        """Say it once in full: the driver is asked again at each pass."""
+        """Log a failure once, though each pass asks the driver again."""
         if self.broken.get(contributor) != why:
             LOG.exception('Driver %s failed on %s', *contributor)
         self.broken[contributor] = why
 
     def _take(self, contributor, wanted, phase):
         if phase is model.Phase.STOPPED:
-            # The end is the same pass with nothing desired; what belongs
-            # to others is still left alone.  A doubt keeps nothing: nobody
-            # is left who could ever resolve it.
+            # At the end of the agent nothing is desired.  Objects of others
+            # still stay.  An object that was kept in doubt goes, because no
+            # agent is left that could resolve the doubt.
             wanted = [r for r in wanted if r.kind == resources.Keep.kind
                       and r.theirs]
         self._problems[contributor] = tuple(
@@ -145,10 +145,10 @@ class Contributions:
             r for r in wanted if r.kind != resources.Problem.kind])
 
     def _understood(self, wanted):
-        """A list of what a driver yields, each item looked at once.
+        """The resources that a driver yields, checked, as a list.
 
-        :raises ValueError: when somewhat is no resource, or there is no
-            backend for it: it would silently never be made
+        :raises ValueError: when an item is no resource, or no backend could
+            make the resource
         """
         wanted = list(wanted)
         for resource in wanted:
@@ -163,7 +163,7 @@ class Contributions:
         return wanted
 
     def _report_problems(self):
-        """Say once what is left out, and once that it no longer is."""
+        """Log each problem once, and once that the problem is gone."""
         problems = frozenset(problem.text for problem in self.left_out)
         for text in sorted(problems - self._known_problems):
             LOG.warning('Left out: %s', text)

@@ -12,13 +12,15 @@
 
 """The desired state: the contributions of all drivers, merged by key.
 
-Pure.  Several contributors may want the same thing (two routers on one
-provider network want the same leak route); it goes when the last of them
-lets go.  If they want different things at the same key, that is a conflict:
-one of them gets it, the other one is reported, and nothing else is affected.
-Which one follows from their names alone.  It must not be who came first or
-last: after a restart, on another gateway or in a dry run the order of events
-is another one, and the system has to look the same.
+Pure.  Several contributors may want the same resource, as two routers on one
+provider network want the same leak route.  The resource goes when no
+contributor wants it any more.
+
+Different resources at the same key are a conflict.  One contributor's
+resource is desired, and the conflict is reported.  The names of the
+contributors decide which resource, not the order of events: after a restart,
+on another gateway node or in a dry run, the order differs and the result must
+not.
 """
 
 import collections
@@ -42,7 +44,7 @@ class DesiredState:
 
     @property
     def conflicts(self):
-        """dict of Ref to str: what could not be merged, and why."""
+        """Refs that contributors do not agree about, dict of Ref to text."""
         found = dict(self._conflicts)
         for _by, by_ref in sorted(self._contradictions.items(),
                                   key=lambda item: str(item[0])):
@@ -50,11 +52,11 @@ class DesiredState:
         return found
 
     def contributors(self):
-        """Names of all that contribute something, as a set."""
+        """Names of all contributors that want something, as a set."""
         return set(self._contributions)
 
     def contributed(self, contributor):
-        """What a contributor wants at present, a list of resources."""
+        """The resources that a contributor wants at present, a list."""
         return list(self._contributions.get(contributor, {}).values())
 
     def contribute(self, contributor, wanted):
@@ -97,8 +99,8 @@ class DesiredState:
         agreed = (ref not in self._disputed and
                   len(claims) > (contributor in claims))
         claims[contributor] = resource
-        # One of a thousand routers that want the same costs as much as the
-        # first.
+        # Not settling saves a sort of all claims for each of the thousand
+        # routers that may want the same resource.
         if not agreed or not _same(resource, self._tracker.desired(ref)):
             self._settle(ref)
 
@@ -118,7 +120,7 @@ class DesiredState:
             self._tracker.keep(of, kept=False)
 
     def _settle(self, ref):
-        """Decide what is wanted at ``ref`` after its claims changed."""
+        """Decide which resource is desired at ``ref``, by its claims."""
         claims = self._claims[ref]
         self._conflicts.pop(ref, None)
         self._disputed.discard(ref)
@@ -140,10 +142,10 @@ class DesiredState:
 
 
 def _same(resource, other):
-    """Whether they are equal, also in what is no part of their value.
+    """Whether two resources are equal in all fields.
 
-    A backend is given that, too: the priorities that another one was decided
-    on, say.
+    The operator ``==`` leaves out fields that do not compare.  But a backend
+    uses them, too: for example the priorities that a decision was based on.
     """
     return resource == other and all(
         getattr(resource, name) == getattr(other, name)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What others took away: how loudly to say that it is made again."""
+"""Drift: the warnings about objects that others removed or changed."""
 
 import collections
 
@@ -20,21 +20,21 @@ from ovn_network_agent.engine import outcome
 
 LOG = logging.getLogger(__name__)
 
-# From this reading in a row on somebody else is at work, and the operator
-# has to find out who (acceptance row FIP-13).
+# From this reading in a row on, another program manages the objects, too, and
+# the operator has to find the program (acceptance row FIP-13).
 TOO_OFTEN = 3
-# So many are named in one line.
+# The most objects that one line names.
 _NAMED = 5
 
 
 class Drift:
-    """Counts readings in a row in which something of ours was gone."""
+    """Counts the readings in a row that found drift."""
 
     def __init__(self):
         self._streaks = collections.Counter()
 
     def note(self, name, lost):
-        """Take note of a reading and say what it found.
+        """Count a reading, and log the drift that it found.
 
         :param name: name of the backend
         :param lost: list of refs that were as desired and no longer are
@@ -59,5 +59,5 @@ class Drift:
                       name, len(lost), named, streak)
 
     def streak(self, name):
-        """Readings in a row that found something gone, an int."""
+        """Number of readings in a row that found drift, an int."""
         return self._streaks[name]

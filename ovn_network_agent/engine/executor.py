@@ -12,8 +12,8 @@
 
 """Work of backends beside the loop.
 
-What answers slowly, or hangs, must not delay what the node does for itself.
-The result is collected by the next pass, which is woken for it.
+A system that answers slowly, or hangs, must not delay the other backends.
+The end of such work wakes the loop, and the next pass collects the result.
 """
 
 import concurrent.futures
@@ -21,16 +21,16 @@ import threading
 
 from ovn_network_agent import resources
 
-# Seconds that the loop waits for work that is usually done by then.  vtysh
-# takes 0.03 s on a common machine and 0.35 s on a very slow one.
+# Seconds that the loop waits for the end of such work.  vtysh takes 0.03 s on
+# a common machine and 0.35 s on a very slow machine.
 PATIENCE = 1.0
 
 
 class _Job:
     """One :meth:`base.Backend.apply` or :meth:`base.Backend.read`.
 
-    :ivar delta: of apply(), None for read()
-    :ivar awaited: whether the loop waits for it at this moment
+    :ivar delta: the delta of apply(), None for read()
+    :ivar awaited: whether the loop waits for the job at this moment
     """
 
     def __init__(self, backend, delta, awaited):
@@ -46,8 +46,8 @@ class Beside:
     The threads are daemons, unlike those of the library's executors: the
     end of the agent must not wait for a database that does not answer.
 
-    :param wake: function(reason), called when something has ended that
-        nobody waits for
+    :param wake: function(reason), called at the end of a job that the loop
+        does not wait for
     """
 
     def __init__(self, wake):
@@ -56,27 +56,31 @@ class Beside:
         self._lock = threading.Lock()
 
     def running(self):
-        """Names of backends with work that was not collected yet."""
+        """Names of backends with a job that is not collected yet, a tuple."""
         return tuple(self._running)
 
     def systems(self):
-        """What :attr:`base.Backend.system` of these is, a set."""
+        """The :attr:`base.Backend.system` of running backends, a set."""
         return {job.backend.system for job in self._running.values()}
 
     def changing(self):
-        """The :class:`backends.base.Delta` under way, by name of backend."""
+        """Deltas under way.
+
+        :returns: dict of backend name to :class:`backends.base.Delta`
+        """
         return {name: job.delta for name, job in self._running.items()
                 if job.delta is not None}
 
     def submit(self, backend, delta, awaited=False):
-        """Start ``backend.apply(delta)``, unless it still works.
+        """Start ``backend.apply(delta)``, unless the backend has a job.
 
-        :param awaited: whether :meth:`wait` comes next, without ``wake``
+        :param awaited: True when the caller calls :meth:`wait` next, so that
+            the end of the job does not wake the loop
         """
         self._begin(backend, delta, awaited, lambda: apply(backend, delta))
 
     def read(self, backend, known, awaited=False):
-        """Start ``backend.read(known)``, likewise."""
+        """Start ``backend.read(known)``; see :meth:`submit`."""
         self._begin(backend, None, awaited, lambda: backend.read(known))
 
     def _begin(self, backend, delta, awaited, work):
@@ -104,9 +108,9 @@ class Beside:
             self._wake(f'{job.backend.name} done')
 
     def done(self, names=None):
-        """Collect what has ended.
+        """Collect the jobs that have ended.
 
-        :param names: of backends, None for all
+        :param names: names of backends, None for all
         :returns: list of (backend, delta or None for a read, result or
             None, exception or None)
         """
@@ -122,12 +126,13 @@ class Beside:
         return ended
 
     def wait(self, timeout, names=None, wake=True):
-        """Wait for work to end.
+        """Wait for jobs to end.
 
         :param timeout: seconds, None for no limit
-        :param names: of backends, None for all
-        :param wake: False when what ends meanwhile has to wake nobody
-        :returns: True when none of it is running any more
+        :param names: names of backends, None for all
+        :param wake: False when the end of a job must not wake the loop
+            meanwhile
+        :returns: True when none of the jobs is running any more
         """
         jobs = [job for name, job in self._running.items()
                 if names is None or name in names]
@@ -142,10 +147,10 @@ class Beside:
 
 
 def apply(backend, delta):
-    """Have a backend make changes, and look at its answer.
+    """Have a backend make changes, and check the type of its answer.
 
-    A backend may be foreign code.  A forgotten answer must not end the pass,
-    and a reason under a wrong key must not count as success.
+    A backend may be foreign code.  An answer of a wrong type must neither end
+    the pass nor count as success.
 
     :param backend: :class:`backends.base.Backend`
     :param delta: :class:`backends.base.Delta`
@@ -163,8 +168,8 @@ def apply(backend, delta):
 def begin(function):
     """Run a function on a thread of its own.
 
-    :param function: without arguments
-    :returns: concurrent.futures.Future of what it returns or raises
+    :param function: function without arguments
+    :returns: concurrent.futures.Future of the function's result or exception
     """
     future = concurrent.futures.Future()
 

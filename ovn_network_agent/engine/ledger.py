@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where each resource stands that is not simply in place: one entry per key.
+"""The reason why a resource is not in place: one entry for each key.
 
-Pure.  The tracker knows what is wanted and what is there; the ledger knows
-why the two differ.  Together they are the table that :func:`row` reads.
+Pure.  The tracker has the desired and the actual state, and the ledger has
+the reasons for their difference.  :meth:`Ledger.row` combines both.
 """
 
 import collections
@@ -24,29 +24,29 @@ from ovn_network_agent import resources
 
 
 class State(enum.Enum):
-    """Where a resource stands."""
+    """The state of a resource's work."""
 
-    #: it is there as it is wanted, or is neither wanted nor there
+    #: the resource is as desired, or is neither desired nor there
     IN_PLACE = 'in place'
-    #: the next pass makes, changes or removes it
+    #: the next pass makes, changes or removes the resource
     DUE = 'due'
-    #: its backend works beside the loop, on it or on what it rests on
+    #: a backend works beside the loop on the resource or a prerequisite
     UNDER_WAY = 'under way'
-    #: it is not made before another one, or does not go before that has gone
+    #: the resource is held back until another resource is made or removed
     WAITS = 'waits'
-    #: its backend could not be read or reached
+    #: the backend could not be read or reached
     UNREACHABLE = 'unreachable'
-    #: its backend said why it could not be made or removed
+    #: the backend could not make or remove the resource, for a reason
     REFUSED = 'refused'
-    #: it stays in place on purpose, though nobody wants it
+    #: the resource stays in place on purpose, though no driver wants it
     KEPT = 'kept'
-    #: drivers want different things at its key
+    #: drivers want different resources at the key
     DISPUTED = 'disputed'
 
 
 #: States that count as a failure of the pass.
 FAILING = frozenset({State.WAITS, State.UNREACHABLE, State.REFUSED})
-# What is still true at the next pass, until something about it changes.
+# States that last beyond a pass, until something about the resource changes.
 _LASTING = frozenset({State.REFUSED, State.KEPT})
 
 
@@ -56,9 +56,9 @@ class Entry:
 
     :ivar state: :class:`State`
     :ivar reason: text for the operator
-    :ivar holder: :class:`resources.Ref` of what it waits for, or None
+    :ivar holder: :class:`resources.Ref` that the resource waits for, or None
     :ivar wanted: the resource that was refused, None for a removal
-    :ivar lapsed: whether a refusal does not count beyond this pass
+    :ivar lapsed: True for a refusal that does not count beyond this pass
     """
 
     state: State
@@ -70,15 +70,15 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: all that is known of one key.
+    """Everything that the engine knows of one key.
 
     :ivar ref: :class:`resources.Ref`
     :ivar wanted: the desired :class:`resources.Resource`, or None
-    :ivar there: the actual one as it was seen last, or None
+    :ivar there: the actual resource at the last reading, or None
     :ivar state: :class:`State`
-    :ivar reason: text, '' when there is nothing to say
-    :ivar holder: :class:`resources.Ref` of what it waits for, or None
-    :ivar due_in: seconds until it is tried again, or None
+    :ivar reason: text, '' without a reason
+    :ivar holder: :class:`resources.Ref` that the resource waits for, or None
+    :ivar due_in: seconds until the next attempt, or None
     """
 
     ref: resources.Ref
@@ -91,17 +91,17 @@ class Row:
 
 
 class Ledger:
-    """The entries, and which of them this pass has come across.
+    """The entries, and the entries that this pass has come across.
 
-    What a backend refused is not tried again at every event, but when the
-    back-off of the backend is over, when something about the resource has
-    changed, or when something puts the backend in doubt (:meth:`forget`).
-    Until then it goes on counting as failed.  What stays on purpose has a
-    back-off of its own, and counts as nothing.
+    The engine does not try a refused resource again at each event.  It does
+    so when the back-off of the backend is over, when the desired resource has
+    changed, or when the backend is in doubt (:meth:`forget`).  Until then the
+    resource counts as failed.  A resource that stays on purpose has a
+    back-off of its own, and does not count as failed.
 
     :param tracker: :class:`engine.tracking.Tracker`
-    :param retries: :class:`backoff.Retries`, by name of backend, and by Ref
-        of what stays on purpose
+    :param retries: :class:`backoff.Retries`, by the name of the backend, or
+        by the Ref of a resource that stays on purpose
     :param owner: function(kind) that returns the name of its backend
     """
 
@@ -113,7 +113,7 @@ class Ledger:
         self.begin()
 
     def begin(self):
-        """Start a new pass: only what lasts is still known."""
+        """Start a new pass: only entries of a lasting state remain."""
         self._entries = {ref: entry for ref, entry in self._entries.items()
                          if entry.state in _LASTING and not entry.lapsed}
         self._met = {}
@@ -121,38 +121,43 @@ class Ledger:
 
     @property
     def failures(self):
-        """dict of Ref to str: what this pass could not do, and why."""
+        """The failures of this pass, dict of Ref to text with the reason."""
         return {ref: self._entries[ref].reason for ref in self._met
                 if self._entries[ref].state in FAILING}
 
     def troubled(self):
-        """Names of the backends that something failed in, a set."""
+        """Names of the backends with a failure, a set."""
         return {self._owner(ref.kind) for ref in self.failures}
 
     # -- what a pass comes across -----------------------------------------
 
     def under_way(self, resource):
-        """A backend works on it, or on what is about the same address."""
+        """Note that a backend works on a resource or on its address."""
         self._put(resource.ref, Entry(State.UNDER_WAY), resource.subject)
 
     def waits(self, ref, reason, holder=None):
-        """It has to wait for another one, unless a backend is at it."""
+        """Note that a resource waits, unless a backend works on it.
+
+        :param ref: :class:`resources.Ref`
+        :param reason: text
+        :param holder: :class:`resources.Ref` that it waits for, or None
+        """
         if not self.is_under_way(ref):
             self._put(ref, Entry(State.WAITS, reason, holder))
 
     def unreachable(self, ref, reason):
-        """Its backend could not be read or reached."""
+        """Note that the backend could not be read or reached."""
         self._put(ref, Entry(State.UNREACHABLE, reason))
 
     def refused(self, ref, reason):
-        """Its backend said why not."""
+        """Note the reason why a backend did not make a change."""
         self._put(ref, Entry(State.REFUSED, reason,
                              wanted=self._tracker.desired(ref)))
 
     def kept(self, ref, reason):
-        """It stays in place on purpose; the reason may go one day.
+        """Note that a resource stays in place on purpose.
 
-        :returns: True when that was not known before
+        :returns: True when this reason was not known before
         """
         before = self._entries.get(ref)
         self._entries[ref] = Entry(State.KEPT, reason)
@@ -160,13 +165,13 @@ class Ledger:
         return before is None or before.reason != reason
 
     def reached(self, ref):
-        """It has been made, changed or removed."""
+        """Note that a resource has been made, changed or removed."""
         self._entries.pop(ref, None)
         self._met.pop(ref, None)
         self._retries.forget([ref])
 
     def still_refused(self, ref):
-        """Whether it failed a moment ago and is the same as then."""
+        """Whether a refusal still counts, so that no attempt is due."""
         entry = self._entries.get(ref)
         if (entry is None or entry.state is not State.REFUSED or
                 entry.lapsed):
@@ -179,13 +184,13 @@ class Ledger:
         return True
 
     def still_kept(self, ref):
-        """Whether it stays on purpose, and is not due to be tried again."""
+        """Whether a resource stays on purpose and no attempt is due."""
         return self._retries.waiting(ref)
 
     def forget(self, names=None):
-        """Have what these backends refused or keep tried again.
+        """Let refused and kept resources be tried again.
 
-        :param names: of backends, None for all
+        :param names: names of backends, None for all
         """
         for ref, entry in list(self._entries.items()):
             if names is not None and self._owner(ref.kind) not in names:
@@ -196,7 +201,7 @@ class Ledger:
                 self._retries.hasten([ref])
 
     def _lapse(self, ref, entry):
-        """Have it tried again; what failed in this pass has failed."""
+        """Let a refusal be tried again; a failure of this pass remains."""
         if ref in self._met:
             self._entries[ref] = dataclasses.replace(entry, lapsed=True)
         else:
@@ -205,21 +210,21 @@ class Ledger:
     # -- what is about the same address -----------------------------------
 
     def is_under_way(self, ref):
-        """Whether this pass has found a backend at work on it."""
+        """Whether a backend works on the resource at ``ref``."""
         entry = self._entries.get(ref)
         return entry is not None and entry.state is State.UNDER_WAY
 
     def any_under_way(self, chosen):
-        """Whether that is so of any Ref for which ``chosen`` is true."""
+        """Whether a backend works on any Ref for which ``chosen`` is true."""
         return any(entry.state is State.UNDER_WAY and chosen(ref)
                    for ref, entry in self._entries.items())
 
     def beside(self, resource, states):
-        """Others about the same address in one of some states.
+        """Other resources of the same address that are in some states.
 
         :param resource: :class:`resources.Resource`
         :param states: container of :class:`State`
-        :returns: list of :class:`resources.Ref`, in the order they came
+        :returns: list of :class:`resources.Ref`, in the order of this pass
         """
         if resource.subject is None:
             return []
@@ -230,10 +235,11 @@ class Ledger:
     # -- the table --------------------------------------------------------
 
     def row(self, ref, conflict='', working=False):
-        """All that is known of one key.
+        """Everything that is known of one key.
 
-        :param conflict: why drivers do not agree about it, or ''
-        :param working: whether its backend works beside the loop
+        :param ref: :class:`resources.Ref`
+        :param conflict: text why drivers do not agree about the key, or ''
+        :param working: whether the key's backend works beside the loop
         :returns: :class:`Row`
         """
         wanted, there = self._tracker.desired(ref), self._tracker.existing(ref)

@@ -10,26 +10,25 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a pass came to, and how a resource is shown in one line."""
+"""The result of a pass, and the text of a resource in one line."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pass came to.
+    """The result of one pass.
 
     :ivar changes: number of objects created, updated or deleted
-    :ivar failures: dict of Ref to str: what is not as it should be
-    :ivar unreadable: dict of backend name to str: backends that could not
+    :ivar failures: dict of Ref to text: resources that are not as desired
+    :ivar unreadable: dict of backend name to text: backends that could not
         be read or reached
-    :ivar broken: dict of contributor to str: drivers that raised
+    :ivar broken: dict of contributor to text: drivers that raised
     :ivar pending: names of backends that still work beside the loop, and
-        'announcing' while what follows the announcements waits
-    :ivar left_out: tuple of :class:`resources.Problem`: what drivers left
-        out, and why
-    :ivar applied: tuple of (verb, resource): what was really 'created',
-        'updated' or 'deleted'
+        'announcing' while resources that follow the announcements wait
+    :ivar left_out: tuple of :class:`resources.Problem` of the drivers
+    :ivar applied: tuple of (verb, resource): the changes that were made; a
+        verb is 'created', 'updated' or 'deleted'
     :ivar seconds: tuple of (part of the pass, seconds), in order
     """
 
@@ -44,7 +43,7 @@ class Outcome:
 
     @property
     def problems(self):
-        """Texts of what drivers left out, a tuple."""
+        """Texts of the drivers' problems, a tuple."""
         return tuple(problem.text for problem in self.left_out)
 
     @property
@@ -76,7 +75,7 @@ def describe(resource):
 
 
 def brief(value):
-    """A value of a key in few characters."""
+    """A value, or a tuple of values, as a short text."""
     if isinstance(value, tuple):
         return ','.join(brief(v) for v in value if v is not None)
     return str(value)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What kind of pass is asked for."""
+"""The description of the pass that the loop asks for."""
 
 import dataclasses
 
@@ -20,20 +20,20 @@ from ovn_network_agent import resources
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass.
+    """One pass that the loop asks for.
 
     :ivar snapshot: :class:`model.Snapshot`
     :ivar stale: words of :mod:`ovn_network_agent.notices`, or names of
-        backends: what is to be read again
-    :ivar full: compute and read everything anew
-    :ivar prune: delete what is no longer desired; False as long as the
-        snapshot is not the whole truth: then only VIPs without a backend
-        are withdrawn
-    :ivar down_to: :class:`resources.Stage` where deletion ends; what belongs
-        to earlier stages stays for another pass
-    :ivar urgent: a gateway has moved: announce as soon as possible
-    :ivar retry: try what failed, whatever its back-off says
-    :ivar at_once: nothing waits for its turn
+        backends, that say what is to be read again
+    :ivar full: ask every driver and read every backend again
+    :ivar prune: delete what is no longer desired; False while the snapshot
+        may be incomplete: then only VIPs without a living destination are
+        withdrawn
+    :ivar down_to: :class:`resources.Stage` where deletion ends; resources of
+        earlier stages stay for another pass
+    :ivar urgent: a gateway port has moved here: announce first
+    :ivar retry: try failed backends again before their back-off is over
+    :ivar at_once: do not wait between announcements and what follows them
     :ivar remembers: a full pass reads everything anew, and asks the drivers
         only where their input has changed
     """

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The one pass that everything is: snapshot, desired, difference, apply.
+"""The pass: snapshot, desired state, difference, changes.
 
-Add, remove, failover, restart, drift repair, shutdown and dry run all go
-through :meth:`Reconciler.run`.  Nothing here knows what a floating IP is.
+Addition, removal, failover, restart, repair of drift, shutdown and dry run
+are all this pass.  Nothing in this module knows what a floating IP is.
 """
 
 import time
@@ -33,14 +33,14 @@ from ovn_network_agent.engine import tracking
 
 
 class Reconciler:
-    """Brings the node to what the drivers want.
+    """Brings the systems of the node to the state that the drivers want.
 
     All methods run on the loop thread.
 
     :param drivers: list of :class:`drivers.base.Driver`
     :param backends: list of :class:`backends.base.Backend`
-    :param wake: function(reason) that wakes the loop, for work that ended
-        beside it
+    :param wake: function(reason) that wakes the loop at the end of work
+        beside the loop
     :param clock: function that returns monotonic seconds
     :ivar tracker: :class:`engine.tracking.Tracker`
     """
@@ -61,7 +61,7 @@ class Reconciler:
             self._precedence, wake)
 
     def run(self, asked):
-        """One pass.
+        """Run one pass.
 
         :param asked: :class:`passes.Pass`
         :returns: :class:`outcome.Outcome`
@@ -69,8 +69,8 @@ class Reconciler:
         began = time.monotonic()
         self._work.begin()
         self._backends.begin()
-        # Before anything is read: a backend that still counts as working
-        # beside the loop is not read, and nobody would wake us for it.
+        # This comes before the reading: a backend with a job that is not
+        # collected would not be read, and nothing would wake the loop for it.
         self._work.collect()
         self._prepare(asked)
         prepared = time.monotonic() - began
@@ -92,10 +92,10 @@ class Reconciler:
             (('drivers and reading', prepared), *self._work.seconds))
 
     def rows(self, chosen=lambda ref: True):
-        """The table: where each resource stands after the last pass.
+        """The state of each resource after the last pass.
 
-        :param chosen: function(:class:`resources.Ref`), False for what is
-            not asked for
+        :param chosen: function(:class:`resources.Ref`), False for a Ref to
+            leave out
         :returns: list of :class:`ledger.Row`, sorted by kind and key
         """
         conflicts = self._wanted.conflicts
@@ -109,10 +109,10 @@ class Reconciler:
                 if chosen(ref)]
 
     def _withdraw(self, forwards):
-        """Withdraw the VIPs that have no backend left.
+        """Withdraw the VIPs that have no living destination.
 
-        That they are dead is known without OVN, and as long as this node
-        attracts their clients nobody else gets them.
+        This needs no view of OVN.  While this node announces such a VIP, no
+        other node gets its clients.
         """
         down = {vip.address for vip in forwards.vips
                 if vip.dead} if forwards else ()
@@ -139,23 +139,23 @@ class Reconciler:
         return self._precedence.held
 
     def _pending(self):
-        """Names of what is under way."""
+        """Names of backends with work, and 'announcing', a tuple."""
         return self._beside.running() + (
             ('announcing',) if self.announcing else ())
 
     def plan(self, snapshot):
-        """What a pass would do, without doing it.
+        """The changes that a pass would make, without making them.
 
-        Of a backend that cannot be read nobody knows what is there; what is
-        wanted in it has the verb 'unknown', and so has a deletion that
-        would wait for it.
+        The actual state of an unreadable backend is unknown.  So a change
+        of this backend, or a change that waits for it, has the verb
+        'unknown'.
 
         :returns: (list of (verb, resource), :class:`outcome.Outcome`), in
             the order of the work; verbs are 'create', 'update', 'delete'
             and 'unknown'
         """
         self._prepare(passes.Pass(snapshot, full=True))
-        # Nothing waits for this pass.
+        # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._work.collect()
         steps = []
@@ -174,7 +174,7 @@ class Reconciler:
             dict(self._wanted.broken), (), self._wanted.left_out)
 
     def _blind(self, name, resource):
-        """Whether its backend, or one that it waits for, was never read."""
+        """Whether a resource's or prerequisite's backend was never read."""
         return any(self._backends.unread(owner) for owner in {
             name, *(self._backends.owner(ref.kind)
                     for ref in resource.requires)})
@@ -185,14 +185,13 @@ class Reconciler:
                 yield backend.name, self._backends.delta(backend, stage)
 
     def heed(self, stale=(), revived=()):
-        """Take note of what a wake-up says, for the next pass.
+        """Note for the next pass which backends are to be read again.
 
-        What failed while a system was away says nothing any more when it
-        has come back.
+        A failure from before the return of a system no longer counts.
 
         :param stale: words of :mod:`ovn_network_agent.notices`, or names of
-            backends: what is to be read again
-        :param revived: likewise, what is read again, back-off or not
+            backends, to be read again
+        :param revived: likewise, to be read again without a back-off
         """
         returned = self._backends.revived(revived)
         self._retries.forget(returned)
@@ -201,7 +200,7 @@ class Reconciler:
     def next_retry(self):
         """Seconds until another pass has something to do, or None.
 
-        That is until what failed is due again, or what had to wait.
+        Such a pass tries failed work again, or makes resources that follow.
         """
         return min((due for due in (self._retries.due_in(),
                                     self._precedence.due_in())
@@ -216,7 +215,7 @@ class Reconciler:
         return self._beside.wait(timeout)
 
     def close(self):
-        """Give back what backends hold."""
+        """Log the last changes, and close the backends."""
         self._work.tell()
         self._backends.close()
 
@@ -229,7 +228,7 @@ class Reconciler:
         self.heed({*asked.stale, *self._due(),
                    *(self._backends.names if asked.full else ())})
         if asked.snapshot.node.phase is model.Phase.STOPPED:
-            # There is no later.
+            # This pass may be the last, so it tries everything again.
             self._ledger.forget()
         if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
             self._precedence.release()
@@ -237,9 +236,9 @@ class Reconciler:
         self._backends.refresh()
 
     def _due(self):
-        """Names of the backends in which something is due again, a set.
+        """Names of the backends with work that is due again, a set.
 
-        What is due counts as tried.
+        The work then counts as tried.
         """
         return {self._backends.owner(due.kind)
                 if isinstance(due, resources.Ref) else due

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One announcement in place of another: the old one goes last.
+"""The replacement of an announcement by one of another kind.
 
-When the announce method changes, every address is announced by a resource
-of another kind.  Both are there for a moment; the old one goes only when
-FRR knows the new one, so that BGP has nothing to withdraw in between.
+When the announce method changes, a resource of another kind announces each
+address.  The old announcement stays until FRR knows the new announcement, so
+that BGP withdraws nothing in between.
 """
 
 from oslo_log import log as logging
@@ -28,12 +28,12 @@ LOG = logging.getLogger(__name__)
 
 
 class Successors:
-    """Finds what takes the place of announcements that are to go.
+    """Finds the successors of announcements that are to go.
 
     :param backends: :class:`engine.actual.Backends`
     :param tracker: :class:`engine.tracking.Tracker`
-    :param wake: function(reason), called when an answer has come that was
-        not waited for any longer
+    :param wake: function(reason), called for an answer that came after the
+        loop had stopped to wait
     """
 
     def __init__(self, backends, tracker, wake):
@@ -45,11 +45,11 @@ class Successors:
         self._asked = {}
 
     def find(self, deletes):
-        """Look which of these have a successor that is not in effect.
+        """Find the announcements whose successor is not in effect yet.
 
-        It costs nothing as long as one method is in use.
+        The search costs nothing while only one announce method is in use.
 
-        :param deletes: resources of one backend and stage
+        :param deletes: resources of one backend and stage that are to go
         """
         self._waited_for = {}
         going = {r.subject: r.kind for r in deletes
@@ -72,15 +72,15 @@ class Successors:
         there = [r for r in coming if self._tracker.in_sync(r.ref)]
         if not there:
             return set()
-        # It asks FRR, which may hang.  One that is merely slow is not asked
-        # again at each pass: its answer would never be waited for.
+        # FRR may hang or be slow.  A slow FRR is not asked again at each
+        # pass: the answer to the former question still counts.
         earlier = self._asked.pop(backend.name, None)
         answer = earlier or executor.begin(lambda: backend.in_effect(there))
         try:
             return answer.result(executor.PATIENCE)
         except TimeoutError:
             if answer.done():
-                # The backend's own.
+                # The backend itself has raised TimeoutError.
                 LOG.warning('%s', actual.expected(
                     backend.name, answer.exception()))
                 return set()
@@ -96,9 +96,10 @@ class Successors:
             return set()
 
     def keep(self, resource):
-        """Why an announcement has to stay for now, and for which one.
+        """The reason and the successor for which an announcement stays.
 
-        :returns: (text, :class:`resources.Ref`); ('', None) when it may go
+        :returns: (text, :class:`resources.Ref` of the successor), or
+            ('', None) when the announcement may go
         """
         ref = self._waited_for.get(resource.subject)
         if ref is None or resource.stage is not resources.Stage.ANNOUNCE:

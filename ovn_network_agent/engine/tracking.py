@@ -12,9 +12,8 @@
 
 """Desired and actual state side by side, and the difference between them.
 
-Pure.  The tracker remembers which keys may differ, so that the cost of a
-difference is proportional to what changed since the last one, not to what
-exists (property 6 of the design).
+Pure.  The tracker remembers the keys that may differ.  So the cost of a
+difference depends on the number of changes, not on the number of resources.
 """
 
 import collections
@@ -39,17 +38,17 @@ class Tracker:
     # -- what should be ---------------------------------------------------
 
     def want(self, resource):
-        """Desire a resource, in place of whatever was desired there."""
+        """Desire a resource, in place of another one with the same key."""
         self._desired[resource.kind][resource.key] = resource
         self._touch(resource.kind, resource.key)
 
     def unwant(self, ref):
-        """No longer desire what is at ``ref``."""
+        """No longer desire the resource at ``ref``."""
         self._desired[ref.kind].pop(ref.key, None)
         self._touch(ref.kind, ref.key)
 
     def keep(self, ref, kept=True):
-        """Leave what is at ``ref`` as found, or stop leaving it."""
+        """Leave the resource at ``ref`` as found, or (False) end this."""
         if kept:
             self._kept[ref.kind].add(ref.key)
         else:
@@ -69,11 +68,11 @@ class Tracker:
         self._touch(ref.kind, ref.key)
 
     def resync(self, kinds, found):
-        """Replace the actual state of some kinds by what was just read.
+        """Replace the actual state of some kinds by a new reading.
 
         :param kinds: kind names
         :param found: iterable of resources of these kinds
-        :returns: list of refs that were as desired and no longer are
+        :returns: list of refs whose resource was as desired and no longer is
         :raises ValueError: when a resource is of another kind
         """
         fresh = {kind: {} for kind in kinds}

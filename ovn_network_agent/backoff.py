@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""When to try again what failed."""
+"""The times at which failed work is tried again."""
 
 import time
 
@@ -19,9 +19,9 @@ LAST = 60.0
 
 
 class Retries:
-    """Back-off per name: 1 s, doubled up to 60 s, forgotten on success.
+    """The back-off of each name: 1 s, doubled up to 60 s, until a success.
 
-    A name is anything hashable.
+    A name is any hashable value.
 
     :param clock: function that returns monotonic seconds
     """
@@ -32,10 +32,10 @@ class Retries:
         self._due = {}
 
     def note(self, troubled, everything):
-        """Take note of the result of a pass.
+        """Note the result of a pass.
 
-        A name that is already waiting keeps its time: passes for other
-        reasons neither hurry nor postpone it.
+        A name that already waits keeps its time: passes for other reasons
+        neither hurry nor postpone the next attempt.
 
         :param troubled: set of names that failed
         :param everything: set of all names
@@ -49,9 +49,9 @@ class Retries:
             self._due[name] = self._clock() + self._delay[name]
 
     def due_in(self, name=None):
-        """Seconds until it is due (0 when past), None if it does not wait.
+        """Seconds until a name is due (0 when past), None without a wait.
 
-        :param name: None for the next one of all
+        :param name: a name, None for the earliest of all names
         """
         due = (min(self._due.values(), default=None) if name is None else
                self._due.get(name))
@@ -62,18 +62,18 @@ class Retries:
         return self._due.get(name, 0.0) > self._clock()
 
     def forget(self, names):
-        """Take names as if they had never failed."""
+        """Treat names as if they had never failed."""
         for name in names:
             self._delay.pop(name, None)
             self._due.pop(name, None)
 
     def hasten(self, names):
-        """Take names as due; a further failure waits longer still."""
+        """Make names due; the wait after a further failure is longer."""
         for name in names:
             self._due.pop(name, None)
 
     def take_due(self):
-        """Names that are due, a list; they count as tried."""
+        """The names that are due, a list; they count as tried then."""
         now = self._clock()
         names = [name for name, due in self._due.items() if due <= now]
         for name in names:

@@ -16,8 +16,8 @@ import functools
 
 from ovn_network_agent import iptext
 
-# An address is looked at several times for each of its resources, and parsing
-# it would be a third of what a driver takes.
+# A driver reads each address several times, and parsing would take a third of
+# the driver's time.
 _REMEMBERED = 4096
 _parsed = functools.lru_cache(_REMEMBERED)(iptext.address)
 
@@ -35,20 +35,26 @@ def parse_interface(text):
 
 
 def host_prefix(address):
-    """'198.51.100.10' to '198.51.100.10/32' (or /128)."""
+    """The host prefix of an address: '198.51.100.10/32', or /128 for IPv6.
+
+    :raises ValueError: when the text is no address
+    """
     return '%s/%d' % (address, _parsed(address).max_prefixlen)
 
 
 def family(address):
-    """4 or 6."""
+    """The IP version of an address or prefix, 4 or 6.
+
+    :raises ValueError: when the text is no address
+    """
     return _parsed(address.partition('/')[0]).version
 
 
 def virtual_gateway(networks):
-    """The next hop that no device has: broadcast - 1 of the first network.
+    """The virtual gateway: the last host address of the first IPv4 network.
 
-    The first IPv4 network that has room for it counts: a /32 or /31 has
-    none.
+    A network of length 31 or 32 has no room for the virtual gateway, so the
+    function skips it.
 
     :param networks: iterable of 'address/len'
     :returns: IPv4 address as text, or None
@@ -64,8 +70,8 @@ def virtual_gateway(networks):
 def provider_networks(networks, manual=()):
     """IPv4 provider networks of a gateway port.
 
-    :param networks: iterable of 'address/len', the column of the LRP
-    :param manual: networks configured by hand; they replace discovery
+    :param networks: iterable of 'address/len', the column of the router port
+    :param manual: configured networks, which replace those of the port
     :returns: sorted tuple of IPv4Network
     """
     if manual:
@@ -91,8 +97,11 @@ def of_version(version, networks):
 def inside(address, networks):
     """Whether an address is in one of the networks of its family.
 
-    IPv6 addresses count as inside: the networks are IPv4 only, and what is
-    IPv6 never enters a system that they filter.
+    The networks are of IPv4 only, and a system that they filter has no IPv6.
+    So each IPv6 address counts as inside.
+
+    :param address: IP address, text
+    :param networks: iterable of IPv4Network
     """
     ip = _parsed(address)
     return ip.version == 6 or any(ip in network for network in networks)
@@ -101,9 +110,10 @@ def inside(address, networks):
 def owner(address, ports):
     """The gateway port that answers for a NAT address.
 
-    :param ports: :class:`model.GatewayPort`, not empty
-    :returns: the first one with a network that contains the address, or
-        the first one where none does
+    :param address: IP address, text
+    :param ports: sequence of :class:`model.GatewayPort`, not empty
+    :returns: the first port with a network that contains the address, or the
+        first port if no network contains it
     """
     ip = _parsed(address)
     for port in ports:

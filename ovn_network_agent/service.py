@@ -44,13 +44,14 @@ from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import status
 from ovn_network_agent.watches import kernel
 
-# Must come before the library's own service module is imported; eventlet is
-# its default.
+# This must come before the import of the library's service module, whose
+# default is eventlet.
 with contextlib.suppress(service_exceptions.BackendAlreadySelected):
     service_backend.init_backend(service_backend.BackendType.THREADING)
 from oslo_service import service  # noqa: E402
 
 LOG = logging.getLogger(__name__)
+
 
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
@@ -86,7 +87,7 @@ class AgentService(service.Service):
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
-        # Beside the observers: it goes on when they end.
+        # The endpoint is no observer, because it goes on when they end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
             lambda: self._forwards.standings, lambda: overlaps.standing(conf))
@@ -139,7 +140,7 @@ class AgentService(service.Service):
         self._loop.reload()
 
     def plan(self, timeout):
-        """What a pass would do; for the dry run.
+        """The changes that a pass would make, for the dry run.
 
         :param timeout: seconds to wait for the databases
         :returns: (list of (verb, resource), :class:`outcome.Outcome`)
@@ -160,7 +161,7 @@ class AgentService(service.Service):
             self.trigger.wait(1.0)
 
     def close(self):
-        """Give back connections, threads and backends."""
+        """Close the connections, end the threads, and close the backends."""
         self._stop.set()
         self._forwards.stop()
         self._control.stop()
@@ -174,18 +175,23 @@ class AgentService(service.Service):
     # -- the kernel -------------------------------------------------------
 
     def _own_ports(self):
-        """Netlink ports whose changes are ours and wake nobody."""
+        """Netlink ports of this agent, whose changes do not wake the loop."""
         return {self._own_port}
 
     def _owns_route(self, table, dst):
-        """Whether a route is believed to be ours (on the watch's thread)."""
+        """Whether the agent made a route (called on the watch's thread)."""
         tracker = self._reconciler.tracker
         return any(
             tracker.existing(resources.Ref(kind.kind, (table, dst)))
             for kind in (resources.KernelRoute, resources.AnnouncedRoute))
 
     def _kernel_changed(self, kind):
-        """Somebody else changed something (on the watch's thread)."""
+        """Wake the loop for a change in the kernel by another program.
+
+        This runs on the watch's thread.
+
+        :param kind: kind of the changed object, a word of the watch
+        """
         word = notices.kernel(kind)
         self.trigger.fire(word, stale=(word,))
 
@@ -197,7 +203,7 @@ class AgentService(service.Service):
             notify.notify(STOPPING=1, STATUS='draining')
             self.drain = drain.Drain(self._conf, self._hurry)
             self._loop.drain(self.drain)
-            # What cut the drain short is not meant for the clean-up.
+            # A second stop request ends only the drain, not the clean-up.
             self._hurry.clear()
             for observer in (*self._observers, self._forwards):
                 observer.stop()

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Wake-ups of the loop and how they are coalesced.
+"""Wake-ups of the loop, and their coalescing.
 
-Events carry no data into the agent: they say that something may have
-changed, what cached state that puts in doubt, and whether it is urgent.
+An event carries no data into the agent.  It says that something may have
+changed, which cached state is in doubt, and whether the change is urgent.
 """
 
 import dataclasses
@@ -23,16 +23,16 @@ import time
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wake:
-    """Why the loop was woken.
+    """The reasons of one wake-up of the loop.
 
-    :ivar reasons: tuple of str, in the order they came, each once
+    :ivar reasons: tuple of str, each once, in the order of the events
     :ivar stale: frozenset of words of :mod:`ovn_network_agent.notices`, or
-        names of backends: what is to be read again
-    :ivar urgent: True when a gateway moved
-    :ivar revived: likewise, what has come back: it is read again whatever
-        its back-off says
-    :ivar since: monotonic seconds when the first of the reasons came up, the
-        first urgent one if there is any; None when there was none
+        names of backends, to be read again
+    :ivar urgent: True when a gateway port moved
+    :ivar revived: likewise, for systems that have come back: to be read again
+        without a back-off
+    :ivar since: monotonic seconds of the first urgent event, or of the first
+        event if none is urgent; None without an event
     """
 
     reasons: tuple = ()
@@ -45,8 +45,8 @@ class Wake:
 class Trigger:
     """Thread-safe latch between watchers and the loop thread.
 
-    :param coalesce: seconds between two passes under load; an event after
-        a quiet time and an urgent one are handed out at once
+    :param coalesce: seconds between two passes under load; an urgent event,
+        or an event after a quiet time, wakes the loop at once
     :param clock: function that returns monotonic seconds
     """
 
@@ -67,8 +67,8 @@ class Trigger:
         :param reason: short text for the log
         :param urgent: do not coalesce
         :param stale: words of :mod:`ovn_network_agent.notices`, or names of
-            backends: whose state is in doubt
-        :param revived: likewise, whose system has come back
+            backends whose state is in doubt
+        :param revived: likewise, of backends whose system has come back
         """
         with self._condition:
             if not self._reasons or (urgent and not self._urgent):

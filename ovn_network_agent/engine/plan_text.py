@@ -22,7 +22,8 @@ SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
 def render(steps, outcome):
     """Lines of the plan.
 
-    :param steps: list of (verb, resource), see :meth:`Reconciler.plan`
+    :param steps: list of (verb, resource), see
+        :meth:`reconciler.Reconciler.plan`
     :param outcome: :class:`outcome.Outcome`
     :returns: list of str
     """

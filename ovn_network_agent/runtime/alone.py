@@ -10,10 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Port-forward-only mode: what takes the place of OVN and its view.
+"""The replacement of OVN and its view in port-forward-only mode.
 
-There is nothing to wait for and nothing that can be away, so the view is
-complete from the first pass on.
+Without a database to wait for, the view is complete from the first pass on.
 """
 
 import socket
@@ -39,11 +38,11 @@ class View:
         self.last = None
 
     def due_in(self):
-        """Time alone changes nothing."""
+        """None: the view never changes by time alone."""
         return None
 
     def snapshot(self, phase, full=False):
-        """The present view; it is always built anew.
+        """The present view, built anew at each call.
 
         :param phase: :class:`model.Phase`
         :returns: :class:`model.Snapshot` without routers and groups
@@ -54,7 +53,7 @@ class View:
             view.relevant_devices(self._conf, ())))
         return self.last
 
-    # There is no former view that would tell more than the present one.
+    # The present view is always as good as a former one.
     restate = snapshot
 
 
@@ -71,7 +70,7 @@ class Alone:
         self.view = View(conf)
 
     def connect(self):
-        """There is nothing to connect to."""
+        """Do nothing: there is no database."""
 
     def close(self, limit):
-        """There is nothing to give back."""
+        """Do nothing: there is no database."""

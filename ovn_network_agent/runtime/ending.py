@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The end: the ordinary pass with nothing desired, until all is gone."""
+"""The clean-up at the end: passes with nothing desired until all is gone."""
 
 import time
 
@@ -29,15 +29,15 @@ AGAIN = 0.2
 
 
 class Ending:
-    """Withdraws, waits a moment, and removes what is ours.
+    """Withdraws, waits a moment, and removes the objects of the agent.
 
     :param conf: the oslo.config ConfigOpts
     :param state: :class:`ovn.view.View`
     :param reconciler: :class:`reconciler.Reconciler`
     :param trigger: :class:`trigger.Trigger`
     :param hurry: threading.Event, set by a second stop request
-    :param bare_node: function(phase) that returns a :class:`model.Node`
-        for the time before anything is known of OVN
+    :param bare_node: function(phase) that returns the :class:`model.Node`
+        to use before OVN was ever seen
     :param forwards: :class:`forward.source.Source`
     """
 
@@ -51,11 +51,12 @@ class Ending:
         self._bare_node = bare_node
         self._forwards = forwards
         self._failed = ''
-        # What failed for long would be due after the deadline.
+        # The back-off of a failure may end only after the deadline, so the
+        # first pass ignores it.
         self._retry = True
 
     def run(self):
-        """Remove everything, unless it is to stay.
+        """Remove everything, if ``cleanup_on_shutdown`` is on.
 
         :returns: True when nothing is left that should have gone
         """
@@ -80,24 +81,27 @@ class Ending:
         return not reasons
 
     def _withdraw(self, deadline):
-        """First what the fabric and OVN see; then give them time to act.
+        """Remove the announcements and NB rows, and wait for the effect.
 
-        Packets go on coming for a moment, from both sides.  They are still
-        forwarded then, and none takes the main table's default route
-        because a rule has gone before the traffic it was for.
+        Packets still arrive for a moment from the fabric and from OVN.  The
+        agent removes rules and routes only after this moment, so that no
+        packet takes the default route of the main table.
         """
         outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
-        # What is there may be known by this pass alone.
+        # Only the pass itself has read the actual state, so its deletions
+        # say whether there was anything to withdraw.
         if any(verb == 'deleted' for outcome in outcomes
                for verb, _resource in outcome.applied):
             self._hurry.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
 
     def _passes(self, deadline, down_to):
-        """One pass, and a second one for what works beside the loop.
+        """Run one pass, and a second pass after work beside the loop.
 
-        :returns: list of :class:`outcome.Outcome`; ``_failed`` says why
-            one is missing
+        :param deadline: monotonic seconds
+        :param down_to: :class:`resources.Stage`, the last one to delete from
+        :returns: list of :class:`outcome.Outcome`; ``_failed`` says why a
+            pass failed
         """
         found = []
         try:
@@ -133,10 +137,10 @@ class Ending:
         return self._forwards.with_rules(self._last_of_ovn())
 
     def _last_of_ovn(self):
-        """OVN as it is now if possible, else as it was seen last.
+        """The present view of OVN, or the last view without a database.
 
-        As it is now, because a router may have moved meanwhile, and its
-        new owner needs what we wrote for it.
+        The present view is better: the new owner of a router that has moved
+        meanwhile needs the rows that this agent wrote.
         """
         try:
             return self._view.snapshot(model.Phase.STOPPED)

@@ -12,8 +12,8 @@
 
 """Loading drivers and backends through stevedore.
 
-Stevedore's defaults only warn.  A driver that is missing, broken or there
-twice would leave a gateway half configured, so each of them is an error.
+By default, stevedore only warns.  But a gateway node would be half configured
+with a driver that is missing, broken or installed twice, so each is an error.
 """
 
 import contextlib
@@ -40,10 +40,11 @@ class LoadError(Exception):
 def load_drivers(conf):
     """The drivers named by ``[DEFAULT] drivers``, in that order.
 
-    Those that the mode of the agent has no use for are left out.
+    Drivers without a use in the mode of the agent are left out.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of :class:`drivers.base.Driver`
-    :raises LoadError:
+    :raises LoadError: when a driver cannot be used
     """
     names = list(conf.drivers)
     doubled = sorted({n for n in names if names.count(n) > 1})
@@ -55,7 +56,10 @@ def load_drivers(conf):
 
 
 def _used(conf, plugin, known):
-    """Whether the mode has a use for it; an error is said at its making."""
+    """Whether the mode has a use for a plugin.
+
+    A plugin that cannot tell counts as used: making it reports the error.
+    """
     return (not hasattr(plugin, 'runs_without_ovn') or
             mode.uses(conf, plugin, known))
 
@@ -108,7 +112,7 @@ def _create_backend(conf, ext):
 
 
 def _register(what, conf, ext):
-    """Register its options in the group of its name, and look at them."""
+    """Register a plugin's options in the group of its name; check values."""
     options = getattr(ext.plugin, 'CONFIG_OPTS', ())
     if not options:
         return
@@ -123,7 +127,7 @@ def _register(what, conf, ext):
 
 @contextlib.contextmanager
 def _told(what, ext, failure):
-    """Any exception as a LoadError that names the plugin."""
+    """Turn any exception into a LoadError that names the plugin."""
     try:
         yield
     except Exception as e:
@@ -143,10 +147,11 @@ def _create(what, ext, base, *args):
 def load_backends(conf):
     """The backends that are installed, in order of their names.
 
-    In port-forward-only mode only those that have a use without OVN.
+    In port-forward-only mode, only backends with a use without OVN.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of :class:`backends.base.Backend`
-    :raises LoadError:
+    :raises LoadError: when a backend cannot be used
     """
     made = [_create_backend(conf, ext)
             for ext in _load(BACKENDS, sorted(_manager_names(BACKENDS)))
@@ -159,9 +164,10 @@ def load_backends(conf):
 
 
 def check_names(names):
-    """Whether there are such drivers, without loading any.
+    """Check that drivers are installed, without loading any.
 
-    :raises LoadError:
+    :param names: list of names of drivers
+    :raises LoadError: when a driver is not installed
     """
     known = sorted(_manager_names(DRIVERS))
     unknown = sorted(set(names) - set(known))
@@ -194,7 +200,7 @@ def _load(namespace, names):
 
 
 def _refuse_doubles(namespace, names):
-    """Look before anything is loaded, so that the text names all of them."""
+    """Refuse a name that several packages provide, before loading any."""
     found = metadata.entry_points(group=namespace)
     for name in sorted(set(names)):
         points = [point for point in found if point.name == name]

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The loop: waits, makes a pass, and goes on whatever happens in it."""
+"""The loop: it waits for a wake-up, makes a pass, and survives errors."""
 
 import socket
 import threading
@@ -34,19 +34,18 @@ from ovn_network_agent.runtime import trouble
 
 LOG = logging.getLogger(__name__)
 
-# Longest sleep of the loop, seconds; only an upper bound, every event wakes.
+# Longest sleep of the loop, seconds; every event ends the sleep.
 LONGEST_WAIT = 3600.0
-# Seconds that the periodic comparison keeps away from a takeover.  It reads
-# everything, FRR with processes, and would take the processor from zebra and
-# bgpd.  These announce 100 addresses within 0.26 to 0.7 s in the lab.
+# Seconds from a takeover to the next periodic comparison.  A comparison reads
+# everything and starts processes of FRR, which would take the processor from
+# zebra and bgpd.  These announce 100 addresses in 0.26 to 0.7 s in the lab.
 AFTER_TAKEOVER = 2.0
-# Seconds that the periodic comparison is late at the most, however many
-# takeovers follow each other.
+# Most seconds by which takeovers can delay a periodic comparison.
 LATEST = 10.0
 
 
 class Loop:
-    """Passes, one after the other, on the thread that calls :meth:`run`.
+    """Makes one pass after the other on the thread that calls :meth:`run`.
 
     :param conf: the oslo.config ConfigOpts
     :param state: :class:`ovn.view.View`
@@ -55,7 +54,7 @@ class Loop:
     :param status: :class:`status.Status`
     :param stopping: threading.Event
     :param observers: list of :class:`watches.base.Observer`
-    :param forwards: :class:`forward.source.Source`, None for one of its own
+    :param forwards: :class:`forward.source.Source`, None to make one
     :param clock: function that returns monotonic seconds
     """
 
@@ -91,7 +90,7 @@ class Loop:
             if not self._stopping.is_set():
                 self._take_in_configuration()
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
-        # What was asked for before the stop counts for the stop.
+        # A reload before the stop counts for the stop, too.
         self._take_in_configuration()
 
     def drain(self, drain):
@@ -113,27 +112,27 @@ class Loop:
                         ('interval',))
         self._status.waits(())
         if drain.unclaimed and self._conf.cleanup_on_shutdown:
-            # What is withdrawn next must not stay bound to this chassis, and
-            # there is no later pass for what would wait now.
+            # A port whose addresses are withdrawn next must not stay bound
+            # to this chassis.  No later pass will make resources that wait.
             self._view.abandon()
             self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
 
     def _present(self):
-        """The view as it is now: the last pass may have been long ago."""
+        """The present view, because the last pass may have been long ago."""
         try:
             return self._view.snapshot(self._serving)
         except view.NotReady:
             return self._view.last
         except Exception:
-            # The passes of the drain say it again, and what is cleaned up
-            # after them must be.
+            # The passes of the drain report the error.  An exception here
+            # would prevent the clean-up that follows the drain.
             LOG.exception('The present view could not be had')
             return self._view.last
 
     def _unconfirmed(self):
-        """Why the view must not end a drain, '' when it may.
+        """The reason why the view must not end a drain, '' without one.
 
-        A replica that lacks a gateway port looks as if it had left.
+        A gateway port that a replica lacks looks like a port that has left.
         """
         return '' if self._view.confirmed else (
             'the servers of OVN have not confirmed what is gone')
@@ -141,15 +140,16 @@ class Loop:
     def reload(self):
         """Have the configuration read before the next pass (any thread).
 
-        Between passes, so that none sees half of the old and half of the
-        new values.
+        The loop reads it between passes, so that no pass sees a mixture of
+        old and new values.
         """
         self._reload_wanted.set()
         self._trigger.fire('configuration', urgent=True)
 
     def bare_node(self, phase):
-        """What is known of the node without OVN.
+        """The node as it is known without OVN.
 
+        :param phase: :class:`model.Phase`
         :returns: :class:`model.Node`
         """
         return model.Node('', socket.gethostname(), phase,
@@ -158,27 +158,28 @@ class Loop:
     def _timeout(self):
         times = [self._full_due() - self._clock(), LONGEST_WAIT]
         due = self._view.due_in()
-        # As with a retry below: only a view can take note of it.
+        # Only the next view can handle a due time.  Without a view, the loop
+        # would wake again and again; likewise for a retry below.
         if due is not None and self._viewed:
             times.append(due)
         retry = self._reconciler.next_retry()
-        # What is due stays due as long as no pass gets that far.
+        # A due retry stays due while passes fail before they get to it.
         if retry is not None and self._pass_retries.due_in() is None:
             times.append(retry)
         return max(0.0, min(times))
 
     def _full_due(self):
-        """When everything is to be compared next, monotonic seconds."""
+        """Time of the next full comparison, monotonic seconds."""
         if not self._periodic:
             return self._next_full
         return min(max(self._next_full, self._quiet_from),
                    self._next_full + LATEST)
 
     def _is_full(self, urgent, now):
-        """Whether a pass at this time compares everything.
+        """Whether a pass at this time is a full comparison.
 
-        The periodic comparison gives way to a gateway that moves.  What has
-        another cause does not: the first one, and that of a reload.
+        A periodic comparison gives way to a gateway port that moves.  The
+        first comparison, and the comparison after a reload, do not.
         """
         gives_way = (urgent and self._periodic and
                      now < self._next_full + LATEST)
@@ -189,11 +190,11 @@ class Loop:
         self._periodic = periodic
 
     def _take_in_configuration(self):
-        """Reload if that was wanted; what was good or bad is logged."""
+        """Reload the configuration if a reload is wanted; log errors."""
         if not self._reload_wanted.is_set():
             return
         self._reload_wanted.clear()
-        # Until it is ready for the first time it is still starting.
+        # systemd takes RELOADING only from a service that was ready.
         if self._status.is_ready:
             notify.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
@@ -214,11 +215,14 @@ class Loop:
         return loader.renewed(self._reconciler.drivers, read)
 
     def _run_without_ovn(self, wake=None, waiting_for=()):
-        """A pass while there is no view of OVN (yet, or for a moment).
+        """Make a pass while there is no view of OVN.
 
-        It sets up what needs no OVN, repairs what is gone, and tries again
-        what failed.  Nothing is removed: what a former run left may be in
-        use.
+        The pass makes the resources that need no OVN, repairs drift, and
+        tries failed work again.  It removes nothing, because objects of a
+        former run may be in use.
+
+        :param wake: :class:`trigger.Wake` or None
+        :param waiting_for: tuple of reasons for the status
         """
         try:
             snapshot = self._forwards.with_rules(
@@ -234,8 +238,9 @@ class Loop:
                              *self._forwards.reasons))
 
     def _guarded_pass(self, wake, at_once=False):
-        """One pass; whatever goes wrong in it must not end the loop.
+        """Make one pass; an exception in the pass must not end the loop.
 
+        :param wake: :class:`trigger.Wake`
         :param at_once: see :class:`passes.Pass`
         """
         try:
@@ -247,7 +252,7 @@ class Loop:
             self._pass_failed(e)
 
     def _pass_failed(self, error):
-        """Say it once in full, then wait longer and longer."""
+        """Log a failure once in full, and wait at growing intervals."""
         reason = f'a pass failed: {type(error).__name__}: {error}'
         if (reason,) == self._status.reasons:
             LOG.error('Again, %s', reason)
@@ -263,7 +268,7 @@ class Loop:
         started = self._clock()
         due = self._is_full(wake.urgent, started)
         full = due or self._reloaded
-        # Before anything can fail: what was said must not be forgotten.
+        # A failure below must not lose the words of the wake-up.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
         snapshot = self._forwards.with_rules(
@@ -314,7 +319,7 @@ class Loop:
             self._next_full = min(self._next_full, when)
 
     def _observed(self, snapshot, outcome, full):
-        """What those who look at the effect have to say, a list of str."""
+        """The reasons of the observers after a pass, a list of str."""
         reasons = []
         for observer in self._observers:
             observer.seen(snapshot)
@@ -323,7 +328,7 @@ class Loop:
         return reasons
 
     def _troubles(self, snapshot):
-        """What the snapshot contains and nobody can handle; logged once."""
+        """The problems of a snapshot; each is logged once."""
         troubles = trouble.problems(snapshot, self._conf.bridge_dev,
                                     plugins.asked(self._conf, plugins.RANKING))
         for reason in troubles:

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which parts of the agent there are: all, or those that forward ports.
+"""The mode of the agent: all parts, or only the parts that forward ports.
 
-Without OVN (both remotes empty) nothing of it, of Open vSwitch or of FRR is
-needed or touched: what would is not loaded, and its privileged daemons are
-not started.
+With both remotes of OVN empty, the agent touches neither OVN nor Open vSwitch
+nor FRR.  It loads no plugin for them and starts no privileged daemon for them.
 """
 
 from ovn_network_agent import privileged
@@ -24,16 +23,20 @@ FULL = 'full'
 
 
 def name(conf):
-    """The name of the mode, as the status and the log have it."""
+    """The name of the mode for the status and the log.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: 'full' or 'port-forward-only'
+    """
     return options.FORWARDS_ONLY if options.forwards_only(conf) else FULL
 
 
 def uses(conf, part, known):
     """Whether a part of the agent has a use in this mode.
 
-    :param conf: an oslo.config ConfigOpts without problems
-    :param part: a :class:`drivers.base.Driver` or
-        :class:`backends.base.Backend`, the class
+    :param conf: the oslo.config ConfigOpts, checked
+    :param part: a subclass of :class:`drivers.base.Driver` or
+        :class:`backends.base.Backend`
     :param known: what the part may know: its :class:`conf.settings.Settings`
         for a driver, and the ConfigOpts for a backend
     """
@@ -41,8 +44,9 @@ def uses(conf, part, known):
 
 
 def contexts(conf):
-    """The privileged daemons that are needed.
+    """The privileged daemons that this mode needs.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of :class:`privileged.context.Context`
     """
     return [context for context in privileged.CONTEXTS

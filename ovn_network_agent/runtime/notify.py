@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Telling the supervisor how the agent is: sd_notify(3).
+"""Reports of the agent's state to the supervisor: sd_notify(3).
 
-oslo.service knows READY only; systemd and the lab also want STATUS,
-STOPPING and RELOADING.
+oslo.service sends only READY; systemd and the lab also use STATUS, STOPPING
+and RELOADING.
 """
 
 import os
@@ -23,7 +23,7 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-# Seconds for a supervisor that does not read; the loop must not wait for it.
+# Seconds to wait for a supervisor that does not read its socket.
 _LIMIT = 1.0
 
 
@@ -50,10 +50,10 @@ def notify(**values):
 
 
 def _one_line(value):
-    """A value without what would end its line.
+    """A value without characters that could end its line.
 
-    Names in OVN may contain anything, and each line of a message is a message
-    of its own to the supervisor.
+    The supervisor reads each line as a setting of its own, and a name in OVN
+    may contain a line feed.
     """
     return ''.join(character if character.isprintable() else '?'
                    for character in str(value))

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The side of OVN: its databases, what is watched in them, and the view.
+"""The connection to OVN: the databases, their watches and the view.
 
-An agent that only forwards ports has
-:class:`ovn_network_agent.runtime.alone.Alone` in its place.
+In port-forward-only mode, :class:`ovn_network_agent.runtime.alone.Alone`
+takes the place of :class:`OvnSide`.
 """
 
 import threading
@@ -57,7 +57,10 @@ class OvnSide:
             look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look)
 
     def connect(self):
-        """Begin to connect, each on a thread of its own; returns at once."""
+        """Begin to connect to each database on its own thread.
+
+        The method returns at once.
+        """
         for database in self.databases.values():
             thread = threading.Thread(
                 target=self._connect, args=(database,), daemon=True,
@@ -66,9 +69,9 @@ class OvnSide:
             thread.start()
 
     def close(self, limit):
-        """Give back connections and threads.
+        """Close the connections and end the threads.
 
-        :param limit: seconds that each connection has for it
+        :param limit: seconds for each connection
         """
         for database in self.databases.values():
             database.stop(limit)
@@ -90,11 +93,14 @@ class OvnSide:
         return databases
 
     def _changed(self, database):
-        """A connection was lost or is there again (on its thread)."""
+        """Wake the loop after a loss or return of a connection.
+
+        This runs on the thread of the connection.
+        """
         self._wake_for(database, 'connection')
 
     def _wake_for(self, database, what):
-        """Wake the loop, and have those write who may be able to again."""
+        """Wake the loop, and end the back-off of the database's backends."""
         self._trigger.fire(
             f'{database.name} {what}', urgent=True,
             revived=[notices.connected(database.name)]
@@ -117,7 +123,7 @@ class OvnSide:
                 yield driver.name, wanted
 
     def _connect(self, database):
-        """Try for ever; a gateway must come up whenever OVN does."""
+        """Connect to a database, however long OVN takes to come up."""
         retries = backoff.Retries()
         said = None
         while not self._stopping.is_set():

@@ -25,11 +25,12 @@ import sys
 def keep_eventlet_out():
     """Make every later import of eventlet fail.
 
-    Libraries that can do without eventlet take it for not installed.
-    oslo.privsep before 3.11 cannot, so it alone gets eventlet.
+    Most libraries treat the failed import like an eventlet that is not
+    installed.  oslo.privsep before 3.11 needs eventlet, so only its import
+    succeeds.
 
     An eventlet that is imported already stays; :func:`patched` tells whether
-    that one did harm.
+    it has changed the standard library.
     """
     if sys.modules.setdefault('eventlet', None) is not None:
         return
@@ -46,7 +47,7 @@ def keep_eventlet_out():
 def patched():
     """Modules of the standard library that eventlet has replaced.
 
-    :returns: list of str, empty in a process as it should be
+    :returns: list of names, empty in a correct process
     """
     patcher = sys.modules.get('eventlet.patcher')
     if patcher is None:

@@ -10,18 +10,18 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a plugin has to declare so that it works: looked at before its use.
+"""Checks of the declarations of a plugin, before the agent uses the plugin.
 
-Without these rules a word in the wrong place is no error and has no effect:
-a stage that is a number has no place in the order of work, and a text where a
-tuple belongs is taken apart into its letters.
+Without these checks, a wrong declaration would silently have no effect.  A
+number in place of a stage has no place in the order of work, and a text in
+place of a tuple is read as a tuple of letters.
 """
 
 from ovn_network_agent import resources
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
 
-# Kinds of statements, and that of a class which declares none.
+# The kinds that no backend may have: those of statements, and the default.
 _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
              resources.Problem.kind)
 
@@ -36,11 +36,11 @@ def check_other_options(plugin):
 
 
 def check_driver(driver):
-    """Look at what a driver declares.
+    """Check the declarations of a driver.
 
     :param driver: :class:`drivers.base.Driver`
     :raises TypeError: when a value is of the wrong type
-    :raises ValueError: when a value is none of those that exist
+    :raises ValueError: when a value is unknown
     """
     _check_tuple('ASKS', driver.ASKS)
     _check_known('ASKS', driver.ASKS, (plugins.RANKING, plugins.ABSENCE))
@@ -59,7 +59,7 @@ def _check_watch(watch):
 
 
 def check_backend(name, backend):
-    """Look at what a backend declares.
+    """Check the declarations of a backend.
 
     :param name: name of the entry point
     :param backend: :class:`backends.base.Backend`

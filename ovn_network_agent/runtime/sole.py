@@ -10,17 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One agent on a node.
+"""The lock that allows only one agent in a network namespace.
 
-Two would take each other's objects for their own, and remove them when one
-of them stops.  All that they change belongs to the network namespace: routes,
-rules, FRR's and Open vSwitch's devices.  So that is where the one that works
-has a name, as an abstract Unix socket.  A service and a container on one node
-share it, other than /run or process ids; and the kernel gives it up with the
-process, however that ends.
+Two agents would take each other's objects for their own, and an agent that
+stops would remove the objects of the other.  These objects (routes, rules,
+devices) belong to a network namespace, and so does the lock: an abstract Unix
+socket.  A service and a container on one node share the lock, unlike /run or
+process ids.  The kernel releases the lock at any end of the process.
 
-Any user of the node may take the name while no agent runs; who has it is in
-the message of the one that does not start.
+Any user of the node may take the name while no agent runs.  The message of an
+agent that cannot start names the process that has the lock.
 """
 
 import contextlib
@@ -36,37 +35,37 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 NAME = '\0ovn-network-agent'
-# Seconds for the other one to say where it is.
+# Seconds for the other agent to say where it is.
 _PATIENCE = 2.0
 _LONGEST = 400
-# The other one may end between our two questions.
+# The other agent may end between the attempt to bind and the question.
 _ATTEMPTS = 5
 _BACKLOG = 16
 
 
 class AnotherOne(Exception):
-    """An agent runs already; the text says where, and the remedy."""
+    """Another agent runs; the text names its process and the remedy."""
 
 
 class Place:
-    """The place of the one agent of this network namespace.
+    """The lock of the only agent in this network namespace.
 
-    To be taken before anything is forked, and before there are threads.
+    The process takes the lock before it forks or starts threads.
 
-    :param about: what a second agent is told, text
-    :raises AnotherOne: when it is taken
-    :raises OSError: when that cannot be found out
+    :param about: text for a second agent that cannot start
+    :raises AnotherOne: when another agent has the lock
+    :raises OSError: when the socket cannot be made
     """
 
     def __init__(self, about):
         self._about = about.encode(errors='replace')[:_LONGEST]
         self._socket = _bound()
         self._socket.listen(_BACKLOG)
-        # What is forked, and outlives us, must not keep the name.
+        # A forked process may outlive this one, and must not keep the name.
         os.register_at_fork(after_in_child=self._socket.close)
 
     def answer(self):
-        """Begin to tell others where this agent is; returns at once."""
+        """Begin to answer other agents; returns at once."""
         threading.Thread(target=self._answer, name='sole',
                          daemon=True).start()
 
@@ -85,7 +84,7 @@ class Place:
 
 
 def describe(control_socket):
-    """Where this process is, in words that help on the same node.
+    """The place of this process, for an operator of the same node.
 
     :param control_socket: path, '' for none
     :returns: text
@@ -121,7 +120,9 @@ def _bound():
 
 
 def _who():
-    """What the other one says, and what the kernel says; '' when it is gone.
+    """The process that has the lock, text; '' when it is gone.
+
+    The text has the kernel's process id and user, and the process' answer.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(_PATIENCE)
@@ -135,7 +136,7 @@ def _who():
             said = asking.recv(_LONGEST).decode(errors='replace')
         except OSError:
             said = ''
-    # From another namespace of processes it has no number here.
+    # A process of another pid namespace has the number 0 here.
     seen = f'process {pid:d} here' if pid else 'in another container'
     text = ''.join(c for c in said if c.isprintable())
     words = f' (it says: {text})' if text else ''

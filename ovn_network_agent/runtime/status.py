@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the agent says about its state: in the log, and to its supervisor."""
+"""Reports of the agent's state, to the log and to the supervisor."""
 
 from oslo_log import log as logging
 
@@ -18,19 +18,19 @@ from ovn_network_agent.runtime import notify
 
 LOG = logging.getLogger(__name__)
 
-# So many reasons are named in one log line, and to the supervisor.
+# The most reasons in one log line, and in one message to the supervisor.
 _NAMED = 10
 _NOTIFIED = 3
 
 
 class Status:
-    """Says what is not as it should be, when that changes.
+    """Reports the reasons for a degraded state whenever they change.
 
-    Runs on the loop thread, but for what :mod:`notify` does.
+    The methods run on the loop thread.
 
     :param databases: dict of name to :class:`ovsdb.connection.Database`
-    :ivar reasons: tuple of str, or None as long as nothing is known
-    :ivar waiting: tuple of str: what a stop waits for
+    :ivar reasons: tuple of str, or None before the first report
+    :ivar waiting: tuple of str: the conditions that a stop waits for
     """
 
     def __init__(self, databases):
@@ -40,7 +40,7 @@ class Status:
         self.waiting = ()
 
     def report(self, reasons):
-        """Take note of the result of a pass, and say what changed.
+        """Note the result of a pass, and report a change.
 
         :param reasons: iterable of str
         """
@@ -57,7 +57,7 @@ class Status:
         self.reasons = reasons
 
     def waits(self, waiting):
-        """Tell the supervisor what a stop waits for.
+        """Tell the supervisor the conditions that a stop waits for.
 
         :param waiting: tuple of str
         """

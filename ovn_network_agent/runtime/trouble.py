@@ -9,20 +9,20 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What of a snapshot cannot be handled, in words for the operator.
+"""The parts of a snapshot that the agent cannot handle, as text.
 
-Pure.  Drivers leave such things alone and say nothing, because they do no
-I/O; this is where they surface in the log and in the status.
+Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
+these texts into the log and the status.
 """
 
 from ovn_network_agent.drivers import segments
 
-# So many groups are named in one message.
+# The most groups that one message names.
 _NAMED = 5
 
 
 def problems(snapshot, bridge_dev, ranked):
-    """Everything that is left out and why.
+    """The problems of a snapshot, each with its effect.
 
     :param snapshot: :class:`model.Snapshot`
     :param bridge_dev: name of the provider bridge
@@ -44,7 +44,7 @@ def problems(snapshot, bridge_dev, ranked):
 
 
 def _left_drained(snapshot):
-    """What an agent with gateway_drain did or was told, and nobody undoes.
+    """Drains that have no effect or no end without gateway_drain.
 
     :returns: iterable of str
     """

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The control socket: what operators ask and order."""
+"""The control socket: questions and commands of operators."""

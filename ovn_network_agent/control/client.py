@@ -21,28 +21,28 @@ _CHUNK = 65536
 
 
 class NoAgent(Exception):
-    """Nobody answers; the text says why, and the remedy."""
+    """No agent answers; the text says why, and the remedy."""
 
 
 class NotRunning(NoAgent):
-    """Nobody is at the socket, or there is none."""
+    """There is no socket, or no process listens on it."""
 
 
 class Refused(Exception):
-    """The agent does not do it; the text says why."""
+    """The agent refuses a command; the text says why."""
 
 
 def call(path, command, argv, timeout):
     """Have the agent carry out a command.
 
-    :param path: of its control socket
-    :param command: name
+    :param path: path of the control socket
+    :param command: name of the command
     :param argv: list of str
     :param timeout: seconds
     :returns: text
-    :raises NotRunning: when no agent runs there
-    :raises NoAgent: when there is no answer within the time
-    :raises Refused:
+    :raises NotRunning: when no agent listens there
+    :raises NoAgent: without an answer within the timeout
+    :raises Refused: when the agent refuses the command
     """
     deadline = time.monotonic() + timeout
     try:
@@ -80,5 +80,5 @@ def _receive(opened, deadline):
             try:
                 return json.loads(received)
             except ValueError:
-                # It goes on; this was the end of something within.
+                # This brace ends only a part of the reply.
                 continue

@@ -20,11 +20,11 @@ from ovn_network_agent.control import text
 
 
 class Refused(Exception):
-    """A command is not carried out; the text says why, and the remedy."""
+    """A command is refused; the text says why, and the remedy."""
 
 
 class _Arguments(argparse.ArgumentParser):
-    """Refuses what it does not know, instead of ending the program."""
+    """Refuses wrong arguments, instead of ending the program."""
 
     def error(self, message):
         raise Refused(f'{self.prog}: {message}; usage: {self.usage}')
@@ -36,7 +36,7 @@ def _arguments(name, usage):
 
 
 class Table:
-    """What can be asked.
+    """The commands of the control socket.
 
     :param maintenance: :class:`maintenance.Maintenance`
     :param report: function without arguments that returns the state of the
@@ -61,9 +61,9 @@ class Table:
 
         :param connection: :class:`protocol.Connection`
         :param name: str
-        :param argv: list, as it came from the client
+        :param argv: list, as the client sent it
         :returns: text
-        :raises Refused: when it cannot be, or must not be
+        :raises Refused: when the command cannot or must not be carried out
         """
         if name not in self._commands:
             raise Refused(f'"{name}" is not a valid command; "list-commands" '

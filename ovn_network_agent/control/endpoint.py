@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Commands to the running agent, through its control socket."""
+"""The control socket as a part of the running agent."""
 
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import maintenance
@@ -21,12 +21,12 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.runtime import mode
 from ovn_network_agent.watches import base
 
-# Seconds that a command waits for a replica that is busy.
+# Seconds that a command waits for the lock of a replica.
 _PATIENCE = 1.0
 
 
 class Endpoint(base.Observer):
-    """The socket, and what its commands may see.
+    """Gives the commands of the control socket the state of the agent.
 
     :param conf: the oslo.config ConfigOpts
     :param databases: dict of name to :class:`ovsdb.connection.Database`
@@ -59,7 +59,7 @@ class Endpoint(base.Observer):
 
     @property
     def reasons(self):
-        """Why no command can be given, a tuple of str."""
+        """The reason why no command can be given, a tuple of str."""
         trouble = self._server.trouble if self._server else ''
         return (trouble,) if trouble else ()
 
@@ -82,7 +82,7 @@ class Endpoint(base.Observer):
                             self._overlap())
 
     def _read_names(self):
-        """:class:`directory.Directory`, that of before if OVN is away."""
+        """:class:`directory.Directory`, the former one if OVN is away."""
         if not self._databases:
             return self._names
         try:
@@ -90,6 +90,6 @@ class Endpoint(base.Observer):
                   self._databases['sb'].rows(_PATIENCE) as sb):
                 self._names = directory.read(nb, sb)
         except connection.Unavailable:
-            # The state of the databases is part of every answer.
+            # Every answer names the state of the databases anyhow.
             pass
         return self._names

@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The socket that commands come in on: made, taken over, and given back.
+"""The listening socket for commands: creation, takeover and removal.
 
-A socket outlives the process that was killed.  Whether somebody still
-listens is asked under a lock, so that of two agents that start at the same
-moment one finds the other.  The lock is a file of the owner: a directory could
-be locked by anybody who may read it.
+The file of a socket outlives a killed process.  A new agent checks under a
+lock whether another process still listens.  So of two agents that start at
+the same moment, the second finds the first.  The lock is on a file with the
+mode 0600, because any user who may read a directory could lock the directory.
 """
 
 import contextlib
@@ -27,25 +27,25 @@ import stat
 import time
 
 _BACKLOG = 64
-# Owner only: who may talk to it may move every router off this node.
+# Only the owner: a client may move every router off this node.
 _MODE = 0o600
-# As systemd's RuntimeDirectoryMode= in our unit.
+# The value of RuntimeDirectoryMode= in the agent's systemd unit.
 _DIRECTORY_MODE = 0o700
 _LOCK_SUFFIX = '.lock'
-# Seconds to wait for another one that takes it over at this moment.
+# Seconds to wait for another process that has the lock.
 _PATIENCE = 2.0
 
 
 class InUse(Exception):
-    """Somebody else listens on it, or it is something else."""
+    """Another process listens at the path, or the path is no socket."""
 
 
 class Listener:
     """A Unix socket that listens.
 
-    :param path: absolute, at most 107 bytes (sun_path of unix(7))
+    :param path: absolute path, at most 107 bytes (sun_path of unix(7))
     :raises InUse: when another process listens there
-    :raises OSError: when it cannot be made
+    :raises OSError: when the socket cannot be made
     """
 
     def __init__(self, path):
@@ -54,8 +54,8 @@ class Listener:
             _make_room(path)
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                # Before bind(), which makes the file with this mode: it is
-                # at no time more open than that.
+                # bind() makes the file with this mode, so the file never has
+                # a wider mode.
                 os.fchmod(self.socket.fileno(), _MODE)
                 self.socket.bind(path)
                 self.socket.listen(_BACKLOG)
@@ -73,13 +73,13 @@ class Listener:
             return False
 
     def close(self):
-        """Stop listening and remove the file, if it is still this one."""
+        """Stop listening, and remove the file if it is still this socket."""
         with contextlib.suppress(OSError):
-            # Wakes up who waits in accept().
+            # This wakes up a thread that waits in accept().
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         if self.reachable:
-            # What cannot be removed is replaced by the next one.
+            # The next agent replaces a file that cannot be removed.
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
 
@@ -93,7 +93,8 @@ def _identity(path):
 def _locked(path):
     """Make the directory if it is missing (not its parents), and lock.
 
-    The file stays: without it two could hold a lock of two files by its name.
+    The lock file stays.  If it were removed, two processes could lock two
+    files of the same name.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(path), _DIRECTORY_MODE)
@@ -118,7 +119,7 @@ def _locked(path):
 def _make_room(path):
     """Remove the socket of a process that is gone.
 
-    :raises InUse:
+    :raises InUse: when another process listens, or the path is no socket
     """
     try:
         mode = os.lstat(path).st_mode
@@ -127,7 +128,7 @@ def _make_room(path):
     if not stat.S_ISSOCK(mode):
         raise InUse('it exists and is no socket; remove it')
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        # One that does not accept has a full queue, and is alive.
+        # A process that does not accept has a full queue, and is alive.
         probe.setblocking(False)
         error = probe.connect_ex(path)
     if error not in (errno.ECONNREFUSED, errno.ENOENT):

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Drain and undrain by an operator: what is asked, refused, and written.
+"""Drain and undrain by an operator: the checks, and the written wish.
 
-What is written is only the wish, in the local database; the loop follows it.
-It is looked at before whether somebody else is there to take over.
+A command writes only the wish into the local database; the loop follows the
+wish.  Before this, the command checks whether another chassis can take over.
 """
 
 from oslo_log import log as logging
@@ -47,13 +47,14 @@ class Maintenance:
         self._names = names
 
     def drain(self, routers=(), force=False):
-        """Wish that gateways leave this node.
+        """Write the wish that gateway ports leave this node.
 
-        :param routers: names of routers as :meth:`directory.Router.is_called`
-            knows them; none: all
-        :param force: also when nobody is ready to take one over
+        :param routers: names of routers for
+            :meth:`directory.Router.is_called`; empty for all routers
+        :param force: whether to write the wish even if no other candidate is
+            ready to take over
         :returns: dict, as documented for "drain --json"
-        :raises commands.Refused:
+        :raises commands.Refused: when the wish is not written
         """
         self._may_write()
         if not plugins.asked(self._conf, plugins.RANKING):
@@ -86,16 +87,16 @@ class Maintenance:
             'forced': doubts}
 
     def undrain(self, routers=()):
-        """Take the wish back.
+        """Remove the wish.
 
-        :param routers: as for :meth:`drain`; none: everything
+        :param routers: as for :meth:`drain`; empty to remove all wishes
         :returns: dict, as documented for "undrain --json"
-        :raises commands.Refused:
+        :raises commands.Refused: when the wish is not removed
         """
         self._may_write()
         names = self._names()
-        # Of one that is wished already no more is needed than its UUID: it
-        # may be gone.
+        # A router of the present wish is found by its UUID alone, because
+        # the router may be gone.
         wished = self._snapshot().node.drains if self._snapshot() else ()
         wanted = frozenset(
             name if name in wished else self._find(names, name).uuid
@@ -136,9 +137,13 @@ class Maintenance:
     # -- whom it is about -------------------------------------------------
 
     def _find(self, names, text, snapshot=None):
-        """The :class:`ovn.directory.Router` that is meant.
+        """The :class:`ovn.directory.Router` that a name means.
 
-        :param snapshot: None, or it has to have a gateway on this chassis
+        :param names: :class:`ovn.directory.Directory`
+        :param text: UUID or name of a router
+        :param snapshot: None, or the :class:`model.Snapshot` in which the
+            router has to have a gateway port
+        :raises commands.Refused: when not exactly one router is meant
         """
         found = [router for router in names.routers.values()
                  if router.is_called(text)]
@@ -164,7 +169,7 @@ class Maintenance:
     # -- what speaks against it -------------------------------------------
 
     def _doubts(self, snapshot, names, wanted):
-        """Why it should not be done, texts."""
+        """Reasons against a drain, texts."""
         if snapshot is None:
             yield ('OVN has not been seen yet, so nobody knows who could '
                    'take over')
@@ -176,7 +181,7 @@ class Maintenance:
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
             if readiness.wish(group, snapshot.node.drains):
-                # It takes nothing that is not taken already.
+                # The former wish already covers this group.
                 continue
             reason = readiness.stays(group, chassis, names.hostname)
             alone = len(group.candidates) == 1
@@ -186,6 +191,6 @@ class Maintenance:
 
 
 def _groups(snapshot, wanted):
-    """The groups that a wish is about."""
+    """The groups that a wish covers, a list."""
     return [group for group in (snapshot.groups if snapshot else ())
             if readiness.wish(group, wanted)]

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Whether drains of this node overlap (decision record 0011)."""
+"""Whether drains of this node have an overlap (decision record 0011)."""
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
@@ -19,12 +19,13 @@ from ovn_network_agent.privileged import overlap
 
 
 def standing(conf):
-    """How drains of this node are to be, for ``status``.
+    """The overlap of drains on this node, for ``status``.
 
-    Asks ovn-controller, for some seconds at the most.
+    The function asks ovn-controller, which takes some seconds at the most.
 
     :param conf: the oslo.config ConfigOpts
-    :returns: text: 'on', 'off', or why not; '' where nothing is drained
+    :returns: text: 'on', 'off', or the reason why there is none; '' where
+        the agent drains nothing
     """
     if (not plugins.asked(conf, plugins.RANKING) or
             mode.forwards_only(conf)):

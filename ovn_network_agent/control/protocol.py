@@ -12,12 +12,12 @@
 
 """One connection of the unixctl protocol: JSON-RPC 1.0, one request a time.
 
-As ovs.unixctl.server and ovs-appctl(8) speak it.  The library's server is not
-used: its commands are one table for the whole process, its listener takes the
-socket of a living process and wants to install signal handlers, a bad option
-of set-options ends the thread (argparse), and a command that takes a while
-keeps all other clients waiting.  Here a connection has a thread of its own,
-and what goes wrong on it costs only itself.
+The protocol is that of ovs-appctl(8) and of the library's ovs.unixctl.server.
+This server is not used, for four reasons.  Its commands are one table for the
+whole process.  Its listener takes the socket of a living process and installs
+signal handlers.  A bad option of set-options ends its thread (argparse).  A
+slow command keeps all other clients waiting.  Here each connection has a
+thread of its own, and an error affects only this connection.
 """
 
 import codecs
@@ -28,7 +28,7 @@ import time
 
 from ovs import jsonrpc
 
-# Characters of one request; ours have a few hundred.
+# Most characters of one request; a usual request has a few hundred.
 _LONGEST = 65536
 _CHUNK = 4096
 
@@ -41,7 +41,8 @@ class Connection:
     """The server's side of one client.
 
     :param opened: connected socket
-    :param patience: seconds for a client that says nothing, or takes nothing
+    :param patience: seconds for a client that sends or receives nothing
+    :ivar json: whether the client wants answers as JSON objects
     """
 
     def __init__(self, opened, patience):
@@ -53,11 +54,11 @@ class Connection:
         self.json = False
 
     def requests(self):
-        """What the client asks, one after the other.
+        """The requests of the client, one after the other.
 
         :returns: iterator of :class:`jsonrpc.Message`, until the client
             closes its side
-        :raises Broken: when it sends what is none, or nothing for too long
+        :raises Broken: when the client sends no valid request in time
         """
         while True:
             message = self._receive()
@@ -70,12 +71,12 @@ class Connection:
             yield message
 
     def _receive(self):
-        """The next message, text that says what is wrong, or None."""
+        """The next :class:`jsonrpc.Message`, an error text, or None."""
         deadline = time.monotonic() + self._patience
         while True:
             self._pending = self._pending.lstrip()
             with contextlib.suppress(json.JSONDecodeError):
-                # One that is not complete does not parse either.
+                # An incomplete request raises the same error as a bad one.
                 found, used = self._parser.raw_decode(self._pending)
                 self._pending = self._pending[used:]
                 return jsonrpc.Message.from_json(found)
@@ -101,7 +102,7 @@ class Connection:
 
         :param request: :class:`jsonrpc.Message`
         :param text: str
-        :raises Broken: when it cannot be delivered
+        :raises Broken: when the answer cannot be delivered
         """
         result = text
         if self.json:
@@ -109,9 +110,11 @@ class Connection:
         self._send(jsonrpc.Message.create_reply(result, request.id))
 
     def refuse(self, request, text):
-        """Say why a request is not fulfilled.
+        """Answer a request with the reason of its refusal.
 
-        :raises Broken: when it cannot be delivered
+        :param request: :class:`jsonrpc.Message`
+        :param text: str
+        :raises Broken: when the answer cannot be delivered
         """
         self._send(jsonrpc.Message.create_error(text, request.id))
 
@@ -125,10 +128,10 @@ class Connection:
             raise Broken(e.strerror) from e
 
     def close(self):
-        """End it, also for a thread that waits for the client."""
+        """Close the connection, and wake a thread that waits on it."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            # It is gone already.
+            # The client has closed the connection already.
             pass
         self._socket.close()

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a drain would leave behind in a gateway group.  Pure."""
+"""The wishes for a gateway group, and the reasons why it stays.  Pure."""
 
 from ovn_network_agent import model
 
 
 def wish(group, drains):
-    """What of an operator's wishes covers a group.
+    """The wish of the operator that covers a group.
 
     :param group: :class:`model.GatewayGroup`
     :param drains: see :class:`model.Node`
@@ -28,13 +28,14 @@ def wish(group, drains):
 
 
 def stays(group, chassis, name=str):
-    """Why a drain does not move a group, '' when it does.
+    """The reason why a drain does not move a group, '' when it does.
 
-    It would take the last candidate that is ready.  Where this chassis has
-    nothing to lose (priority 0, and no port), nothing needs to move.
+    A drain would leave the group without a ready candidate.  A chassis with
+    priority 0 and without a port has nothing to move.
 
+    :param group: :class:`model.GatewayGroup`
     :param chassis: name of this chassis
-    :param name: function(name of a chassis) that returns one for people
+    :param name: function(name of a chassis) that returns a name for people
     """
     own = group.candidate(chassis)
     here = any(port.chassis == chassis for port in group.ports)
@@ -48,7 +49,7 @@ def stays(group, chassis, name=str):
 
 
 def _why(candidate):
-    """Why a candidate is not ready, in words."""
+    """The reason why a candidate is not ready, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'
     if candidate.drained == model.UNFIT:

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The state of the agent as values that a client can work with.
+"""The state of the agent as JSON values for a client.
 
-Everything comes from frozen values: the last view, the last reasons, and the
-names as they were read last.  The keys are documented in the reference of
-ovn-network-agent-ctl and stay.
+All input is frozen: the last view, the last reasons and the last names.  The
+reference of ovn-network-agent-ctl documents the keys, which must not change.
 """
 
 from ovn_network_agent import model
@@ -24,17 +23,18 @@ from ovn_network_agent.control import readiness
 
 def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
           overlap=''):
-    """The state, a dict of what JSON has.
+    """The state of the agent.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
-    :param reasons: tuple of str why the agent is degraded, or None as long
-        as it does not know
+    :param reasons: tuple of reasons why the agent is degraded, or None
+        before the first pass
     :param databases: dict of name to :class:`ovsdb.connection.Database`
     :param names: :class:`ovn.directory.Directory`
     :param mode: see :func:`mode.name`
     :param standings: tuple of :class:`forward.standing.Standing`
-    :param waiting: tuple of str: what a stop waits for
-    :param overlap: what :func:`overlaps.standing` says
+    :param waiting: tuple of str: the conditions that a stop waits for
+    :param overlap: result of :func:`overlaps.standing`
+    :returns: dict of JSON values
     """
     node = snapshot.node if snapshot else None
     groups = [_group(snapshot, group, names)
@@ -102,7 +102,7 @@ def _port(port, chassis, handover):
 
 
 def _handover(snapshot, port):
-    """How far a port is handed over: :class:`model.Handover`."""
+    """The :class:`model.Handover` of a port."""
     return next((gateway.handover for router in snapshot.routers
                  for gateway in router.ports
                  if model.REDIRECT + gateway.lrp == port.redirect),
@@ -110,7 +110,7 @@ def _handover(snapshot, port):
 
 
 def _pending(own, ports, wish, stays, overlap):
-    """What is not yet as it is wished, texts."""
+    """The steps to the wished state that are still to come, texts."""
     if wish and not stays:
         if own.priority > 0:
             yield f'priority {own.priority:d} is to be lowered'

@@ -10,12 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Listens on the control socket and answers, beside the loop.
+"""The server of the control socket, beside the loop.
 
-One thread accepts, and each client has one of its own: a client that hangs
-costs a place until its time is up, and nobody waits for it.  The socket is
-looked after for as long as the agent lives: where it cannot be made now, or
-somebody removes it, it is made later.
+One thread accepts, and each client has a thread of its own.  A client that
+hangs takes a place until its time is up, and delays no other client.  When
+the socket cannot be made, or is removed, the server makes it later.
 """
 
 import threading
@@ -28,11 +27,11 @@ from ovn_network_agent.control import protocol
 
 LOG = logging.getLogger(__name__)
 
-# Clients at the same time; one more is sent away at once.
+# Most clients at the same time; the server closes a further one at once.
 CLIENTS = 32
-# Seconds in which a client has to ask something, and to take its answer.
+# Seconds for a client to send a request, and to receive the answer.
 PATIENCE = 30.0
-# Seconds between two looks whether the socket is there.
+# Seconds between two checks whether the socket is there.
 INTERVAL = 5.0
 # Seconds to wait for the thread at the end; it is a daemon.
 _CLOSE = 2.0
@@ -41,13 +40,13 @@ _CLOSE = 2.0
 class Server:
     """Owns the control socket and the threads of its clients.
 
-    :param path: of the socket, absolute
+    :param path: absolute path of the socket
     :param table: :class:`commands.Table`
     :param changed: function without arguments, called on the server's
-        thread when ``trouble`` is another
+        thread when ``trouble`` has changed
     :param patience: seconds, see :data:`PATIENCE`
     :param interval: seconds, see :data:`INTERVAL`
-    :ivar trouble: why nobody can connect, '' when that is not so
+    :ivar trouble: the reason why no client can connect, or ''
     """
 
     def __init__(self, path, table, changed=lambda: None,
@@ -71,7 +70,7 @@ class Server:
         self._thread.start()
 
     def stop(self):
-        """Close the socket and what is connected; may come twice."""
+        """Close the socket and all connections; may be called twice."""
         self._stopping.set()
         with self._lock:
             if self._listener is not None:
@@ -111,7 +110,7 @@ class Server:
         return found
 
     def _listen(self):
-        """Make the socket; gives why that did not work, or ''."""
+        """Make the socket; returns the reason of a failure, or ''."""
         try:
             self._listener = listener.Listener(self._path)
         except listener.InUse as e:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the commands answer, for people."""
+"""The answers of the commands as text."""
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import mode
@@ -112,7 +112,7 @@ def _place(port, names):
 
 
 def _drain(group):
-    """What an operator's wish has come to, one line."""
+    """The progress of an operator's wish, one line."""
     if group['pending']:
         return 'not yet as wished: ' + ', '.join(group['pending'])
     if not group['wish']:

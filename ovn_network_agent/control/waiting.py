@@ -10,17 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is missing until a drain or an undrain is carried out.  Pure."""
+"""The missing steps of a drain or an undrain.  Pure."""
 
 from ovn_network_agent import model
 
 
 def missing(done, state):
-    """What is not as it was asked for.
+    """The steps that a command still waits for.
 
     :param done: the answer to the command, see :mod:`maintenance`
-    :param state: what "status" says later, see :mod:`report`
-    :returns: list of str, empty when it is carried out
+    :param state: the answer to a later "status", see :mod:`report`
+    :returns: list of str, empty when the command is carried out
     """
     if state['phase'] == model.Phase.RESTORING.value:
         return ['the agent has not seen OVN yet']
@@ -35,7 +35,7 @@ def missing(done, state):
 
 
 def _seen(done, drains):
-    """Whether the wish is what the command has made of it."""
+    """Whether the agent knows the wish that the command has written."""
     wanted = set(done['wanted'])
     if done['command'] == 'drain':
         return model.ALL in drains or wanted <= drains
@@ -45,6 +45,6 @@ def _seen(done, drains):
 def _concerned(done, group):
     wanted = set(done['wanted'])
     drain = done['command'] == 'drain'
-    # Of a group that is shared, another router may be drained still.
+    # After an undrain, another router of the group may still be drained.
     return bool(group['wish']) is drain and (
         model.ALL in wanted or not wanted.isdisjoint(group['routers']))

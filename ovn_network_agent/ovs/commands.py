@@ -18,7 +18,7 @@ from ovn_network_agent.ovsdb import command
 
 
 class RelayCommand(command.Command):
-    """Base: finds the rows.
+    """Base of the commands for relays; finds the rows.
 
     :param port: :class:`resources.RelayPort`
     """
@@ -28,11 +28,11 @@ class RelayCommand(command.Command):
         self.port = port
 
     def bridge(self):
-        """The row of its bridge, or None."""
+        """The row of the relay's bridge, or None."""
         return self._named('Bridge', self.port.bridge)
 
     def present(self):
-        """The row of Port with its name, on whichever bridge, or None."""
+        """The Port row with the relay's name, on any bridge, or None."""
         return self._named('Port', self.port.name)
 
     def _named(self, table, name):
@@ -41,9 +41,9 @@ class RelayCommand(command.Command):
 
 
 class SetRelayPort(RelayCommand):
-    """Make the port of a relay what it should be.
+    """Make the port of a relay, or correct its settings.
 
-    One that is not ours is not touched, whatever its name.
+    The command refuses to change a port without the agent's mark.
     """
 
     def run_idl(self, txn):
@@ -82,7 +82,7 @@ class SetRelayPort(RelayCommand):
         if len(interfaces) == 1:
             interface = interfaces[0]
         else:
-            # The server takes away what nothing refers to any more.
+            # The server removes interfaces that no port refers to any more.
             interface = txn.insert(self.api.idl.tables['Interface'])
             interface.name = self.port.name
             interface.external_ids = dict(relay.MARK)
@@ -92,7 +92,7 @@ class SetRelayPort(RelayCommand):
 
 
 class RemoveRelayPort(RelayCommand):
-    """Remove the port of a relay, while it is still ours."""
+    """Remove the port of a relay if it still has the agent's mark."""
 
     def run_idl(self, txn):
         bridge, port = self.bridge(), self.present()

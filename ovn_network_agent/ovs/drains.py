@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an operator wants to be drained, as the local database keeps it.
+"""The format of the operator's wish in the local database.  Pure.
 
-One text in external_ids: 'all', or UUIDs of routers, separated by commas.
-Pure.
+The wish is a text in external_ids: 'all', or UUIDs of routers, separated by
+commas.
 """
 
 import re
@@ -30,11 +30,11 @@ def is_uuid(text):
 
 
 def parse(text):
-    """What a value says; a malformed part costs only itself.
+    """Parse the text of a wish; only the malformed parts are left out.
 
-    :param text: the value, '' when there is none
-    :returns: (frozenset as in :class:`model.Node`, tuple of str: what is
-        malformed)
+    :param text: the text, '' without a wish
+    :returns: (frozenset as in :class:`model.Node`, tuple of texts about the
+        malformed parts)
     """
     parts = [part.strip() for part in text.split(',') if part.strip()]
     drains = {part.lower() for part in parts
@@ -48,5 +48,5 @@ def parse(text):
 
 
 def render(drains):
-    """The value for a set of drains, '' for none."""
+    """The text of a wish for a set of drains, '' for none."""
     return ','.join(sorted(drains))

@@ -11,19 +11,18 @@
 # under the License.
 
 
-"""Relays: tunnel ports of ours in the local Open_vSwitch database.
+"""Relays: the agent's tunnel ports in the local Open_vSwitch database.
 
-Pure.  A relay is part of a bridge whose other ports are switched: what is
-broadcast there must not go through the tunnel, or two gateways, and the
-network between them, make a loop.  And it must not even while the agent is
-down, so it is the configuration of the port that sees to it, and no flow.
+Pure.  The other ports of a relay's bridge are switched.  A broadcast packet
+must not pass through the relay, or the two gateway nodes and the network
+between them would make a loop.  This must hold even while the agent is down.
+So the settings of the port prevent it, and not a flow.
 
-The port is a trunk of one VLAN, 4095, which IEEE 802.1Q reserves: neither
-the kernel nor Neutron has a device or a segment with it.  So the action
-NORMAL, for which alone VLANs count, neither sends to the port nor takes
-anything that comes from it, nor learns an address there.  Should somebody
-forge a packet with that tag, ``protected`` keeps it from going on to a
-further relay.  A flow that names the port as its output is not concerned.
+The port is a trunk of only the VLAN 4095, which IEEE 802.1Q reserves: neither
+the kernel nor Neutron uses this VLAN.  So the action NORMAL neither sends to
+the port, nor accepts its packets, nor learns an address there.  ``protected``
+keeps a packet with a forged tag from passing on to a further relay.  A flow
+that outputs to the port is not affected, because VLANs count only for NORMAL.
 """
 
 from ovn_network_agent import model
@@ -38,18 +37,18 @@ PORT_SETTINGS = {
     'vlan_mode': ['trunk'],
     'trunks': [_SEALED_VLAN],
     'protected': True,
-    # With a spanning tree on the bridge the relay would be part of it.
+    # A spanning tree of the bridge must not include the relay.
     'other_config': {'stp-enable': 'false', 'rstp-enable': 'false'},
 }
 
 
 def interface_settings(remote, encap):
-    """Columns of the row of Interface, but for its name and marks.
+    """Columns of the Interface row, without its name and mark.
 
-    As OVN's own tunnels, except for the key and for fragments: a packet
-    of the provider network and the tunnel's header may be more than the
-    tunnels' network takes.  BFD says whether there is another end: not
-    every gateway has an agent that makes relays.
+    The settings are those of OVN's tunnels, except for two.  The key is the
+    agent's.  Fragments are allowed, because a packet of the provider network
+    and the tunnel's header may exceed the MTU of the tunnels' network.  BFD
+    shows whether the other node has an agent with a relay.
 
     :param remote: IP address of the tunnels of the other chassis
     :param encap: 'geneve' or 'vxlan'
@@ -61,17 +60,17 @@ def interface_settings(remote, encap):
 
 
 def is_ours(port):
-    """Whether a row of Port is a relay of ours: its name and its mark."""
+    """Whether a Port row is a relay, by its name and its mark."""
     return (port.name.startswith(ownership.RELAY_PREFIX) and
             ownership.is_managed(port.external_ids))
 
 
 def ports(ovs):
-    """The relays that are there.
+    """The relays in the database.
 
     :param ovs: dict of table name to dict of UUID to row
-    :returns: iterable of :class:`resources.RelayPort`; ``encap`` is '' for
-        one that is not as it should be, or that Open vSwitch has not made
+    :returns: iterable of :class:`resources.RelayPort`; ``encap`` is '' for a
+        relay with wrong settings, or one that Open vSwitch has not made
     """
     for bridge, port, interface in _found(ovs):
         options = interface.options if interface else {}
@@ -85,7 +84,7 @@ def ports(ovs):
 
 
 def usable(ovs):
-    """The relays that a flow can name.
+    """The relays that a flow can name as its output.
 
     :param ovs: as in :func:`ports`
     :returns: iterable of :class:`model.Relay`
@@ -99,7 +98,7 @@ def usable(ovs):
 
 
 def errors(ovs):
-    """What Open vSwitch could not make.
+    """The reasons why Open vSwitch could not make relays.
 
     :param ovs: as in :func:`ports`
     :returns: dict of key of :class:`resources.RelayPort` to text
@@ -111,13 +110,17 @@ def errors(ovs):
 
 
 def ofport(interface):
-    """OpenFlow port number; -1 when it failed, 0 when it is not there yet."""
+    """OpenFlow port number; -1 after a failure, 0 while there is none yet.
+
+    :param interface: row of Interface
+    """
     return columns.optional(interface, 'ofport', 0)
 
 
 def as_set(row, settings):
-    """Whether columns of a row have these values.
+    """Whether the columns of a row have some values.
 
+    :param row: row of Port or Interface
     :param settings: dict of column to value
     """
     return all(getattr(row, column) == value

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where logical switches meet this node: mappings, patch ports, devices."""
+"""The wiring of this node: bridge mappings, patch ports and devices."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ from ovn_network_agent.ovsdb import columns
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wire:
-    """What this node knows of its own wiring.
+    """The wiring of this node, and the wishes in the local database.
 
     :ivar chassis: external_ids:system-id
     :ivar hostname: external_ids:hostname, '' when not set
@@ -31,7 +31,7 @@ class Wire:
     :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
     :ivar devices: tuple of :class:`model.Device`
     :ivar drains: see :class:`model.Node`
-    :ivar problems: tuple of str: what in it is left out as malformed
+    :ivar problems: tuple of str: the malformed parts that are left out
     :ivar relays: tuple of :class:`model.Relay`
     :ivar overlapping: see :class:`model.Node`
     """
@@ -83,7 +83,7 @@ def ports(ovs, bridge):
     """Names of the ports of a bridge.
 
     :param ovs: the rows of the local database
-    :param bridge: name
+    :param bridge: name of the bridge
     :returns: list of str
     """
     return [port.name for row in ovs['Bridge'].values()

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Writes what an operator wants to be drained into the local database."""
+"""Writes the wish of an operator into the local database."""
 
 from ovsdbapp import exceptions
 from ovsdbapp.backend.ovs_idl import command
@@ -22,11 +22,11 @@ from ovn_network_agent.ovsdb import connection
 
 
 class NotWritten(Exception):
-    """It could not be written, or nobody knows; the text says why."""
+    """The wish was not written, or may not have been; the text says why."""
 
 
 class _Change(command.BaseCommand):
-    """Change the wishes on what they are at the moment of the transaction.
+    """Change the wish as it is at the moment of the transaction.
 
     :param change: function(frozenset) that returns a frozenset
     """
@@ -47,24 +47,24 @@ class _Change(command.BaseCommand):
         after = self._change(before)
         if after:
             external_ids[ownership.EXT_ID_DRAIN] = drains.render(after)
-        # Also where only something malformed goes.
+        # This also removes malformed parts alone.
         if external_ids != row.external_ids:
             row.external_ids = external_ids
         self.result = (before, after)
 
 
 def change(database, how, timeout):
-    """Change what is wished, in one transaction.
+    """Change the wish in one transaction.
 
-    The server refuses it when somebody else changed the row meanwhile; then
-    it is done again on what is there.
+    If the row has changed meanwhile, the server refuses the transaction, and
+    the change is repeated with the new row.
 
-    :param database: the :class:`connection.Database` of the local one
-    :param how: function(frozenset of what is wished) that returns what is
-        to be wished; what it raises is raised here, and nothing is written
+    :param database: :class:`connection.Database` of the local database
+    :param how: function(frozenset) that returns the new frozenset; an
+        exception of this function is raised here, and nothing is written
     :param timeout: seconds
-    :returns: (frozenset before, frozenset after), as the server took it
-    :raises NotWritten:
+    :returns: (frozenset before, frozenset after), as the server has it
+    :raises NotWritten: when the wish may not have been written
     """
     try:
         ovsdb = database.connection

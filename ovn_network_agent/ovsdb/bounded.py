@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What python-ovs and ovsdbapp do without a time limit, with one.
+"""Schema requests and transactions with a time limit.
 
-A server that accepts connections and then says nothing (stopped, out of
-memory, cut off) may cost an attempt, but never a thread or a lock.
+python-ovs and ovsdbapp have no time limit.  A server that accepts connections
+and then does not answer may make an attempt fail, but must never block a
+thread or a lock.
 """
 
 import errno
@@ -30,11 +31,11 @@ from ovn_network_agent.ovsdb import streams
 
 
 class NoSchema(Exception):
-    """None of the remotes gave a schema; the text says why for each."""
+    """No remote gave a schema; the text says why for each."""
 
 
 class NoAnswer(Exception):
-    """The server did not answer in time; what was sent may still happen."""
+    """The server did not answer in time; the change may still happen."""
 
 
 def fetch_schema(remotes, database, timeout):
@@ -44,7 +45,7 @@ def fetch_schema(remotes, database, timeout):
     :param database: such as 'OVN_Northbound'
     :param timeout: seconds, for each remote
     :returns: the schema as JSON types
-    :raises NoSchema:
+    :raises NoSchema: when no remote gives the schema
     """
     reasons = []
     for remote in idlutils.parse_connection(remotes):
@@ -98,9 +99,9 @@ def _milliseconds(deadline):
 
 
 class Api:
-    """What ovsdbapp's commands and transactions need of an API object.
+    """The attribute of an API object that ovsdbapp's commands need.
 
-    :param idl: the replica
+    :param idl: :class:`replica.Idl`
     """
 
     def __init__(self, idl):
@@ -108,13 +109,13 @@ class Api:
 
 
 class Transaction(transaction.Transaction):
-    """An ovsdbapp transaction that lets others read while it waits.
+    """An ovsdbapp transaction that releases the lock while it waits.
 
-    The library's own holds the lock of the replica until the server has
-    answered, however long that takes; the loop could not look at the
-    database meanwhile.  This one runs on the same thread (that of the
-    connection), gives the lock back whenever it waits, and gives up at its
-    time limit.  What was sent then may still take effect.
+    The library's transaction holds the lock of the replica until the server
+    answers, so that the loop could not read the database meanwhile.  This
+    transaction runs on the same thread, that of the connection.  It releases
+    the lock whenever it waits, and gives up at its time limit.  The change
+    may still take effect then.
     """
 
     def do_commit(self):
@@ -122,7 +123,7 @@ class Transaction(transaction.Transaction):
 
         :returns: list of the commands' results
         :raises RuntimeError: when the server refuses
-        :raises NoAnswer: when it does not answer within the time limit
+        :raises NoAnswer: when the server does not answer within the limit
         """
         deadline = time.monotonic() + self.timeout
         while True:
@@ -150,7 +151,7 @@ class Transaction(transaction.Transaction):
             self._wait(deadline, txn)
 
     def _wait_for_change(self, seqno, deadline):
-        """Until the replica has caught up with what made us lose."""
+        """Wait until the replica has the change that caused the conflict."""
         while self.api.idl.change_seqno == seqno:
             self._wait(deadline)
 
@@ -165,7 +166,7 @@ class Transaction(transaction.Transaction):
             txn.wait(waiting)
         waiting.timer_wait(_milliseconds(deadline))
         lock = self.ovsdb_connection.lock
-        # Held exactly once, by the connection's run().
+        # The lock is reentrant; only the connection's run() holds it here.
         lock.release()
         try:
             waiting.block()

@@ -12,12 +12,12 @@
 
 """Columns of a row that may be empty, or not replicated.  Pure.
 
-What is used of a row that is private is in :mod:`private_names`.
+:mod:`private_names` lists the private names of python-ovs in use.
 """
 
 
 def optional(row, column, default=''):
-    """Value of a column that holds none or one, or ``default``."""
+    """The value of a column with at most one value, or ``default``."""
     values = getattr(row, column, None)
     return values[0] if values else default
 
@@ -25,8 +25,8 @@ def optional(row, column, default=''):
 def referenced(row, column):
     """UUIDs that a column refers to, also of rows that are not replicated.
 
-    A row may come into the replica without a change of those that refer to
-    it, when its columns begin to match the condition.
+    A row may come into the replica later, when it begins to match the
+    condition.  The rows that refer to this row do not change then.
 
     :returns: list of UUID, empty where the schema lacks the column
     """

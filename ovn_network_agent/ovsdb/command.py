@@ -10,15 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What every write to an OVSDB server rests on: refusal and verification."""
+"""The base of all writes to an OVSDB server: refusal and verification."""
 
 from ovsdbapp.backend.ovs_idl import command
 
 
 class Command(command.BaseCommand):
-    """Base: remembers why it did not act.
+    """Base of commands that remember why they did not act.
 
-    :ivar refused: reason as text, '' when it acted or had nothing to do
+    :ivar refused: reason as text, '' when the command acted or had nothing
+        to do
     """
 
     refused = ''
@@ -30,14 +31,16 @@ class Command(command.BaseCommand):
 
 
 def verify(txn, row, column):
-    """Have the server refuse a transaction if a column has changed.
+    """Make the server refuse a transaction if a column has changed.
 
-    Row.verify() alone is without effect for a row that the transaction does
-    not change: ovs 4.0 sends the prerequisites of changed rows only.  The
-    library in C, which it follows, takes the row into the transaction.
-    How is in :mod:`private_names`.
+    Row.verify() alone has no effect on a row that the transaction does not
+    change: ovs 4.0 sends the prerequisites of changed rows only.  So, like
+    the C library, this function takes the row into the transaction, by a
+    private name (:mod:`private_names`).
 
     :param txn: ovs.db.idl.Transaction
+    :param row: ovs.db.idl.Row
+    :param column: name of the column
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

@@ -12,10 +12,10 @@
 
 """Connections to OVSDB servers: NB, SB and the local Open vSwitch.
 
-Built on ovsdbapp's Connection.  What is added: only the columns somebody
-needs are replicated, rows can be filtered by the server, columns that an
-older or newer schema lacks are left out, changed rows are remembered until
-the view asks for them, and the start is repeated for ever with a back-off.
+These connections add some properties to ovsdbapp's Connection.  They replicate
+only the columns in use, and leave out columns that the schema lacks.  The
+server can filter the rows.  Changed rows are remembered until the view asks
+for them.
 """
 
 import collections
@@ -37,21 +37,21 @@ LOG = logging.getLogger(__name__)
 SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
            'ovs': 'Open_vSwitch'}
 
-# Seconds to wait for a connection's thread, which is a daemon, at the end.
+# Seconds to wait for the end of a connection's thread, which is a daemon.
 CLOSE_TIMEOUT = 5
 
-# Seconds between two looks at the schema while a connection is lost; the
-# second number is python-ovs's own longest pause between two attempts.
+# Shortest and longest seconds between two requests for the schema while a
+# connection is lost; python-ovs has the same longest pause.
 _SCHEMA_FIRST = 0.5
 _SCHEMA_LAST = 8.0
 
 
 class Unavailable(Exception):
-    """A database cannot be used at the moment; the reason is the text."""
+    """A database cannot be used at the moment; the text says why."""
 
 
 class DirtyRows:
-    """Which rows changed since they were last asked for; thread-safe."""
+    """The rows that changed since the last question; thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -64,36 +64,39 @@ class DirtyRows:
             self._rows[table].add(uuid)
 
     def mark_all(self):
-        """Any row may have changed (called on the IDL thread)."""
+        """Remember that any row may have changed (on the IDL thread)."""
         with self._lock:
             self._all = True
 
     def take_all(self):
-        """Whether any row may have changed; forgets that."""
+        """Whether any row may have changed; the answer is then reset."""
         with self._lock:
             marked, self._all = self._all, False
         return marked
 
     def take(self):
-        """dict of table name to set of UUIDs; forgets them."""
+        """The changed rows, which are then forgotten.
+
+        :returns: dict of table name to set of UUIDs
+        """
         with self._lock:
             rows, self._rows = self._rows, collections.defaultdict(set)
         return dict(rows)
 
 
 class Database:
-    """One OVSDB server with the tables that are needed of it.
+    """One OVSDB server, and the replica of the tables in use.
 
     :param name: 'nb', 'sb' or 'ovs'
     :param remotes: comma-separated list of remotes
     :param handler: ovsdbapp RowEventHandler with the events to watch
     :param timeout: seconds for one attempt to connect and load
     :param probe_interval: milliseconds
-    :param changed: function(Database) called when the connection is lost
-        or there again, on a thread of its own
-    :param objection: function(name, dict of table to set of columns that
-        are required, tables of the server's schema) -> why this schema
-        cannot be used, '' when it can
+    :param changed: function(Database) called after a loss or return of the
+        connection, on another thread than the loop's
+    :param objection: function(name, dict of table to set of required
+        columns, tables of the server's schema) that returns the reason why
+        the schema cannot be used, or ''
     """
 
     def __init__(self, name, remotes, handler, timeout, probe_interval,
@@ -128,18 +131,17 @@ class Database:
         self._conditions[table] = clauses
 
     def start(self):
-        """Connect and load everything once.
+        """Connect and load all tables once; may be called again.
 
-        :raises Unavailable: when that did not work within the time limit;
-            may be called again
+        :raises Unavailable: when this fails, or exceeds the time limit
         """
         self._connection = self._loaded()
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
     def _loaded(self):
-        """As :meth:`_load`.
+        """A started ovsdbapp Connection.
 
-        :raises Unavailable: when that did not work within the time limit
+        :raises Unavailable: when loading fails, or exceeds the time limit
         """
         try:
             connection = self._load()
@@ -153,7 +155,8 @@ class Database:
         return connection
 
     def _load(self):
-        """A started ovsdbapp Connection; leaves nothing when it fails."""
+        """Make and start an ovsdbapp Connection; a failure leaves nothing.
+        """
         helper, columns = self._schema_helper()
         idl = replica.Idl(self._remotes, helper, self._handler, self.dirty,
                           self._sync_changed,
@@ -171,15 +174,19 @@ class Database:
             connection.start()
         except BaseException:
             idl.close()
-            # Not left to the garbage collection: it has a pipe.
+            # The queue has a pipe, which must not wait for the garbage
+            # collection.
             connection.txns.close()
             raise
-        # Only now: what could not be loaded is tried again.
+        # This comes last, so that a failed load is tried again.
         self._replicated = columns
         return connection
 
     def _sync_changed(self):
-        """On the IDL thread: lost, why it is lost, or there again."""
+        """Report a loss of the replica, its reason, or its return.
+
+        This runs on the IDL thread.
+        """
         if self._connection is None:
             return
         trouble = self.trouble
@@ -218,18 +225,18 @@ class Database:
                                     self._timeout)
 
     def _present(self, schema):
-        """dict of table to list of its columns that are needed."""
+        """The columns to replicate, dict of table to list of columns."""
         return {table: sorted(columns & schema['tables'][table][
                     'columns'].keys())
                 for table, columns in self._columns.items()
                 if table in schema['tables']}
 
     def _follow_schema(self):
-        """Load anew where a lost connection comes back with another schema.
+        """Load anew if a lost connection comes back with another schema.
 
-        OVN was upgraded, or went back: the server refuses columns that it
-        does not have any more, for ever, and gives none of the new ones.
-        On a thread of its own, until the connection is there.
+        After an up- or downgrade of OVN, the server refuses columns that its
+        schema lacks, and does not send new ones.  This runs on a thread of
+        its own until the connection is there.
         """
         if not self._comparing.acquire(blocking=False):
             return
@@ -248,7 +255,7 @@ class Database:
             schema = self._fetch_schema()
         except (OSError, RuntimeError, ValueError, bounded.NoSchema,
                 exceptions.TimeoutException) as e:
-            # That it is away is said already.
+            # The loss of the connection is logged already.
             LOG.debug('%s: no schema: %s', SCHEMAS[self.name], e)
             return False
         if self._present(schema) == self._replicated:
@@ -266,14 +273,15 @@ class Database:
         return True
 
     def _replace(self, connection):
-        """Use another connection; who reads the old one reads to the end."""
+        """Use another connection, when no thread reads the old one."""
         old = self._connection
         if old is None or self._stopping.is_set():
             self._end(connection, 0.0)
             return
         with old.lock:
             self._connection = connection
-            # Rows of the new one that came before were looked for in the old.
+            # The view has looked up the first rows of the new connection in
+            # the old one.
             self.dirty.mark_all()
         self._end(old, CLOSE_TIMEOUT)
         if self._stopping.is_set():
@@ -291,7 +299,7 @@ class Database:
 
     @property
     def session(self):
-        """What is different after each loss, None while not connected."""
+        """A value that differs after each loss, None while not connected."""
         if not self.connected:
             return None
         return (id(self._connection),
@@ -299,7 +307,7 @@ class Database:
 
     @property
     def trouble(self):
-        """Why it cannot be used at the moment, '' when it can."""
+        """The reason why the database cannot be used now, or ''."""
         if self.connected:
             return ''
         lacking = 'connected' if self.started else 'loaded yet'
@@ -321,7 +329,7 @@ class Database:
         return self._connection
 
     def ask(self, operations, answered):
-        """Ask the server itself, inside of :meth:`rows`; never waits.
+        """Ask the server, inside of :meth:`rows`, without a wait.
 
         :param operations: see :meth:`replica.Idl.ask`
         :param answered: function(list of lists of rows or None, tables as
@@ -334,7 +342,7 @@ class Database:
         idl.ask(operations, told)
 
     def distrust(self, reason):
-        """Load everything anew, and let nobody read until then.
+        """Load everything anew; :meth:`rows` raises until then.
 
         :param reason: text
         """
@@ -342,13 +350,13 @@ class Database:
 
     @contextlib.contextmanager
     def rows(self, timeout=1.0):
-        """Hold the replica still and give its tables.
+        """The tables of the replica, which does not change in this context.
 
-        :param timeout: seconds to wait for the IDL thread, which holds the
-            lock while a transaction waits for its answer
+        :param timeout: seconds to wait for the lock, which the IDL thread
+            holds while it applies updates
         :returns: context with a dict of table name to dict of UUID to row
         :raises Unavailable: before the first load, or when the replica is
-            busy for longer
+            busy for longer than the timeout
         """
         connection = self._connection
         if connection is None:
@@ -366,10 +374,10 @@ class Database:
     def stop(self, timeout=CLOSE_TIMEOUT):
         """Close the connection.
 
-        :param timeout: seconds to wait for its thread
+        Connection.stop() of the library would wait for room in the queue of
+        transactions, which stays full when the server hangs.
 
-        Not with Connection.stop(): that waits for room in the queue of
-        transactions, which nobody empties any more when the server hangs.
+        :param timeout: seconds to wait for the thread of the connection
         """
         self._stopping.set()
         connection, self._connection = self._connection, None

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Addresses of host names, looked up beside who asks.
+"""Addresses of host names, looked up on a thread beside the caller.
 
-A connection is made while the replica is locked, and passes need that lock.
-DNS may be silent for half a minute, so nobody waits for it there.
+A connection is made while the replica is locked, and passes need this lock.
+DNS may not answer for half a minute, so the caller waits only briefly.
 """
 
 import concurrent.futures
@@ -36,14 +36,14 @@ class Unresolved(Exception):
 def addresses(host, port):
     """Addresses of a host name.
 
-    One question for a name at a time.  Its answer may come too late for who
-    asked; then it is for the next one.
+    A name has one question under way at a time.  An answer that is too late
+    for this call is used by the next call.
 
-    :param host: the name
+    :param host: host name
     :param port: int
     :returns: list of IP addresses, text; those of the last answer while DNS
         does not answer
-    :raises Unresolved: when there are none
+    :raises Unresolved: when no address is known
     """
     with _lock:
         future = _lookups.get(host)
@@ -59,8 +59,8 @@ def addresses(host, port):
             return _before(host, error.strerror)
         raise Unresolved(f'host name {host}: {error.strerror}') from None
     except ValueError as error:
-        # It cannot be put into a question: a label that is empty, or has
-        # more than 63 characters.
+        # The name has a label that is empty or longer than 63 characters, so
+        # DNS cannot be asked.
         _forget(host, future)
         raise Unresolved(f'host name {host} is none: {error}') from None
     _forget(host, future)
@@ -92,7 +92,7 @@ def _before(host, why):
 
 
 def _forget(host, future):
-    """Have the next one ask again."""
+    """Make the next call ask again."""
     with _lock:
         if _lookups.get(host) is future:
             del _lookups[host]

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""An index over OVSDB rows that is kept up by changed rows."""
+"""An index over OVSDB rows, updated row by row."""
 
 import collections
 
 
 class Index:
-    """Finds the rows of one table by something computed from them.
+    """Finds the rows of one table by keys that are computed from a row.
 
     :param keys: function of a row, returns an iterable of hashable keys
     """
@@ -30,7 +30,7 @@ class Index:
         return len(self._keys_of)
 
     def update(self, uuid, row):
-        """Take note of a new, changed or deleted row.
+        """Update the index for a new, changed or deleted row.
 
         :param uuid: UUID of the row
         :param row: the row, or None when it is gone
@@ -46,7 +46,7 @@ class Index:
                 self._uuids[key].add(uuid)
 
     def rebuild(self, rows):
-        """Forget everything and take in all rows.
+        """Make the index anew from all rows.
 
         :param rows: dict of UUID to row
         """
@@ -56,19 +56,19 @@ class Index:
             self.update(uuid, row)
 
     def find(self, key):
-        """UUIDs of the rows with that key, a frozenset."""
+        """UUIDs of the rows with a key, a frozenset."""
         return frozenset(self._uuids.get(key, ()))
 
     def first(self, key):
-        """One UUID with that key (the smallest), or None."""
+        """The smallest UUID of the rows with a key, or None."""
         return min(self._uuids.get(key, ()), default=None)
 
     def keys(self):
-        """All keys that some row has, a set-like view."""
+        """All keys of all rows, a set-like view."""
         return self._uuids.keys()
 
     def covers(self, uuid):
-        """Whether the row was taken in."""
+        """Whether the index has a row."""
         return uuid in self._keys_of
 
     def keys_of(self, uuid):

@@ -12,10 +12,11 @@
 
 """The replica of one OVSDB database, and whether it can be trusted.
 
-python-ovs logs and goes on when it cannot apply a part of an update; what
-it holds then is neither old nor new.  Nothing may be decided from it.
+When python-ovs cannot apply a part of an update, it logs this and goes on.
+The replica then has neither the old nor the new state, and the agent must not
+decide anything from it.
 
-What is used of it that is private is in :mod:`private_names`.
+:mod:`private_names` lists the private names of python-ovs in use.
 """
 
 import threading
@@ -32,10 +33,9 @@ _FROM_THE_START = str(uuid.UUID(int=0))
 
 
 class _Complaints:
-    """Takes what python-ovs's IDL logs.
+    """The logger of python-ovs's IDL, which also collects the warnings.
 
-    A warning while an update is applied means that a part of it was left
-    out.
+    A warning during an update means that a part of the update was left out.
     """
 
     _running = threading.local()
@@ -47,7 +47,7 @@ class _Complaints:
         return getattr(self._original, name)
 
     def collect(self, complaints):
-        """Add what this thread's IDL complains about to a list, or stop.
+        """Add the warnings of this thread's IDL to a list, or stop this.
 
         :param complaints: list, or None to stop
         """
@@ -65,7 +65,7 @@ ovs_idl.vlog = _complaints = _Complaints(ovs_idl.vlog)
 
 
 class _Question:
-    """In the place of a transaction that waits for its reply.
+    """A question, in the place of a transaction that waits for its reply.
 
     :param answered: function(list of lists of rows, or None when the
         server does not answer)
@@ -86,7 +86,7 @@ class _Question:
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if name == '_status':
-            # Given up, because the connection was lost.
+            # The IDL gives up the transaction after a loss of the connection.
             self._answered(None)
 
 
@@ -95,18 +95,20 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
 
     :param handler: ovsdbapp RowEventHandler
     :param dirty: :class:`connection.DirtyRows`
-    :param changed: function() called when :attr:`in_sync` has changed, and
-        again and again as long as it is false
-    :param wake: function() called when an event could not
+    :param changed: function without arguments, called when :attr:`in_sync`
+        has changed, and repeatedly while it is false
+    :param wake: function without arguments, called when an event has failed
+        to wake the loop
     :param probe_interval: milliseconds, 0 for none
+    :ivar doubt: the reason why the replica must not be used, or ''
     """
 
     def __init__(self, remote, helper, handler, dirty, changed, wake,
                  probe_interval, **kwargs):
         super().__init__(remote, helper, probe_interval=probe_interval,
                          **kwargs)
-        # The library never probes a Unix socket; but a server on this node
-        # can hang as well.
+        # The library never probes a Unix socket, but a local server may
+        # hang, too.
         self._session.reconnect.set_probe_interval(probe_interval)
         self.handler = handler
         self.dirty = dirty
@@ -117,10 +119,10 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
 
     @property
     def in_sync(self):
-        """Whether this is what the server has, as far as is known.
+        """Whether the replica follows the server.
 
-        A connection alone is not enough: as long as the server has not
-        answered on it, the content is that of the former one.
+        A connection alone is not enough: until the server has answered on
+        it, the replica has the content of the former connection.
         """
         return (not self.doubt and
                 self.state == self.IDL_S_MONITORING and
@@ -147,23 +149,23 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         if complaints and self.state == self.IDL_S_MONITORING:
             self.distrust(complaints[0])
         elif loaded:
-            # Rows may have vanished or come without a notice.
+            # Rows may have gone or come without an event.
             self.dirty.mark_all()
             self.doubt = ''
         elif self.doubt:
-            # A change behind the reason for it has set this again, and the
-            # server would send only what is newer.
+            # A later change has set last_id again, from which on the server
+            # would send only newer changes.
             self.last_id = _FROM_THE_START
         if not (self.in_sync and self._told):
-            # As long as it is lost, the reason may become known.
+            # During a loss, the reason may become known later.
             self._told = self.in_sync
             self._changed()
 
     def distrust(self, reason):
-        """Do not use what is here; load everything anew.
+        """Stop the use of the replica, and load everything anew.
 
-        Not force_reconnect() of the IDL, which would do that without a
-        pause, again and again when it does not help.
+        The session's force_reconnect() has a back-off; that of the IDL would
+        repeat without a pause.
 
         :param reason: text
         """
@@ -179,14 +181,15 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         try:
             self.handler.notify(event, row, updates)
         except Exception:
-            # An event's bug must not keep others from theirs.
+            # A bug in one event must not stop the other events.
             LOG.exception('An event of %s failed', row._table.name)
             self._wake()
 
     def ask(self, operations, answered):
-        """Send a read-only transaction; hold the connection's lock.
+        """Send a read-only transaction, without a wait.
 
-        Does not wait.  The answer comes after all updates before it.
+        The caller holds the connection's lock.  The server sends all earlier
+        updates before the answer.
 
         :param operations: list of RFC 7047 5.2.2 select operations
         :param answered: function(list of lists of rows, or None), called
@@ -199,7 +202,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
             self._outstanding_txns.pop(message.id)._status = None
 
     def cooperative_yield(self):
-        """Do not sleep per row: the loop thread waits for the dump anyhow.
+        """Do nothing: the loop thread waits for the end of the load anyhow.
 
-        The library's version costs about a second for 14,000 rows.
+        The library sleeps for each row, about a second for 14,000 rows.
         """

@@ -10,12 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""TCP and TLS streams for python-ovs that say why they failed.
+"""TCP and TLS streams for python-ovs that remember why they failed.
 
-The library's own need a DNS library that nobody has for host names, take
-one set of files for the whole process, raise in the connection's thread
-when a file is bad, check no names, call a refused certificate "Operation
-not permitted", and spin while a handshake waits for the server.
+The streams of the library have six faults.  For host names they need a DNS
+library that is rarely installed.  They have one set of TLS files for the whole
+process, and raise on the connection's thread when a file is bad.  They check
+no names.  They report a refused certificate as "Operation not permitted", and
+use the whole processor while a handshake waits for the server.
 """
 
 import errno
@@ -46,13 +47,13 @@ _reasons = {}
 
 
 def configure(conf):
-    """Set what "ssl:" remotes are reached with; once, at the start.
+    """Set the TLS files of "ssl:" remotes; once, at the start.
 
-    After the privileges are gone: what cannot be read now cannot be read
-    for a new connection later.
+    The call comes after the loss of privileges, because each new connection
+    reads the files without privileges.
 
     :param conf: the oslo.config ConfigOpts
-    :raises validate.ConfigError: when one of the files cannot be used
+    :raises validate.ConfigError: when a file cannot be used
     """
     scheme, _colon, where = conf.ovs.ovsdb_connection.partition(':')
     _local['path'] = where if scheme == 'unix' else ''
@@ -68,10 +69,10 @@ def configure(conf):
 
 
 def reason(remote, error):
-    """Why a connection to a remote failed.
+    """The reason why a connection to a remote failed.
 
-    :param remote: like 'ssl:192.0.2.1:6641'
-    :param error: the error number that python-ovs made of it
+    :param remote: text such as 'ssl:192.0.2.1:6641'
+    :param error: the error number of python-ovs, used without a better reason
     :returns: text
     """
     with _lock:
@@ -80,10 +81,10 @@ def reason(remote, error):
 
 
 def last_reasons(remotes):
-    """What is known of the last failures.
+    """The reasons of the last failures.
 
     :param remotes: list of remotes
-    :returns: text with the remotes' names, '' when nothing is known
+    :returns: text with the remotes' names, '' when no reason is known
     """
     with _lock:
         return '; '.join(f'{remote}: {_reasons[remote]}'
@@ -103,9 +104,10 @@ def _well(remote):
 def _resolve(suffix):
     """(host, 'address:port') of 'host:port'.
 
-    One of several addresses, by chance: the next attempt may find another.
+    Of several addresses a random one is used, so that the next attempt may
+    use another.
 
-    :raises hosts.Unresolved: when the name has none, or none yet
+    :raises hosts.Unresolved: when no address is known (yet)
     """
     host, _colon, port = suffix.rpartition(':')
     host = host.strip('[]')
@@ -120,18 +122,18 @@ def _resolve(suffix):
 
 
 class _TellingStream(stream.Stream):
-    """Remembers why it could not connect, and clears that when it can."""
+    """A stream that remembers the reason of a failure until a success."""
 
     @staticmethod
     def needs_probes():
-        """The other side may vanish without a word."""
+        """True: the server may go without a notice."""
         return True
 
     @staticmethod
     def check_connection_completion(sock):
-        """0, EAGAIN, or why the connection failed.
+        """0, EAGAIN, or the errno of a failed connection.
 
-        The library's own writes to the socket to learn it.
+        The library's method would write to the socket.
         """
         ready = poller.get_system_poll()
         ready.register(sock, poller.POLLOUT)
@@ -140,14 +142,14 @@ class _TellingStream(stream.Stream):
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
     def connect(self):
-        """As in the library; what failed is remembered."""
+        """As in the library; a failure is remembered."""
         error = super().connect()
         if error not in (0, errno.EAGAIN):
             _note(self.name, os.strerror(error))
         return error
 
     def recv(self, n):
-        """As in the library; an answer clears what was remembered."""
+        """As in the library; received data clear the remembered failure."""
         error, data = super().recv(n)
         if data:
             _well(self.name)
@@ -158,7 +160,7 @@ def _connect(remote, dscp, wrap):
     """Begin to connect.
 
     :param remote: 'scheme:host:port'
-    :param wrap: function(socket, host) that gives the socket to use
+    :param wrap: function(socket, host) that returns the socket to use
     :returns: (errno, socket or None)
     """
     try:
@@ -190,13 +192,13 @@ class TcpStream(_TellingStream):
 
 
 class TlsStream(_TellingStream):
-    """A TLS connection, with the files that belong to its remote.
+    """A TLS connection with the files of its remote.
 
-    There is no way around the verification of the server: without files
-    for the remote, or with bad ones, there is no connection.
+    The server is always verified: without files for the remote, or with bad
+    files, there is no connection.
     """
 
-    # Until the handshake is done, what it waits for.
+    # The event that the handshake waits for, None after the handshake.
     _handshake = stream.Stream.W_CONNECT
 
     @staticmethod
@@ -264,14 +266,14 @@ class TlsStream(_TellingStream):
             return 0
         error = self.connect() or self._guarded(send)
         if error not in (0, errno.EAGAIN):
-            # What closed the connection may have come before it.
+            # The server may have sent an alert before it closed.
             self._guarded(lambda: bool(self.socket.recv(1)))
         return -error if error else result[0]
 
     def _guarded(self, action):
-        """0 or an errno of an action on the socket.
+        """0, or the errno of an action on the socket.
 
-        Errors of TLS have numbers of their own, which are not errnos.
+        The numbers of TLS errors are not errnos.
         """
         try:
             return action()
@@ -290,15 +292,15 @@ class TlsStream(_TellingStream):
             return error.errno
 
     def _note_unless_known(self, text):
-        """The end of a connection does not say more than what ended it."""
+        """Remember a reason unless an earlier, more exact one is known."""
         with _lock:
             _reasons.setdefault(self.name, text)
 
     def wait(self, waiting, what):
-        """Wake up for what matters at this moment.
+        """Register the event that the stream waits for now.
 
-        A handshake waits for one direction, and data that OpenSSL has
-        decrypted already is no event of the socket any more.
+        A handshake waits for one direction.  Data that OpenSSL has decrypted
+        already would be no event of the socket any more.
         """
         if self._handshake is not None:
             what = self._handshake
@@ -309,7 +311,7 @@ class TlsStream(_TellingStream):
 
 
 class UnixStream(stream.UnixStream):
-    """A Unix socket, which the root side opens if only that may."""
+    """A Unix socket, which the privileged side opens if need be."""
 
     @staticmethod
     def _open(suffix, dscp):

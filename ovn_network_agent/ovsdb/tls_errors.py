@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What OpenSSL's errors mean, and what to do about them, in words."""
+"""The meaning of OpenSSL's errors, and their remedies, in words."""
 
 import ssl
 
@@ -20,7 +20,7 @@ _EXPIRED = 10
 _UNKNOWN_ISSUERS = frozenset((18, 19, 20, 21))
 _WRONG_NAMES = frozenset((62, 64))
 
-# What a server's alerts say of us, by OpenSSL's name of them.
+# The texts for a server's alerts, by the end of OpenSSL's name.
 _ALERTS = {
     'CERTIFICATE_REQUIRED': 'it wants a certificate of the client; set '
                             '{cert} and {key}',
@@ -41,7 +41,7 @@ _ALERTS = {
 
 
 def explanation(error, files):
-    """An error of a TLS connection in words.
+    """The explanation of an error of a TLS connection.
 
     :param error: ssl.SSLError
     :param files: :class:`conf.tls.Files` of the connection
@@ -84,6 +84,6 @@ def _of_server(error, files):
 
 
 def _named(files, what, value=None):
-    """'[ovn] ovn_ssl_ca = /path'."""
+    """An option and its value, such as '[ovn] ovn_ssl_ca = /path'."""
     shown = value or getattr(files, what) or '(not set)'
     return f'[{files.group}] {files.option(what)} = {shown}'

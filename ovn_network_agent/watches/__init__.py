@@ -12,5 +12,5 @@
 
 """Observers beside the loop: kernel, nftables, FRR, restarts.
 
-An observer changes nothing: it wakes the loop and says what is wrong.
+An observer changes nothing: it wakes the loop and reports problems.
 """

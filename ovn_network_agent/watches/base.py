@@ -10,23 +10,24 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Those who look whether what was made has the effect it is for.
+"""The interface of observers.
 
-An observer runs on a thread of its own, so that a daemon that hangs delays
-no pass.  It changes no resource: it wakes the loop, puts backends in doubt,
-and says what is not as it should be.
+An observer checks whether resources have the intended effect.  It runs on a
+thread of its own, so that a daemon that hangs delays no pass.  An observer
+changes no resource: it wakes the loop, puts backends in doubt, and reports
+problems.
 """
 
 import abc
 
 
 class Observer(abc.ABC):
-    """One who looks.
+    """Checks something beside the loop.
 
-    :ivar reasons: tuple of str: what is not as it should be, for the status
-        of the agent; replaced as a whole, so that any thread may read it
-    :ivar unfit: whether this node could not announce a gateway, as far as
-        this one knows
+    :ivar reasons: tuple of str: problems for the status of the agent;
+        replaced as a whole, so that any thread may read it
+    :ivar unfit: True when the observer knows that this node could not
+        announce a gateway
     """
 
     reasons = ()
@@ -40,25 +41,25 @@ class Observer(abc.ABC):
         """
 
     def look_once(self):  # noqa: B027
-        """Find out what a pass would need to know, for a dry run.
+        """Find out what a pass needs to know, for a dry run.
 
-        On the thread that calls it, which waits for the answer.
+        This runs on the thread of the caller, which waits for the answer.
         """
 
     def seen(self, snapshot):  # noqa: B027
-        """Take note of a view; on the loop thread, so do it quickly.
+        """Note a new view, quickly, because the loop thread waits.
 
         :param snapshot: :class:`model.Snapshot`
         """
 
     def after_pass(self, outcome, tracker, full):  # noqa: B027
-        """Take note of a pass; on the loop thread, so do it quickly.
+        """Note the result of a pass, quickly, because the loop thread waits.
 
         :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`, to be used here and now only
+        :param tracker: :class:`tracking.Tracker`, valid during the call only
         :param full: whether everything was read and compared
         """
 
     @abc.abstractmethod
     def stop(self):
-        """Have the thread end, without waiting for it; may come twice."""
+        """Tell the thread to end, without a wait; may be called twice."""

@@ -10,20 +10,19 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Whether this node could announce a gateway that comes to it.
+"""Whether this node could announce a gateway port that moves here.
 
-A standby without working BGP is a dead end: OVN hands it the packets that
-machines send, and the node has no way out for them.  So the observer looks
+A standby without working BGP is a dead end: OVN would send it the packets of
+virtual machines, and the node could not pass them on.  So the observer checks
 every other second whether the daemons run and a neighbour is established.
-Where a vty socket can be used, the look costs no process.
+With a vty socket, the check costs no process.
 
 The observer concludes nothing from a missing answer: FRR may hang, and the
 last known state stays.
 
-The only candidate that a gateway could go to is a standby again at once,
-because its owner may wait for that in a stop.  But a neighbour has to have
-announced something first: packets of machines need a way out from the first
-moment on.
+A node that is the only possible successor of an owner is a standby again at
+once, because the owner may wait for this in a stop.  But first a neighbour
+has to announce a route, so that packets of virtual machines have a way out.
 """
 
 import threading
@@ -38,45 +37,45 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two looks, and with a process for each ([frr]
-# vtysh_wrapper), which may have to enter a container.
+# Seconds between two checks.  With [frr] vtysh_wrapper each check starts a
+# process, which may have to enter a container.
 _INTERVAL = 2.0
 _WITH_WRAPPER = 5.0
-# Seconds that something has to be wrong, and right again, before that counts.
-# Chosen: two looks in a row, as one may fall into a moment in which a session
-# is made anew, and each change is a write to all groups; and no longer, since
-# a drain may come any time.  A restart of FRR does count: it takes 7 to 10 s
-# until a session is up (in the lab, with neighbours that try each second).
-# STABLE is not for the only one that a gateway could go to: a drain goes there
-# or nowhere, and is over only when that one announces.
+# Seconds that BGP has to be unfit (SETTLE), or fit again (STABLE), before the
+# change counts.  Each change is a write to all groups, so one check is not
+# enough: a session may just be made anew.  More than two checks would be too
+# late for a drain, which may begin at any time.  A restart of FRR counts: a
+# session is up again after 7 to 10 s in the lab.  STABLE does not hold for the
+# only possible successor, because a drain can end only when it announces.
 SETTLE = 3.0
 STABLE = 5.0
-# Looks without an answer before that is said.
+# Checks without an answer before the observer reports it.
 _PATIENCE = 2
 
 
 def wanted(conf):
-    """Whether anybody wants to know, and bgpd is the one to ask.
+    """Whether a driver uses the result, and bgpd may be asked.
 
     :param conf: the oslo.config ConfigOpts
+    :returns: a value that is true or false
     """
     return (plugins.asked(conf, plugins.RANKING) and conf.frr.bgp_check and
             conf.gateway_drain.standby_needs_bgp)
 
 
 def daemons(conf):
-    """Names of the daemons without which nothing is announced, a list."""
+    """Names of the daemons that announcements need, a list."""
     return ['zebra', 'bgpd', *(
         ['staticd'] if conf.fip_route.announce_method == 'static' else ())]
 
 
 def lack(missing, neighbours, vrf):
-    """Why nothing could be announced, '' when it could.
+    """The reason why nothing could be announced, '' without one.
 
     :param missing: names of daemons that do not run
-    :param neighbours: dict of BGP neighbour to its state; without any, the
-        operator announces in a way that is not known here
-    :param vrf: name, '' for the default VRF
+    :param neighbours: dict of BGP neighbour to its state; an empty dict is no
+        reason, because the operator may announce in another way
+    :param vrf: name of a VRF, '' for the default VRF
     """
     if missing:
         return f'{" and ".join(missing)} of FRR not running'
@@ -88,10 +87,10 @@ def lack(missing, neighbours, vrf):
 
 
 class Judgement:
-    """What follows from one look after the other.  Pure.
+    """Derives the fitness from a row of checks.  Pure.
 
-    :ivar lack: why nothing could be announced, '' when it could, or nobody
-        knows
+    :ivar lack: the reason why nothing could be announced, '' without one or
+        before the first answer
     """
 
     def __init__(self):
@@ -100,19 +99,18 @@ class Judgement:
         self._asked = False
 
     def take(self, found, now, at_once=False):
-        """Take in what was found.
+        """Take the result of a check.
 
-        :param found: as of :func:`lack`, None when there was no answer
+        :param found: result of :func:`lack`, None without an answer
         :param now: monotonic seconds
-        :param at_once: whether nothing is to be lacking from now on if so it
-            was found
-        :returns: whether :attr:`lack` is another one
+        :param at_once: whether a fit result counts without a wait
+        :returns: whether :attr:`lack` has changed
         """
         if found is None:
             self._since = None
             return False
-        # At the start nothing is known that would have to change: a node
-        # that boots must not be a standby for three seconds.
+        # The first result counts at once: a node that boots must not be an
+        # unfit standby for three seconds.
         stable = 0.0 if at_once else STABLE
         wait = (SETTLE if found else stable) if self._asked else 0.0
         self._asked = True
@@ -127,7 +125,7 @@ class Judgement:
 
 
 class Fitness(base.Observer):
-    """Looks every other second whether BGP of this node works.
+    """Checks every other second whether BGP of this node works.
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
@@ -169,9 +167,9 @@ class Fitness(base.Observer):
                 return
 
     def look_once(self):
-        """Look.
+        """Check once.
 
-        :returns: whether there is something new to say
+        :returns: whether the reasons have changed
         """
         found, told, trouble = self._ask()
         self._silent = self._silent + 1 if trouble else 0
@@ -184,10 +182,10 @@ class Fitness(base.Observer):
         return self.reasons != before
 
     def _ask(self):
-        """What is lacking, and whether the fabric has told something.
+        """Ask FRR.
 
-        :returns: (as of :func:`lack`, None when not known; bool; why it is
-            not known)
+        :returns: (result of :func:`lack`, None without an answer; whether a
+            neighbour has announced a route; why there is no answer, or '')
         """
         vrf = self._conf.frr.vrf_name
         try:
@@ -198,7 +196,7 @@ class Fitness(base.Observer):
         except context.FAILURES as error:
             return None, False, str(error)
         except Exception as error:
-            # A mistake of ours is said, and does not end the looking.
+            # A bug must be reported, and must not end the thread.
             LOG.exception('Looking whether BGP could announce failed')
             return None, False, f'{type(error).__name__}: {error}'
 

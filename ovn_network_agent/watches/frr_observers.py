@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Who looks at FRR beside the passes."""
+"""The observers of FRR that a configuration asks for."""
 
 from ovn_network_agent.watches import frr_fitness
 from ovn_network_agent.watches import frr_restarts
@@ -19,7 +19,7 @@ from ovn_network_agent.watches import frr_witness
 
 
 def make(conf):
-    """The observers that this configuration asks for.
+    """Make the observers of FRR that this configuration asks for.
 
     :param conf: the oslo.config ConfigOpts
     :returns: list of :class:`watches.base.Observer`, empty where there is no

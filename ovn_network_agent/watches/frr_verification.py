@@ -10,17 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Whether announced routes have arrived where they count.
+"""Whether announced routes have taken effect in zebra and bgpd.
 
-FRR accepts a route before it knows what becomes of it.  Half a second after a
+FRR accepts a route before the route has any effect.  Half a second after a
 change, the observer asks zebra whether the changed routes are selected and
 installed, and bgpd whether it advertises them.  At each full pass it asks
-about all of them.  A look takes one process for up to 500 addresses, and none
-where nothing has changed.
+about all routes.  A check takes one process for up to 500 addresses, and none
+without a change.
 
 A route that is missing in zebra puts its backend in doubt; the next pass reads
 that backend and adds the route again.  A route that is wrong twice in a row is
-reported.  The pauses between two looks grow until all is right.
+reported.  The pauses between two checks grow until all routes are right.
 """
 
 import threading
@@ -40,26 +40,27 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds: from the change to the first look (bgpd sent it 0.1 to 0.3 s after
-# the route, in the lab), to the second one, and the longest pause.
+# Seconds from a change to the first check, from there to the second check,
+# and the longest pause.  In the lab, bgpd sent a route after 0.1 to 0.3 s.
 _FIRST = 0.5
 _AGAIN = 1.0
 _LAST = 30.0
-# Between two repairs of zebra's knowledge of an address (trap T39).
+# Seconds between two repairs of an address that zebra lacks (trap T39).
 _REPAIR_INTERVAL = 60.0
 _ADDRESS = (notices.kernel('address'),)
-# Protocol of zebra for what is announced, and the word for its backend.
+# The protocol in zebra of each kind of announcement, and the word that puts
+# the backend of a protocol in doubt.
 _PROTOCOL = {resources.Announcement.kind: 'static',
              resources.AnnouncedRoute.kind: 'kernel'}
 _DOUBT = {'static': notices.ZEBRA_STATIC, 'kernel': notices.ZEBRA_KERNEL}
 
 
 def advertised(vrf, prefixes):
-    """Which of these addresses BGP has told to some neighbour.
+    """The addresses that BGP has advertised to some neighbour.
 
-    :param vrf: name, '' for the default VRF
-    :param prefixes: iterable of '198.51.100.10/32'
-    :returns: set of them
+    :param vrf: name of a VRF, '' for the default VRF
+    :param prefixes: iterable of text such as '198.51.100.10/32'
+    :returns: set, a subset of the prefixes
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """
@@ -68,7 +69,7 @@ def advertised(vrf, prefixes):
 
 
 class Verification(base.Observer):
-    """Asks zebra and bgpd about what was announced.
+    """Asks zebra and bgpd about the announced routes.
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
@@ -88,7 +89,7 @@ class Verification(base.Observer):
         self._all = False
         self._not_before = 0.0
         self.reasons = ()
-        #: how often zebra was told of an address again
+        #: number of times that an address was set anew for zebra
         self.repairs = 0
 
     def start(self, trigger):
@@ -117,13 +118,13 @@ class Verification(base.Observer):
                     self._note(verb, resource)
 
     def everything(self):
-        """Look at all again: FRR was restarted (from any thread)."""
+        """Check all routes again after a restart of FRR (any thread)."""
         with self._news:
             self._look_at_all()
 
     def _note(self, verb, resource):
         if verb == 'deleted':
-            # Not what another method announces at this moment.
+            # Another method may announce the address at this moment.
             if self._wanted.get(resource.subject) == _PROTOCOL[resource.kind]:
                 del self._wanted[resource.subject]
         else:
@@ -154,8 +155,8 @@ class Verification(base.Observer):
     def _wait(self):
         """Wait until something is due.
 
-        :returns: (dict of prefix to protocol, whether that is all), or None
-            at the end
+        :returns: (dict of prefix to protocol, whether these are all
+            announced prefixes), or None at the end
         """
         with self._news:
             while not self._stopped:
@@ -173,17 +174,17 @@ class Verification(base.Observer):
             return None
 
     def look(self, pending, everything=True):
-        """Look once and report.
+        """Check once and report.
 
         :param pending: dict of prefix to protocol
-        :param everything: whether to look at what announcing depends on
-            even when nothing is wrong with these
+        :param everything: whether to check the prerequisites of announcing
+            even when these prefixes are right
         """
         try:
             problems, reasons = self._examine(pending, everything)
         except Exception as error:
-            # All are as suspect as before, and still to be looked at.  A
-            # mistake of ours is said, and does not end the looking.
+            # The suspects stay, and the prefixes are still to be checked.  A
+            # bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):
                 LOG.exception('Looking at what FRR announces failed')
                 error = f'{type(error).__name__}: {error}'
@@ -196,7 +197,7 @@ class Verification(base.Observer):
         self._again(bool(problems or reasons))
         if reasons != self.reasons:
             self.reasons = reasons
-            # What is announced now may be the proof that was missing.
+            # A backend may wait for an announcement that is proved now.
             self._trigger.fire('announcements checked',
                                revived=(notices.BGP_CHANGED,))
 
@@ -215,7 +216,8 @@ class Verification(base.Observer):
                 problems or everything or self.reasons):
             return problems, ()
         around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
-        # zebra and bgpd take a moment, so only what was so before, too.
+        # zebra and bgpd take a moment, so a problem counts only when the
+        # former check had found it, too.
         certain = {p: kind for p, kind in problems.items()
                    if p in self._suspects}
         self._mend({p for p in problems if problems[p] == effect.INACTIVE},
@@ -231,7 +233,7 @@ class Verification(base.Observer):
         return self._conf.bridge_dev
 
     def _again(self, troubled):
-        """Look again soon, at what is not right."""
+        """Plan the next check if there is a problem."""
         with self._news:
             if not troubled:
                 return
@@ -243,7 +245,7 @@ class Verification(base.Observer):
     # -- repair ------------------------------------------------------------
 
     def _mend(self, inactive, certain, pending, around):
-        """What is not in zebra is read, and added again if it is gone."""
+        """Put the backends of missing routes in doubt; repair zebra."""
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}
         if stale:
@@ -253,7 +255,7 @@ class Verification(base.Observer):
             self._tell_zebra()
 
     def _tell_zebra(self):
-        """Have the kernel tell zebra of the connected network once more."""
+        """Set an address anew, so that zebra learns its network again."""
         now = self._clock()
         if now < self._not_before:
             return
@@ -264,7 +266,8 @@ class Verification(base.Observer):
         try:
             done = readdress.renew(ownership.VETH_PROVIDER, f'{address}/30')
         except context.FAILURES:
-            # It may be missing now, and no change of ours wakes the loop.
+            # The address may be missing now, and the agent's own change
+            # would not wake the loop.
             self._trigger.fire('address in doubt', stale=_ADDRESS)
             raise
         if done:

@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is announced, as the best witness there is says.
+"""The announced addresses, from the best source of each configuration.
 
-bgpd, as long as FRR's BGP is what announces ([frr] bgp_check).  Otherwise
-zebra, which hands routes to whatever protocol does.  Where FRR is not the
-one that announces, and its tools are not there, nobody can be asked: then the
-route in the kernel, which another program takes it from, is all there is.
+With [frr] bgp_check the source is bgpd.  Otherwise the source is zebra, which
+hands routes to the routing protocol.  With announce_method kernel and without
+FRR's tools, there is no source: another program announces the kernel's
+routes.
 """
 
 import shutil
@@ -25,19 +25,24 @@ from ovn_network_agent.watches import frr_verification
 
 
 def tools(conf):
-    """Whether FRR can be asked at all: there is a vtysh, or a wrapper."""
+    """Whether the node has vtysh, or its wrapper, so that FRR can be asked.
+
+    :param conf: the oslo.config ConfigOpts
+    :returns: bool
+    """
     return bool(shutil.which(
         (conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]))
 
 
 def announced(conf, prefixes):
-    """Which of these addresses are seen to be announced.
+    """The addresses that are known to be announced.
 
-    Runs processes; for a thread beside the loop.
+    The function runs processes, so call it on a thread beside the loop.
 
     :param conf: the oslo.config ConfigOpts
-    :param prefixes: iterable of '198.51.100.10/32'; their routes are there
-    :returns: set of them
+    :param prefixes: iterable of text such as '198.51.100.10/32', whose routes
+        are in the kernel or in FRR
+    :returns: set, a subset of the prefixes
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """
@@ -53,6 +58,6 @@ def announced(conf, prefixes):
 
 
 def witness(conf):
-    """Who says so, for messages."""
+    """The begin of a message about an address that is not announced."""
     return 'BGP does not advertise' if conf.frr.bgp_check else (
         'zebra has not selected and installed')

@@ -10,16 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Notices that something in the kernel changed, and no more than that.
+"""The watch of the kernel's links, addresses, routes, rules and sysctls.
 
-A notice carries no data, only a kind: whoever gets it reads the state anew.
-So nothing depends on the order or the completeness of notifications, and
-when the socket's buffer overflows (ENOBUFS) all kinds are reported.
+A notice carries no data, only a kind; its receiver reads the state anew.  So
+nothing depends on the order or the completeness of notifications.  When the
+socket's buffer overflows (ENOBUFS), the watch reports all kinds.
 
-Links, addresses, rules and sysctls are reported at any change.  Routes and
-neighbours change all the time on a node with BGP, so a filter in the kernel
-(:mod:`netlink.bpf`) lets only those through that can be about ours: a route
-of our protocol deleted, or one of another protocol put in its place.
+The watch reports any change of links, addresses, rules and sysctls.  Routes
+change all the time on a node with BGP.  So a filter in the kernel
+(:mod:`netlink.bpf`) passes only deletions of the agent's routes, and routes of
+other programs that replace another route.
 """
 
 import socket
@@ -58,21 +58,22 @@ _RECEIVE_BUFFER = 1024 * 1024
 class LinkWatch(notifications.Watch):
     """A thread that reports changes of the kernel's network state.
 
-    A vanished or downed device takes its routes, addresses and neighbours
-    along without a notification of their own: LINK puts all in doubt.  So
-    does the last IPv4 address of a device with its IPv4 routes: ADDRESS puts
-    routes and neighbours in doubt, too.
+    When a device goes or is set down, the kernel removes its routes,
+    addresses and neighbours without further notifications.  So LINK puts all
+    of them in doubt.  The removal of the last IPv4 address of a device
+    likewise removes its IPv4 routes.  So ADDRESS puts routes and neighbours
+    in doubt, too.
 
     :param callback: called with one of :data:`KINDS`, on the thread of the
         watch; must return soon
     :param neighbour_devices: names of the devices whose neighbours matter
-    :param own_ports: function that returns a set of netlink port ids whose
-        changes are not reported: our own, see
-        :func:`ovn_network_agent.privileged.netlink.port`; asked for each
+    :param own_ports: function that returns the set of the agent's netlink
+        port ids, whose changes are not reported, see
+        :func:`ovn_network_agent.privileged.netlink.port`; called for each
         batch of notifications, so it should remember the answer
-    :param owned: function of (table, dst) that says whether we want a route
-        there; decides about routes of other protocols that replaced one,
-        None reports all of them
+    :param owned: function of (table, dst) that returns whether the agent has
+        a route there; a route of another protocol is reported only if it
+        replaced such a route; None reports all replacements
     """
 
     NAME = 'netlink'
@@ -96,7 +97,7 @@ class LinkWatch(notifications.Watch):
         return [(kind,) for kind in KINDS if kind in kinds]
 
     def _kinds(self, data, own, known):
-        """Kinds that a datagram adds to those that are known already."""
+        """Kinds that a datagram reports and that are not known yet."""
         for kind, flags, _seq, port, start, end in wire.messages(data):
             name = _KIND.get(kind)
             if name is None or name in known or port in own:
@@ -130,7 +131,7 @@ class LinkWatch(notifications.Watch):
 
 
 def _subscribe():
-    """A socket in all our groups, behind the filter."""
+    """A netlink socket with the filter, in all groups of the watch."""
     sock = socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
         socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)

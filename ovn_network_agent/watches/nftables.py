@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Notices that somebody changed our nftables table.
+"""The watch of the agent's nftables table for changes by others.
 
-The kernel tells of each transaction, and gives that to none but the root
-side, which hands its socket over.  A notice carries no data: whoever gets it
-lists the table anew.  Those of other tables are left out by name, and those
-of our own changes by the process that made them: nft sends under its process
-id.  Where it could not, for instance because of process id namespaces, our
-own change is noticed, too, which costs one listing that finds nothing.
+The kernel notifies only a privileged socket, which the privileged side opens
+and hands over.  A notice carries no data; its receiver lists the table anew.
+The watch leaves out notifications of other tables by name.  It leaves out
+notifications of the agent's own changes by the process id of nft, which is
+the netlink port.  Where the port is another number, such as with pid
+namespaces, an own change costs one listing that finds no difference.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ _NAME = ownership.NFT_TABLE.encode() + b'\0'
 
 
 class TableWatch(notifications.Watch):
-    """A thread that reports changes of our table by others.
+    """A thread that reports changes of the agent's table by others.
 
     :param callback: function without arguments, called on the thread of the
         watch; must return soon
@@ -50,37 +50,37 @@ class TableWatch(notifications.Watch):
     def __init__(self, callback, subscribe=None):
         super().__init__(callback)
         self._subscribe = subscribe or nft.subscribe
-        # Held while we change something: whose notifications those were is
-        # known when it is done.
+        # Held during a change by the agent: only at the end of the change is
+        # the process id of its notifications known.
         self._changing = threading.Lock()
         self._own = set()
 
     @contextlib.contextmanager
     def own_change(self):
-        """While a change of ours is made.
+        """Context of a change by the agent.
 
-        :returns: function to tell the process id of each nft
+        :returns: function that notes the process id of an nft process
         """
         with self._changing:
             yield self._own.add
 
     def _open(self):
-        # In a dry run, which has no use for it, this raises ReadOnly.
+        # In a dry run, which does not need the watch, this raises ReadOnly.
         return receiving.receive(self._subscribe)
 
     def _news(self, datagrams):
         with self._changing:
-            # All of them are read, whatever the first ones tell.
+            # The list reads all datagrams; any() alone would stop early.
             concerned = [self._concerns(data) for data in datagrams]
         return self.EVERYTHING if any(concerned) else []
 
     def _all_read(self):
-        # And with them all of our own changes.
+        # The notifications of all own changes have been read, too.
         self._own.clear()
 
     def _concerns(self, data):
-        """Whether a datagram tells of a change of our table by others."""
-        # At a glance, because of those who write thousands of rules.
+        """Whether a datagram reports a change of the table by others."""
+        # The cheap test comes first, for nodes with thousands of other rules.
         if _NAME not in data:
             return False
         return any(

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A thread that reports what a notification socket of the kernel tells.
+"""A thread that reports the notifications of a kernel's socket.
 
-What changes after the start is reported.  When notifications were lost, or
-the socket had to be made again, everything may have changed, and is reported
-as changed.
+The thread reports each change after the start.  When notifications are lost,
+or the socket has to be made again, the thread reports everything as changed.
 """
 
 import abc
@@ -34,9 +33,9 @@ _MOST = 1000
 
 
 class Watch(abc.ABC):
-    """The frame of the thread.
+    """Base of such threads.
 
-    :cvar NAME: what is watched, for the log and the name of the thread
+    :cvar NAME: the watched system, for the log and the name of the thread
     :cvar RETRY: seconds between two attempts to make the socket
     :cvar FAILURES: exceptions after which the socket is made again
     :cvar EVERYTHING: list of the arguments of the callback, one tuple for
@@ -57,16 +56,16 @@ class Watch(abc.ABC):
 
     @property
     def running(self):
-        """Whether it was started."""
+        """Whether the watch was started and not stopped."""
         return self._thread is not None
 
     def start(self):
         """Subscribe and start the thread.
 
-        What changes after the return is reported, so start the watch before
-        the first read.
+        The watch reports changes after the return, so start the watch before
+        the first reading of the state.
 
-        :raises OSError: when there is no such socket
+        :raises OSError: when the socket cannot be made
         """
         self._socket = self._open()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC)
@@ -75,7 +74,7 @@ class Watch(abc.ABC):
         self._thread.start()
 
     def stop(self):
-        """End the thread and close the socket; without effect twice."""
+        """End the thread and close the socket; may be called twice."""
         if self._thread is None:
             return
         os.eventfd_write(self._wake, 1)
@@ -89,14 +88,14 @@ class Watch(abc.ABC):
     def _open(self):
         """The socket, subscribed and not blocking.
 
-        :raises OSError: or another one of FAILURES
+        :raises OSError: or another exception of FAILURES
         """
 
     @abc.abstractmethod
     def _news(self, datagrams):
-        """What some notifications report.
+        """The news in some notifications.
 
-        :param datagrams: iterator of bytes, ends with what is waiting
+        :param datagrams: iterator of bytes over the waiting datagrams
         :returns: list of arguments of the callback, see EVERYTHING
         """
 
@@ -110,7 +109,7 @@ class Watch(abc.ABC):
                 self._tell(arguments)
 
     def _stopped(self):
-        """Wait for news; whether it is the end."""
+        """Wait for a datagram or the end; whether it is the end."""
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         if self._socket is not None:
@@ -125,9 +124,9 @@ class Watch(abc.ABC):
         return self._news(self._datagrams())
 
     def _datagrams(self):
-        """What is waiting, up to a limit.
+        """The waiting datagrams, up to a limit.
 
-        :raises OSError: ENOBUFS when some were lost
+        :raises OSError: ENOBUFS when datagrams were lost
         """
         try:
             for _number in range(_MOST):
@@ -139,7 +138,7 @@ class Watch(abc.ABC):
         """Called when no datagram is waiting any more."""
 
     def _recover(self, error):
-        """What to report after an error."""
+        """The news to report after an error."""
         if getattr(error, 'errno', None) == errno.ENOBUFS:
             LOG.info('Notifications of %s were lost, reading everything',
                      self.NAME)
@@ -154,6 +153,6 @@ class Watch(abc.ABC):
         try:
             self._callback(*arguments)
         except Exception:
-            # The watch must outlive a mistake in what it calls.
+            # The watch must outlive a bug in the callback.
             LOG.exception('Callback for a change of %s failed (%s)',
                           self.NAME, ', '.join(arguments))

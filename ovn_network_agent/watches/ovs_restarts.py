@@ -11,10 +11,10 @@
 # under the License.
 
 
-"""Notices that ovs-vswitchd was started again.
+"""The watch for restarts of ovs-vswitchd.
 
-It has lost all flows then, and nothing in the local database tells of it:
-the numbers of the ports are mostly the same.
+A restarted ovs-vswitchd has lost all flows.  The local database does not show
+a restart: the numbers of the ports are mostly the same.
 """
 
 from ovn_network_agent import notices

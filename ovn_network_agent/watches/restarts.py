@@ -11,14 +11,14 @@
 # under the License.
 
 
-"""Notices by its sockets that a daemon was started again.
+"""The watch for restarts of daemons, by their sockets.
 
-The agent writes nothing into the files of FRR and Open vSwitch, so a daemon
-that starts again has forgotten all of it, and says nothing.  The observer
-looks at the sockets once a second, with one call to the privileged side and no
-process.  It puts the backends in doubt when nothing has changed for a second,
-and again some seconds later: the daemons may still have been reading their own
-files.
+The agent writes nothing into the files of FRR and Open vSwitch.  So a
+restarted daemon silently lacks the agent's objects.  The observer checks the
+sockets once a second, with one call to the privileged side and no process.  It
+puts the backends in doubt when no socket has changed for a second.  It does so
+again some seconds later, because the daemons may still have been reading
+their own files.
 """
 
 import threading
@@ -31,20 +31,20 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two looks, and from the restart to the second doubt.
+# Seconds between two checks, and from the restart to the second doubt.
 _INTERVAL = 1.0
 _SECOND = 5.0
 
 
 class RestartWatch(base.Observer):
-    """Looks once a second whether a socket was made anew.
+    """Checks once a second whether a socket was made anew.
 
-    :param name: what is watched: 'FRR'
-    :param where: option with the directory of its sockets
-    :param read: function without arguments that returns a dict of name to
-        something that changes when it is started again; raises one of
-        :data:`context.FAILURES` when it cannot tell
-    :param word: what the backends that write to it are told
+    :param name: name of the watched program for the log, such as 'FRR'
+    :param where: name of the option with the directory of the sockets
+    :param read: function without arguments that returns a dict of the name
+        of a daemon to a value that differs after a restart; raises one of
+        :data:`context.FAILURES`
+    :param word: the word that puts the backends of the program in doubt
     :param restarted: function without arguments, called with each doubt
     :param clock: function that returns monotonic seconds
     """
@@ -62,12 +62,12 @@ class RestartWatch(base.Observer):
         self._seen = None
         self._doubts = []
         self._trouble = None
-        #: how many restarts were noticed
+        #: number of noticed restarts
         self.restarts = 0
 
     def start(self, trigger):
         self._trigger = trigger
-        # What is there now is what the first pass will read.
+        # The first pass reads the state of the daemons that run now.
         self._seen = self._read()
         threading.Thread(target=self._run, daemon=True,
                          name=f'watch-{self._name}').start()
@@ -80,7 +80,7 @@ class RestartWatch(base.Observer):
             self.look()
 
     def look(self):
-        """Look once."""
+        """Check once."""
         now = self._clock()
         found = self._read()
         if found is None:
@@ -97,7 +97,7 @@ class RestartWatch(base.Observer):
     def _changed(self, found, now):
         before, self._seen = self._seen, found
         if before is None:
-            # Nothing is known of the time before.
+            # The sockets could not be read before.
             before = {}
         fresh = sorted(name for name, mark in found.items()
                        if before.get(name) != mark)

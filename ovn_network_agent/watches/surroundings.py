@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is on the node beside the agent, and may be in its way.
+"""Checks of the node for things that may be in the way of the agent.
 
-Nothing of it prevents a start; each text says what it means and what can be
-done about it.
+No finding prevents a start.  Each text names the finding, its effect and the
+remedy.
 """
 
 import socket
@@ -40,12 +40,12 @@ _OWN_KINDS = ('openvswitch', 'tun')
 
 
 def look_beside(conf):
-    """Look in a thread of its own, and log what is found.
+    """Run the checks on a thread of their own, and log the findings.
 
-    Beside the loop: a daemon of FRR that hangs must not delay the start.
+    A daemon of FRR that hangs must not delay the start of the agent.
 
     :param conf: the oslo.config ConfigOpts
-    :returns: the thread
+    :returns: threading.Thread
     """
     thread = threading.Thread(target=_look, args=(conf,), daemon=True,
                               name='surroundings')
@@ -65,8 +65,9 @@ def _look(conf):
 
 
 def frr(conf):
-    """What FRR lacks to announce anything.
+    """The settings that FRR lacks for announcements.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of str
     :raises OSError: when FRR cannot be asked
     """
@@ -77,10 +78,11 @@ def frr(conf):
 
 
 def bridge_address(conf):
-    """Who else has bridge_ip, or has a route to it.
+    """Other devices with the address bridge_ip, or with a route to it.
 
-    The default is also the address of the metadata service.
+    The default of bridge_ip is also the address of the metadata service.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of str
     :raises OSError: when the kernel cannot be asked
     """
@@ -104,18 +106,19 @@ def bridge_address(conf):
 
 
 def ipv6_forwarding(conf):
-    """That nothing is forwarded to IPv6 VIPs' backends, if that is so.
+    """A warning if there are IPv6 VIPs and the node forwards no IPv6.
 
-    IPv6 has one switch for all devices, and a node that forwards no longer
-    takes routes from router advertisements, so it is not the agent's to turn.
+    The agent does not switch forwarding on: IPv6 has one switch for all
+    devices, and a forwarding node ignores router advertisements.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: list of str
     :raises OSError: when the kernel cannot be asked
     """
     try:
         vips = rules.load(conf)
     except flaws.BadRules:
-        # Who uses the rules says so.
+        # The user of the rules reports bad rules.
         return []
     if all(vip.version == 4 for vip in vips):
         return []
@@ -145,7 +148,7 @@ class BridgePorts:
         self._known = frozenset()
 
     def look(self, ports):
-        """Log ports that were not there before.
+        """Log such ports that the bridge did not have before.
 
         :param ports: iterable of str, names of all ports of the bridge
         """

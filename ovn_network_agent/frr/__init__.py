@@ -12,5 +12,6 @@
 
 """FRR's text: configuration lines and the output of its daemons.
 
-Both sides of the wall use it; it starts no thread and no program.
+The agent and its privileged daemons use this package, which starts no thread
+and no program.
 """

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What zebra and bgpd have made of what we announce.  Pure.
+"""The state of announced routes in zebra and bgpd.  Pure.
 
-Everything is JSON, a stream of documents, recognised by what is in them and
-not by their order: a daemon that has nothing to say prints ``{}``, or a
-warning.
+The input is a stream of JSON documents.  The parser recognises a document by
+its content and not by its place, because a daemon without a result prints
+``{}`` or a warning.
 """
 
 import dataclasses
@@ -22,13 +22,13 @@ import dataclasses
 from ovn_network_agent import iptext
 from ovn_network_agent.frr import output
 
-# So many addresses are named for one reason.
+# The most addresses that one reason names.
 _NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """What was found about some host routes.
+    """The state of some host routes in zebra and bgpd.
 
     :ivar active: dict of prefix to list of protocols whose route zebra has
         selected and installed
@@ -40,9 +40,10 @@ class Found:
     advertised: dict
 
     def take(self, text):
-        """Add what a stream of documents says.
+        """Add the content of a stream of documents.
 
-        :raises output.Unreadable: when it is anything else
+        :param text: output of FRR
+        :raises output.Unreadable: when the text is no such stream
         """
         try:
             for document in output.json_documents(text):
@@ -61,10 +62,10 @@ class Found:
                 self.active[prefix] = protocols
 
     def _take_paths(self, document):
-        """Only what comes from this node counts.
+        """Note the neighbours of a route that comes from this node.
 
-        bgpd passes on what it learned, even to where it has it from; so an
-        address that another gateway announces is advertised here as well.
+        bgpd also advertises routes that it has learned, such as those of
+        another gateway node.  These do not count.
         """
         prefix = document['prefix']
         own = [path for path in document['paths'] if path.get('sourced')]
@@ -77,11 +78,11 @@ class Found:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What announcing depends on.
+    """The prerequisites of announcements.
 
     :ivar connected: list of the networks that zebra is connected to
     :ivar neighbours: dict of BGP neighbour to its state ('Established'), or
-        None when nobody asked
+        None when bgpd was not asked
     """
 
     connected: list
@@ -89,7 +90,7 @@ class Surroundings:
 
     @property
     def established(self):
-        """Neighbours that can be told something, a list."""
+        """Names of the neighbours with an established session, a list."""
         return [peer for peer, state in (self.neighbours or {}).items()
                 if state == 'Established']
 
@@ -101,11 +102,12 @@ class Surroundings:
 
 
 def surroundings(text, bgp):
-    """Read 'show ip route connected' and 'show bgp summary'.
+    """Parse 'show ip route connected' and 'show bgp summary'.
 
-    :param bgp: whether bgpd was asked; without neighbours it says ``{}``
+    :param text: output of FRR
+    :param bgp: whether bgpd was asked, which prints ``{}`` without neighbours
     :returns: the fields of :class:`Surroundings`, a dict
-    :raises output.Unreadable: when it is anything else
+    :raises output.Unreadable: when the text is something else
     """
     found = {'connected': [], 'neighbours': {} if bgp else None}
     try:
@@ -124,10 +126,11 @@ def surroundings(text, bgp):
 
 
 def heard(text):
-    """Who has told something already, of 'show bgp summary'.
+    """The neighbours from which bgpd has received a prefix.
 
-    :returns: sorted list of the neighbours of whom bgpd has a prefix
-    :raises output.Unreadable: when it is anything else
+    :param text: output of 'show bgp summary'
+    :returns: sorted list of names
+    :raises output.Unreadable: when the text is something else
     """
     try:
         return sorted(
@@ -139,7 +142,7 @@ def heard(text):
 
 
 def _routes(document):
-    """(prefix, entries) of a document of zebra; none of another one."""
+    """(prefix, entries) pairs of a document of zebra; [] of another one."""
     return [(prefix, entries) for prefix, entries in document.items()
             if '/' in prefix and isinstance(entries, list)]
 
@@ -154,13 +157,14 @@ NOT_ADVERTISED = 'not advertised'
 
 
 def problem(prefix, protocol, found, bgp):
-    """What is wrong with one announcement.
+    """The fault of one announcement.
 
+    :param prefix: text such as '198.51.100.10/32'
     :param protocol: 'static' or 'kernel'
     :param found: :class:`Found`
     :param bgp: whether bgpd was asked
     :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`,
-        or None
+        or None without a fault
     """
     if protocol not in found.active.get(prefix, ()):
         return INACTIVE
@@ -172,12 +176,12 @@ def problem(prefix, protocol, found, bgp):
 
 
 def reasons(problems, wanted, around, vrf, nexthop):
-    """What is wrong, in words for the operator, with the remedy.
+    """The faults in words for the operator, with the remedies.
 
-    :param problems: dict of prefix to what :func:`problem` said
-    :param wanted: dict of prefix to protocol of all that is announced
+    :param problems: dict of prefix to the result of :func:`problem`
+    :param wanted: dict of prefix to protocol of all announced prefixes
     :param around: :class:`Surroundings`
-    :param vrf: name, '' for the default VRF
+    :param vrf: name of a VRF, '' for the default VRF
     :param nexthop: address or device that the routes lead to
     :returns: tuple of str
     """

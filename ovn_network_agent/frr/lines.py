@@ -21,16 +21,18 @@ _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
 # IFNAMSIZ less the terminating zero, for VRFs and devices.
 _MAX_DEVICE = 15
-# FRR's XFRR_... and keywords that could stand where a device stands.
+# Keywords that FRR accepts in the place of a device.
 _NO_DEVICES = {'blackhole', 'reject', 'Null0', 'null0', 'all', 'default',
                '.', '..'}
 _MAX_SEQUENCE = 0xffffffff
 
 
 def check_name(text, what='name'):
-    """A name that is pasted into a command.
+    """Check a name that becomes a part of a command.
 
-    :raises ValueError: when it has any other character than names have
+    :param what: word for the name in the error
+    :returns: the name
+    :raises ValueError: when a character is not allowed in names
     """
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ValueError(f'{text!r} is not a {what}')
@@ -38,9 +40,10 @@ def check_name(text, what='name'):
 
 
 def check_device(text):
-    """The name of a device or VRF.
+    """Check the name of a device or VRF.
 
-    :raises ValueError: when it is not one
+    :returns: the name
+    :raises ValueError: when the text is no such name
     """
     check_name(text, 'device name')
     if len(text) > _MAX_DEVICE or text in _NO_DEVICES or text.isdigit():
@@ -49,12 +52,12 @@ def check_device(text):
 
 
 def check_network(text):
-    """A network in the usual notation.
+    """Check a network in the usual notation.
 
     :returns: IPv4Network or IPv6Network
-    :raises ValueError: when it is not one
+    :raises ValueError: when the text is no network
     """
-    # ipaddress takes anything for the zone of an IPv6 address, blanks, too.
+    # ipaddress allows any characters, even blanks, in the zone of an address.
     if not isinstance(text, str) or not _NETWORK.fullmatch(text):
         raise ValueError(f'{text!r} is not a network')
     network = iptext.network(text)
@@ -64,11 +67,11 @@ def check_network(text):
 
 
 def static_route(prefix, nexthop):
-    """'ip route ...' of a host route.
+    """The line 'ip route ...' of a host route.
 
-    :param prefix: '198.51.100.10/32'
+    :param prefix: text such as '198.51.100.10/32'
     :param nexthop: IPv4 address or name of a device
-    :raises ValueError: when they are something else
+    :raises ValueError: when a value is something else
     """
     network = check_network(prefix)
     if network.version != 4 or network.prefixlen != 32:
@@ -77,10 +80,10 @@ def static_route(prefix, nexthop):
 
 
 def prefix_list_entry(name, network, ge, le, sequence=None):
-    """'ip prefix-list ...' (or ipv6) of an entry that permits host routes.
+    """The line 'ip prefix-list ...' (or ipv6) that permits host routes.
 
-    :param sequence: its number; None is for removing it: with a number FRR
-        would remove whatever has that number by now
+    :param sequence: number of the line; None for a removal, because FRR would
+        remove any line that has the number by now
     :raises ValueError: when a value is out of range
     """
     checked = check_network(network)

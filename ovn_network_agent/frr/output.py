@@ -10,16 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What vtysh prints, parsed strictly.  Pure.
+"""Strict parsers of vtysh's output.  Pure.
 
-Operational state is read as JSON.  Which static routes are *configured* is
-in no JSON of FRR: staticd keeps a route whose next hop is down to itself,
-so that it is missing from ``show ip route``, while it would be announced as
-soon as the next hop is back.  It is therefore read from the running
-configuration, in the notation that FRR itself has to read again, and only
-when that is complete.  A line that is not understood is somebody else's
-route: the worst that a changed notation can do is that routes are added
-again, never that one is taken away.
+Operational state is JSON.  But no JSON of FRR has all configured static
+routes: ``show ip route`` lacks a route whose next hop is down.  staticd would
+announce this route again as soon as the next hop is back.  So static routes
+are read from the running configuration, and only if it is complete.  A line
+in an unknown notation counts as a route of another program.  So at the worst
+the agent adds routes again, and it never removes a route by mistake.
 """
 
 import json
@@ -32,12 +30,12 @@ _END = 'end'
 _IP_ROUTE = 'ip route '
 _VERSION = re.compile(r'frr version (\d+)')
 _MGMTD_SINCE = 9
-# A daemon of FRR 10 that does not have a prefix list: {"zebra":,"bgpd":}.
+# FRR 10 prints {"zebra":,"bgpd":} for daemons without a prefix list.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 
 
 class Unreadable(ValueError):
-    """Output that is not what was asked for, or not all of it."""
+    """Output in an unknown format, or incomplete output."""
 
 
 class Entry(typing.NamedTuple):
@@ -51,7 +49,7 @@ class Entry(typing.NamedTuple):
 
 
 def split(text):
-    """Output of 'show daemons' and 'show running-config'.
+    """Split the output of 'show daemons' and 'show running-config'.
 
     :returns: (daemons, configuration lines)
     :raises Unreadable: when the configuration is not complete
@@ -61,9 +59,9 @@ def split(text):
 
 
 def parts(text):
-    """Output with that of 'show running-config' in it.
+    """Split output that ends with that of 'show running-config'.
 
-    :returns: (lines before it, lines of the configuration)
+    :returns: (lines before the configuration, lines of the configuration)
     :raises Unreadable: when the configuration is not complete
     """
     lines = text.split('\n')
@@ -80,18 +78,18 @@ def parts(text):
 def daemons(lines):
     """Names of the daemons that vtysh is connected to, as a set.
 
-    :param lines: output of 'show daemons'; it indents the names, messages
-        of vtysh itself are not indented
+    :param lines: output of 'show daemons', which indents names, but not
+        messages of vtysh itself
     """
     return {name for line in lines if line.startswith(' ')
             for name in line.split()}
 
 
 def holders(lines):
-    """Daemons that have to run for static routes to be shown and taken.
+    """Daemons that have to run to show and accept static routes.
 
-    Without the first of them those of FRR 9 and later show none, as if there
-    were none, while zebra still has them.
+    Without the first daemon, FRR 9 and later show no static routes although
+    zebra still has them.
 
     :param lines: lines of the running configuration
     :returns: tuple of names
@@ -106,7 +104,7 @@ def static_routes(lines, vrf):
     """The static routes of one VRF.
 
     :param lines: lines of the running configuration
-    :param vrf: name of the VRF, '' for the default
+    :param vrf: name of the VRF, '' for the default VRF
     :returns: list of (prefix, rest of the line)
     """
     found = []
@@ -125,26 +123,27 @@ def static_routes(lines, vrf):
 
 
 def known_routes(text):
-    """Prefixes that zebra has a route for, selected or not.
+    """Prefixes for which zebra has a route, selected or not.
 
     :param text: output of 'show ip route ... json'
     :returns: set of str
-    :raises Unreadable: when it is anything else
+    :raises Unreadable: when the text is something else
     """
     return {prefix for document in json_documents(text)
             for prefix in document}
 
 
 def prefix_lists(text, name):
-    """One prefix list as each daemon has it.
+    """One prefix list in each daemon.
 
-    The output is a stream of JSON documents, one for each daemon; FRR 10
-    makes one of them, and leaves out the value where a daemon has nothing.
+    FRR 8 and 9 print a stream of JSON documents, one for each daemon.  FRR 10
+    prints one document, without a value for a daemon that lacks the list.
 
     :param text: output of 'show ip prefix-list <name> json'
-    :returns: dict of the daemon's name as FRR 8 prints it ('BGP', 'ZEBRA')
-        to list of :class:`Entry`, without the daemons that do not have it
-    :raises Unreadable: when it is anything else
+    :param name: name of the prefix list
+    :returns: dict of the daemon's name in FRR 8 ('BGP', 'ZEBRA') to list of
+        :class:`Entry`, without daemons that lack the list
+    :raises Unreadable: when the text is something else
     """
     found = {}
     try:
@@ -163,7 +162,7 @@ def prefix_lists(text, name):
 def json_documents(text):
     """The JSON objects that follow each other in a text.
 
-    :raises Unreadable: when there is anything else in between
+    :raises Unreadable: when the text has anything else
     """
     decoder = json.JSONDecoder()
     documents = []

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What FRR has to be configured with beforehand, and what of it is missing.
+"""The configuration of FRR that the agent needs, and its missing parts.
 
-Pure.  The agent writes static routes and one prefix list; BGP, its
-neighbours and what it redistributes are the operator's.
+Pure.  The agent writes static routes and one prefix list.  The operator
+configures BGP, its neighbours and its redistribution.
 """
 
 import typing
@@ -24,7 +24,7 @@ _BGP = 'router bgp '
 
 
 class Setup(typing.NamedTuple):
-    """What matters of the configuration of FRR.
+    """The parts of FRR's configuration that the agent needs.
 
     :ivar vrf: whether zebra has the VRF, and its device
     :ivar asn: AS number of the BGP instance of the VRF, '' without one
@@ -45,8 +45,9 @@ class Setup(typing.NamedTuple):
 def read(text, vrf, prefix_list):
     """Parse the output of 'show vrf' and 'show running-config'.
 
-    :param vrf: name of the VRF, '' for the default
-    :param prefix_list: its name, '' when none is managed
+    :param text: output of vtysh
+    :param vrf: name of the VRF, '' for the default VRF
+    :param prefix_list: name of the prefix list, '' for none
     :returns: :class:`Setup`
     :raises frr.output.Unreadable: when the configuration is not complete
     """
@@ -98,12 +99,12 @@ def _unicast(words):
 
 
 def lacks(setup, vrf, method, prefix_list):
-    """What is missing, each with the lines that add it.
+    """The missing parts, each with the lines that add it.
 
     :param setup: :class:`Setup`
-    :param vrf: name of the VRF, '' for the default
-    :param method: 'static' or 'kernel', what has to be redistributed
-    :param prefix_list: its name, '' when none is managed
+    :param vrf: name of the VRF, '' for the default VRF
+    :param method: 'static' or 'kernel', the source to redistribute
+    :param prefix_list: name of the prefix list, '' for none
     :returns: list of str
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'

@@ -14,17 +14,17 @@
 
 from ovn_network_agent import ownership
 
-# The original counts on in these steps, from the last line of this shape.
+# The Go program (see the glossary) numbers the lines in these steps.
 _STEP = 5
 
 
 def hosts(network):
-    """(ge, le) for host routes of the family of a network."""
+    """(ge, le) of a line that permits the host routes of a network."""
     return (128, 128) if ':' in network else (32, 32)
 
 
 def shaped(entries):
-    """The entries of our shape, ours or not.
+    """The entries that permit host routes, of the agent or of others.
 
     :param entries: iterable of :class:`frr.output.Entry`
     :returns: dict of network to sequence number
@@ -35,17 +35,17 @@ def shaped(entries):
 
 
 def is_ours(network, number):
-    """Whether a sequence number is one that we give to a network."""
+    """Whether the agent gives a sequence number to a network's line."""
     return number in ownership.prefix_list_numbers(network)
 
 
 def counted(lines):
-    """Networks whose numbers the original may have given.
+    """Networks whose line the Go program may have written.
 
-    It begins with 5, and gives each new line the highest number of this
-    shape plus 5.  It writes no IPv6.
+    The Go program begins with the number 5, and gives each new line the
+    highest number of such lines plus 5.  It writes no IPv6 lines.
 
-    :param lines: dict as :func:`shaped` has it
+    :param lines: result of :func:`shaped`
     :returns: set of str
     """
     return {network for network, number in lines.items()

@@ -10,16 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Netlink, as much of it as the agent needs.
+"""The parts of netlink that the agent needs.
 
-pyroute2 says what messages look like (:mod:`netlink.messages`), a small
-socket of our own sends many of them at once (:mod:`netlink.connection`), and
-routes have an encoding of our own, because there are thousands of them
-(:mod:`netlink.route_codec`).  Dumps need no privileges and run in the agent;
-writing is for the privileged side.
+pyroute2 encodes and decodes messages (:mod:`netlink.messages`).
+:mod:`netlink.connection` sends many messages at once.  Routes have a codec of
+their own, because there are thousands (:mod:`netlink.route_codec`).  Dumps
+need no privileges and run in the agent; changes run on the privileged side.
 """
 
 from ovn_network_agent.netlink import on_demand
 
-# Before any module of the package imports something of pyroute2.
+# This comes before the first import of a module of pyroute2.
 on_demand.prepare()

@@ -30,7 +30,7 @@ RTM_GETADDR = rtnl.RTM_GETADDR
 RT_SCOPE_UNIVERSE = rtmsg.RT_SCOPE_UNIVERSE
 RT_SCOPE_LINK = rtmsg.RT_SCOPE_LINK
 
-# pyroute2 0.8 does not know the last one, which is our mark.
+# pyroute2 0.8 does not know IFA_PROTO, which has the agent's mark.
 MESSAGE = messages.narrow(
     ifaddrmsg.ifaddrmsg, 'IFA_ADDRESS', 'IFA_LOCAL',
     (11, 'IFA_PROTO', 'uint8'))
@@ -41,10 +41,10 @@ class Address(typing.NamedTuple):
 
     :ivar index: ifindex
     :ivar address: 'address/length'
-    :ivar secondary: depends on another address of the same network; for
-        IPv6 it means a temporary address
-    :ivar protocol: IFA_PROTO, who made it; 0 when nobody said, and always
-        on kernels before 5.18
+    :ivar secondary: True for an IPv4 address that depends on another address
+        of its network, and for a temporary IPv6 address
+    :ivar protocol: IFA_PROTO, the number of the program that made the
+        address; 0 without a number, and always on kernels before 5.18
     """
 
     index: int
@@ -58,10 +58,10 @@ def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
 
     :param index: ifindex
     :param address: 'address/length'
-    :param protocol: who makes it; without effect in a deletion
-    :param scope: RT_SCOPE_LINK for an address of IPv4 that is no source of
-        what goes further than a link; IPv6 has its own idea of that
-    :raises ValueError: when it is none
+    :param protocol: IFA_PROTO; without effect in a deletion
+    :param scope: RT_SCOPE_LINK for an IPv4 address that is no source address
+        beyond the link; without effect for IPv6
+    :raises ValueError: when the address is malformed
     """
     family, _packed, length = texts.parse_interface(address)
     own = address.partition('/')[0]
@@ -70,18 +70,18 @@ def encode(index, address, protocol=0, scope=RT_SCOPE_UNIVERSE):
         [('IFA_LOCAL', own), ('IFA_ADDRESS', own),
          *([('IFA_PROTO', protocol)] if protocol else ())],
         family=family, prefixlen=length, index=index, scope=scope,
-        # Until nobody else is found to have it an IPv6 address is of no
-        # use, and our devices have nobody on them.
+        # An IPv6 address is of no use during the search for duplicates, and
+        # the agent's devices have no other host on their link.
         flags=ifaddrmsg.IFA_F_NODAD if family == socket.AF_INET6 else 0)
 
 
 def depending(present, address):
-    """What the kernel removes from a device together with an address.
+    """The addresses that the kernel removes together with an address.
 
     :param present: list of :class:`Address` of the device
     :param address: 'address/length'
-    :returns: list of 'address/length': IPv4, in the same network with the
-        same prefix length, secondary, when ``address`` is primary
+    :returns: list of 'address/length': for a primary IPv4 address, the
+        secondary addresses with the same network and prefix length
     """
     family, packed, length = texts.parse_interface(address)
     if family != socket.AF_INET or all(
@@ -101,12 +101,12 @@ def depending(present, address):
 
 
 def read(kernel, index=0):
-    """Addresses of one device or of all.
+    """Addresses of one device or of all devices.
 
     :param kernel: :class:`connection.Connection`
-    :param index: ifindex, 0 for all
+    :param index: ifindex, 0 for all devices
     :returns: list of :class:`Address`
-    :raises OSError: when they cannot be read
+    :raises OSError: when the addresses cannot be read
     """
     found = (_decode(data[start:end]) for data, start, end in kernel.dump(
         RTM_GETADDR, messages.encode(MESSAGE, index=index)))
@@ -117,11 +117,12 @@ def read(kernel, index=0):
 def _decode(body):
     """An :class:`Address` from the body of RTM_NEWADDR, or None.
 
-    The addresses of a device are read for each that is removed from it.
+    The results are cached, because the removal of each address reads all
+    addresses of its device.
     """
     message = messages.decode(MESSAGE, body, 0, len(body))
     found = messages.attributes(message)
-    # On a point-to-point device IFA_ADDRESS is the other end.
+    # On a point-to-point device, IFA_ADDRESS is the address of the peer.
     own = found.get('IFA_LOCAL') or found.get('IFA_ADDRESS')
     if not own:
         return None
@@ -132,6 +133,9 @@ def _decode(body):
 
 
 def read_all():
-    """:func:`read` of all devices with a connection of its own."""
+    """The addresses of all devices, read on a new connection.
+
+    :returns: see :func:`read`
+    """
     with connection.Connection() as kernel:
         return read(kernel)

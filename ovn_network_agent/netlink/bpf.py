@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A socket filter that drops route notifications nobody here needs.
+"""A socket filter that drops route notifications of no interest.
 
-A full BGP table is a million notifications that would wake the agent for
-nothing and overflow its buffer.  Classic BPF: linux/filter.h.  It loads in
-network byte order, while netlink headers are in that of the host.
+A full BGP table causes a million notifications, which would wake the agent in
+vain and overflow its buffer.  The filter is classic BPF (linux/filter.h),
+which loads numbers in network byte order; netlink headers are in host order.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ _JUMP_SET = 0x45  # BPF_JMP | BPF_JSET | BPF_K
 _RETURN = 0x06  # BPF_RET | BPF_K
 _ALL = 0xffffffff
 
-# Offsets in the datagram, which has one notification each.
+# Offsets in a datagram, which has one notification.
 _TYPE = 4
 _FLAGS = 6
 _PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
@@ -45,14 +45,14 @@ def _half(number):
 
 
 def route_filter(new, delete, protocol):
-    """Program that passes all but uninteresting route notifications.
+    """Program that drops route notifications of no interest.
 
-    Passed are deletions of a route of the protocol and replacements by a
-    route of another one.
+    It passes deletions of a route of the protocol, and replacements by a
+    route of another protocol.
 
     :param new: RTM_NEWROUTE
     :param delete: RTM_DELROUTE
-    :param protocol: rtm_protocol of our routes
+    :param protocol: rtm_protocol of the agent's routes
     :returns: list of (code, jump if true, jump if false, operand)
     """
     return [
@@ -73,8 +73,8 @@ def route_filter(new, delete, protocol):
 def attach(sock, program):
     """Attach a program to a socket.
 
-    :param program: what :func:`route_filter` returns
-    :raises OSError: when the kernel does not accept it
+    :param program: result of :func:`route_filter`
+    :raises OSError: when the kernel refuses the program
     """
     code = ctypes.create_string_buffer(
         b''.join(struct.pack('=HBBI', *step) for step in program))

@@ -12,9 +12,9 @@
 
 """A netlink socket: dumps, and batches of changes with errors by item.
 
-The kernel works through all messages of a send() before the call returns,
-in order.  So only the last message asks for an acknowledgement, the others
-answer only when they failed, and a message costs about 20 us instead of 60.
+The kernel handles all messages of a send() in order before the call returns.
+So only the last message asks for an acknowledgement, and the others answer
+only after a failure.  A message then takes about 20 us instead of 60 us.
 """
 
 import contextlib
@@ -32,18 +32,19 @@ from ovn_network_agent.netlink import wire
 NETLINK_CAP_ACK = 10
 SO_RCVBUFFORCE = 33
 
-# If each message of a batch fails the answers wait in the receive buffer,
-# about 1 kB each as the kernel counts.
+# If each message of a batch fails, the answers wait in the receive buffer.
+# Each answer counts as about 1 kB.
 BATCH = 500
 RECEIVE_BUFFER = 4 * 1024 * 1024
 # A datagram of a dump has at most 32 kB (netlink_dump() in the kernel).
 DATAGRAM = 64 * 1024
-# The kernel answers from within send(); this only ends an endless wait.
+# Seconds.  The kernel answers during send(), so this limit is never reached
+# without a fault.
 TIMEOUT = 30.0
 DUMP_ATTEMPTS = 5
 
 _CODE = struct.Struct('=i')
-# Only the attributes: what is before them may be of any length.
+# Only the attributes, because the part before them has a varying length.
 _EXPLANATION = messages.narrow(netlink.nlmsgerr, 'NLMSGERR_ATTR_MSG',
                                fields=())
 
@@ -51,7 +52,7 @@ _EXPLANATION = messages.narrow(netlink.nlmsgerr, 'NLMSGERR_ATTR_MSG',
 class Connection:
     """A netlink socket in no multicast group.
 
-    :param privileged: may exceed rmem_max
+    :param privileged: whether the process may exceed rmem_max
     :param protocol: NETLINK_ROUTE or another one
     :raises OSError: when the socket cannot be made (a kernel before 4.20
         has no strict dumps: ENOPROTOOPT)
@@ -87,7 +88,7 @@ class Connection:
 
     @property
     def port(self):
-        """Our netlink port id; notifications of our changes carry it."""
+        """The netlink port id, which notifications of its changes carry."""
         return self._socket.getsockname()[0]
 
     def _next(self):
@@ -97,12 +98,12 @@ class Connection:
     def dump(self, kind, body, wanted=None):
         """All objects that match, as (bytes, start, end) of their bodies.
 
-        A dump during which the table changed is repeated.
+        If the table changes during a dump, the dump is repeated.
 
         :param kind: RTM_GET... number
         :param body: family header and attributes, the filter
-        :param wanted: function of (datagram, start, end) that says whether
-            to keep an object, for what the kernel cannot filter by
+        :param wanted: function of (datagram, start, end) that returns whether
+            to keep an object, for properties that the kernel cannot filter by
         :returns: list of (datagram, start, end)
         :raises OSError: when the kernel refuses or does not answer
         """
@@ -110,8 +111,8 @@ class Connection:
             found, interrupted = self._dump(kind, body, wanted)
             if not interrupted:
                 break
-        # After as many attempts under constant change: each object that did
-        # not change during the dump is in it, which is what we ask for.
+        # The table changes all the time.  The last dump has each object that
+        # did not change meanwhile, which is enough.
         return found
 
     def _dump(self, kind, body, wanted):
@@ -140,7 +141,7 @@ class Connection:
         :param kind: RTM_GET... number
         :param body: family header and attributes
         :returns: (datagram, start, end)
-        :raises OSError: what the kernel answers instead, or that it does not
+        :raises OSError: the kernel's error, or a missing answer
         """
         sequence = self._next()
         self._socket.send(wire.message(kind, 0, sequence, body))
@@ -155,12 +156,12 @@ class Connection:
                 return data, start, end
 
     def batch(self, requests):
-        """Send requests that change something.
+        """Send requests for changes.
 
         :param requests: sequence of (type, flags, body)
-        :returns: list of (index, errno, text) of those that failed; the
-            text is the kernel's explanation, for people
-        :raises OSError: when the socket is of no use any more
+        :returns: list of (index, errno, text) of the failed requests; the
+            text is the kernel's explanation, or ''
+        :raises OSError: when the socket cannot be used any more
         """
         failures = []
         for first in range(0, len(requests), BATCH):
@@ -170,8 +171,8 @@ class Connection:
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
-                # Answers were lost: ask again, one by one.  What is done
-                # already says so (EEXIST, ESRCH), as after a restart.
+                # Answers were lost, so the requests are sent again, one by
+                # one.  A change that is done already answers EEXIST or ESRCH.
                 found = self._one_by_one(chunk)
             failures.extend((first + index, number, text)
                             for index, number, text in found)
@@ -186,7 +187,7 @@ class Connection:
         return failures
 
     def _drain(self):
-        """Throw away what waits: there is no room for a further answer."""
+        """Discard the waiting answers, to make room for further ones."""
         self._socket.setblocking(False)
         try:
             with contextlib.suppress(BlockingIOError):
@@ -232,8 +233,8 @@ def _explanation(data, flags, start, end):
     """The kernel's text in an extended acknowledgement, or ''."""
     if not flags & wire.NLM_F_ACK_TLVS:
         return ''
-    # After the code the header of the request follows, and with CAP_ACK
-    # nothing else of it.
+    # The header of the request follows the code; with CAP_ACK, the body of
+    # the request does not follow.
     request = start + 4
     length = (wire.HEADER.size if flags & wire.NLM_F_CAPPED
               else wire.HEADER.unpack_from(data, request)[0])

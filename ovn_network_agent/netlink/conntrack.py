@@ -12,9 +12,9 @@
 
 """Connection tracking: ctnetlink, linux/netfilter/nfnetlink_conntrack.h.
 
-Only what it takes to find and delete the connections of port forwarding, in
-one pass over the table for any number of them: ``conntrack -D`` looks
-through all connections once for each.
+The module finds and deletes the connections of port forwarding.  It reads the
+table once for any number of connections, while ``conntrack -D`` reads the
+whole table for each connection.
 """
 
 import socket
@@ -28,17 +28,17 @@ from pyroute2.netlink.nfnetlink import nfctsocket
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import texts
 
-#: the socket's protocol; the library of Python does not have it
+#: protocol of the socket; Python's socket module lacks the number
 NETLINK_NETFILTER = netlink.NETLINK_NETFILTER
 _SUBSYSTEM = nfnetlink.NFNL_SUBSYS_CTNETLINK << 8
 GET = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_GET
 DELETE = _SUBSYSTEM | nfctsocket.IPCTNL_MSG_CT_DELETE
 
-# pyroute2 0.8 does not know the last one.
+# pyroute2 0.8 does not know CTA_STATUS_MASK.
 MESSAGE = messages.narrow(
     nfctsocket.nfct_msg, 'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY', 'CTA_STATUS',
     'CTA_ID', 'CTA_ZONE', (26, 'CTA_STATUS_MASK', 'be32'))
-# A tuple as it was read: what deletes a connection has to name the same.
+# The tuple stays as it was read, because a deletion has to repeat it.
 DELETION = messages.narrow(
     nfctsocket.nfct_msg,
     (1, 'CTA_TUPLE_ORIG', 'binary', netlink.NLA_F_NESTED), 'CTA_ID',
@@ -55,11 +55,11 @@ class Connection(typing.NamedTuple):
     """A tracked connection whose destination was translated.
 
     :ivar protocol: IP protocol, a number
-    :ivar address: where the client sent it to, text
-    :ivar port: likewise
-    :ivar backend: who answers, text
-    :ivar backend_port: likewise
-    :ivar name: what it takes to delete it
+    :ivar address: IP address that the client sent to, text
+    :ivar port: port that the client sent to
+    :ivar backend: IP address of the destination that answers, text
+    :ivar backend_port: port of the destination
+    :ivar name: attributes that identify the connection in a deletion
     """
 
     protocol: int
@@ -78,13 +78,13 @@ def read(kernel, family, zone, targets=None):
     :param family: 'ip' or 'ip6'
     :param zone: number
     :param targets: set of (protocol, address, port, backend, backend_port),
-        as in :class:`Connection`: only those that lead there; None for all
-    :returns: list of :class:`Connection`; none whose zone differs by
-        direction
-    :raises OSError: when they cannot be read
+        as in :class:`Connection`, for only such connections; None for all
+    :returns: list of :class:`Connection`, without connections that have a
+        zone for one direction only
+    :raises OSError: when the table cannot be read
     """
     number = FAMILIES[family]
-    # Linux 6.8 selects by zone, 5.18 by status; older ones give us all.
+    # Linux 6.8 filters by zone, and 5.18 by status; older kernels dump all.
     body = messages.encode(
         MESSAGE, [('CTA_ZONE', zone), ('CTA_STATUS', _DESTINATION_CHANGED),
                   ('CTA_STATUS_MASK', _DESTINATION_CHANGED)],
@@ -94,7 +94,7 @@ def read(kernel, family, zone, targets=None):
     mentions = _mentions(targets)
 
     def wanted(data, start, end):
-        # Without decoding: there may be a million of others.
+        # This decodes nothing, because there may be a million others.
         return (data.find(of_zone, start, end) >= 0 and
                 (targets is None or mentions(data, start, end)))
 
@@ -106,7 +106,7 @@ def read(kernel, family, zone, targets=None):
 
 
 def _mentions(targets):
-    """Function that says whether a message may be about some targets."""
+    """A function that returns whether a message may be about a target."""
     there = _words(target[1] for target in targets or ())
     behind = _words(target[3] for target in targets or ())
 
@@ -118,14 +118,15 @@ def _mentions(targets):
 
 
 def _words(addresses):
-    """The last 32 bits of addresses, which are aligned in messages."""
+    """The last 32 bits of addresses; messages align addresses to 32 bits."""
     return {int.from_bytes(texts.parse_address(address)[1][-4:],
                            sys.byteorder) for address in addresses}
 
 
 def deletion(connection):
-    """The request that deletes a connection, if it is still that one.
+    """The request that deletes exactly this connection.
 
+    :param connection: :class:`Connection`
     :returns: (type, flags, body)
     """
     return DELETE, 0, messages.encode(DELETION, connection.name[1:],
@@ -141,7 +142,7 @@ def _decode(family, found, zone):
     proto = original.get_attr('CTA_TUPLE_PROTO')
     port = proto.get_attr('CTA_PROTO_DST_PORT')
     if port is None:
-        # Neither TCP nor UDP: there are no ports.
+        # Only TCP and UDP have ports.
         return None
     return Connection(
         proto.get_attr('CTA_PROTO_NUM'), _address(original, family, 'DST'),

@@ -29,10 +29,11 @@ RTM_NEWLINK = rtnl.RTM_NEWLINK
 RTM_DELLINK = rtnl.RTM_DELLINK
 RTM_GETLINK = rtnl.RTM_GETLINK
 
-# Statistics are three quarters of a link message.
+# Without statistics, a link message has only a quarter of its size.
 RTEXT_FILTER_SKIP_STATS = 8
 
-# pyroute2 takes six bytes for the MAC address of a tunnel that has four.
+# pyroute2 would read six bytes as the MAC address, but that of a tunnel has
+# four.
 MESSAGE = messages.narrow(
     ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
     'IFLA_LINK', 'IFLA_MASTER',
@@ -45,11 +46,11 @@ class Link(typing.NamedTuple):
 
     :ivar index: ifindex
     :ivar mac: MAC address, '' without one
-    :ivar up: administratively up
+    :ivar up: whether the device is administratively up
     :ivar kind: 'veth', 'vrf', ..., '' for hardware
-    :ivar master: ifindex of the VRF, bridge or bond it belongs to, or 0
-    :ivar lower: ifindex of the device below, the other end of a veth; 0
-        without one or when that is in another network namespace
+    :ivar master: ifindex of the device's VRF, bridge or bond, or 0
+    :ivar lower: ifindex of the device below, or of a veth's other end; 0
+        without such a device in this network namespace
     :ivar alias: ifalias text
     :ivar vrf_table: routing table of a VRF, else 0
     """
@@ -103,7 +104,10 @@ def decode(data, start, end):
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
 def _decode(body):
-    """Devices are read in each pass, and hardly ever change."""
+    """A :class:`Link` from a body.
+
+    The results are cached: devices are read often and rarely change.
+    """
     message = messages.decode(MESSAGE, body, 0, len(body))
     found = messages.attributes(message)
     info = _attributes(found.get('IFLA_LINKINFO'))
@@ -131,7 +135,7 @@ def read(kernel):
 
     :param kernel: :class:`connection.Connection`
     :returns: dict of name to :class:`Link`
-    :raises OSError: when they cannot be read
+    :raises OSError: when the devices cannot be read
     """
     links = (decode(*message) for message in kernel.dump(
         RTM_GETLINK, _everything()))
@@ -146,15 +150,17 @@ def _everything():
 
 
 def read_all():
-    """:func:`read` with a connection of its own."""
+    """All devices, read on a new connection; see :func:`read`."""
     with connection.Connection() as kernel:
         return read(kernel)
 
 
 def peers(links, name, peer):
-    """Whether two names are the two ends of one veth pair.
+    """Whether two devices are the two ends of one veth pair.
 
     :param links: dict of name to :class:`Link`
+    :param name: name of a device
+    :param peer: name of the other device
     """
     one, other = links.get(name), links.get(peer)
     return (one is not None and other is not None
@@ -166,7 +172,7 @@ def read_devices():
     """The devices of this node, for the snapshot.
 
     :returns: tuple of :class:`model.Device`, sorted by name
-    :raises OSError: when they cannot be read
+    :raises OSError: when the devices cannot be read
     """
     with connection.Connection() as kernel:
         links = read(kernel)
@@ -182,5 +188,5 @@ def _default_route(kernel, link):
     try:
         return routes.has_default(kernel, link.index, link.vrf_table)
     except OSError:
-        # Deleted since, or down: not a reason to know nothing at all.
+        # A VRF that is down or gone must not make the reading fail.
         return None

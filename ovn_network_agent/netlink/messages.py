@@ -12,29 +12,28 @@
 
 """Messages of pyroute2, without its sockets.
 
-pyroute2 says how a message looks, encodes and decodes it;
-:mod:`netlink.connection` sends and receives it, many at once.  The classes
-are the same in pyroute2 0.8 and 0.9, and need neither a thread nor an event
-loop (ADR 0012).
+pyroute2 encodes and decodes messages; :mod:`netlink.connection` sends and
+receives them, many at once.  The message classes are the same in pyroute2 0.8
+and 0.9, and need neither a thread nor an event loop (decision record 0012).
 """
 
-#: how many decoded messages a reader remembers, see :mod:`netlink.links`
+#: number of decoded messages that a reader caches, see :mod:`netlink.links`
 REMEMBERED = 4096
 
 _UNKNOWN = 'UNKNOWN'
 
 
 def narrow(message, *wanted, fields=None):
-    """A message class of pyroute2, with few attributes and no header.
+    """Make a message class of pyroute2 with few attributes and no header.
 
-    Decoding costs by the attribute.  The ones that are left out are still
-    seen, see :func:`is_narrow`.
+    Each attribute costs time to decode.  The class decodes only the wanted
+    attributes; :func:`is_narrow` tells whether a message has others.
 
     :param message: class of pyroute2, a subclass of nlmsg
-    :param wanted: names of attributes, str; or (number, name, type) or
-        (number, name, type, flags) of one that pyroute2 0.8 does not have
-        yet, or decodes otherwise
-    :param fields: of the family header, where they are not the message's
+    :param wanted: names of attributes; or (number, name, type) or (number,
+        name, type, flags) of an attribute that pyroute2 0.8 does not have,
+        or decodes in another way
+    :param fields: fields of the family header, None for the message's own
     :returns: a class
     :raises KeyError: when pyroute2 has no such attribute
     """
@@ -45,8 +44,8 @@ def narrow(message, *wanted, fields=None):
         'fields': message.fields if fields is None else fields,
         'nla_map': tuple(known[attribute] if isinstance(attribute, str)
                          else attribute for attribute in wanted)})
-    # Now, and for itself: else it would take over the table of its parent,
-    # if that was used before.
+    # Without this call, the class would inherit the table of its parent if
+    # the parent was used before.
     made().compile_nla_table()
     return made
 
@@ -60,9 +59,9 @@ def _numbered(nla_map):
 def encode(message, attributes=(), **fields):
     """Body of a message.
 
-    :param message: what :func:`narrow` returns
+    :param message: result of :func:`narrow`
     :param attributes: iterable of (name, value)
-    :param fields: of the family header; what is not named is 0
+    :param fields: fields of the family header; other fields are 0
     :returns: bytes
     """
     made = message()
@@ -75,10 +74,10 @@ def encode(message, attributes=(), **fields):
 def decode(message, data, start, end):
     """A message from its body.
 
-    :param message: what :func:`narrow` returns
+    :param message: result of :func:`narrow`
     :param data: bytes
     :param start: offset of the body, a multiple of four
-    :param end: offset behind it
+    :param end: offset after the body
     :returns: the message, a dict of its header's fields
     """
     found = message(data, start, end - start)
@@ -87,16 +86,16 @@ def decode(message, data, start, end):
 
 
 def attributes(found):
-    """Attributes by name; the last one counts when a name is repeated.
+    """Attributes by name; of a repeated name, the last attribute counts.
 
-    :param found: a message, or an attribute that holds others
-    :returns: dict of str to what the type of the attribute is in Python;
-        bytes when they are not of that type
+    :param found: a message, or an attribute with nested attributes
+    :returns: dict of name to the decoded value, or to bytes that are not of
+        the attribute's type
     """
     return {slot.name: slot.value for slot in found['attrs']
             if slot.name != _UNKNOWN}
 
 
 def is_narrow(found):
-    """Whether a message has no attributes but those of its class."""
+    """Whether a message has only attributes of its class."""
     return all(slot.name != _UNKNOWN for slot in found['attrs'])

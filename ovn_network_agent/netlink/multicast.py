@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Groups of notifications, and membership in them."""
+"""Multicast groups of notifications, and membership in them."""
 
 from pyroute2 import netlink
 from pyroute2.netlink import nfnetlink
@@ -19,19 +19,19 @@ from pyroute2.netlink import rtnl
 RTM_NEWNETCONF = rtnl.RTM_NEWNETCONF
 RTM_DELNETCONF = rtnl.RTM_DELNETCONF
 
-#: of NETLINK_ROUTE.  The last one: forwarding, proxy_arp, rp_filter of a
-#: device.
+#: groups of NETLINK_ROUTE; the last group reports forwarding, proxy_arp and
+#: rp_filter of a device
 KERNEL = (
     rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_NEIGH, rtnl.RTNLGRP_IPV4_IFADDR,
     rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV4_RULE,
     rtnl.RTNLGRP_IPV6_IFADDR, rtnl.RTNLGRP_IPV6_ROUTE,
     rtnl.RTNLGRP_IPV6_RULE, rtnl.RTNLGRP_IPV4_NETCONF)
-#: of NETLINK_NETFILTER
+#: groups of NETLINK_NETFILTER
 NFTABLES = (nfnetlink.NFNLGRP_NFTABLES,)
 
 
 def join(sock, groups):
-    """Have a socket get the notifications of some groups.
+    """Make a socket a member of some groups.
 
     :param sock: netlink socket.socket
     :param groups: iterable of numbers

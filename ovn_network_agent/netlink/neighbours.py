@@ -26,12 +26,12 @@ RTM_NEWNEIGH = rtnl.RTM_NEWNEIGH
 RTM_DELNEIGH = rtnl.RTM_DELNEIGH
 RTM_GETNEIGH = rtnl.RTM_GETNEIGH
 
-# pyroute2 0.8 does not know the last one, which is our mark.  Of a link
-# layer address that is no MAC address it says so in the log, each time.
+# pyroute2 0.8 does not know NDA_PROTOCOL, which has the agent's mark.  It
+# would log each link layer address that is no MAC address, hence 'binary'.
 MESSAGE = messages.narrow(
     ndmsg.ndmsg, 'NDA_DST', (2, 'NDA_LLADDR', 'binary'), 'NDA_IFINDEX',
     (12, 'NDA_PROTOCOL', 'uint8'))
-# Of struct ndmsg, after family, padding and ifindex: the state.
+# The state in struct ndmsg, after family, padding and ifindex.
 _STATE = struct.Struct('=8xH')
 
 
@@ -40,9 +40,10 @@ class Neighbour(typing.NamedTuple):
 
     :ivar index: ifindex of its device
     :ivar dst: IP address
-    :ivar mac: MAC address, '' while it is not known
-    :ivar permanent: NUD_PERMANENT
-    :ivar protocol: NDA_PROTOCOL, who made it; 0 when nobody said
+    :ivar mac: MAC address, '' while unknown
+    :ivar permanent: whether the state is NUD_PERMANENT
+    :ivar protocol: NDA_PROTOCOL, the number of the program that made the
+        entry; 0 without a number
     """
 
     index: int
@@ -55,8 +56,11 @@ class Neighbour(typing.NamedTuple):
 def encode(index, dst, mac='', protocol=0):
     """Body of RTM_NEWNEIGH (permanent), or without a MAC of RTM_DELNEIGH.
 
-    :param protocol: who makes it
-    :raises ValueError: when an address is none
+    :param index: ifindex
+    :param dst: IP address
+    :param mac: MAC address, '' for a deletion
+    :param protocol: NDA_PROTOCOL
+    :raises ValueError: when an address is malformed
     """
     family, _packed = texts.parse_address(dst)
     attributes = [('NDA_DST', dst)]
@@ -70,13 +74,13 @@ def encode(index, dst, mac='', protocol=0):
 
 
 def read(kernel, index=0, permanent=False):
-    """Neighbours of a device, or of all.
+    """Neighbours of a device, or of all devices.
 
     :param kernel: :class:`connection.Connection`
     :param index: ifindex, 0 for all devices
-    :param permanent: only permanent ones
+    :param permanent: whether to read only permanent entries
     :returns: list of :class:`Neighbour`
-    :raises OSError: when they cannot be read
+    :raises OSError: when the neighbours cannot be read
     """
     body = messages.encode(MESSAGE,
                            [('NDA_IFINDEX', index)] if index else ())
@@ -86,7 +90,10 @@ def read(kernel, index=0, permanent=False):
 
 
 def _is_permanent(data, start, _end):
-    """Without decoding: with BGP EVPN there may be very many others."""
+    """Whether an entry is permanent.
+
+    This decodes nothing, because BGP EVPN may make very many other entries.
+    """
     return bool(_STATE.unpack_from(data, start)[0] & ndmsg.NUD_PERMANENT)
 
 
@@ -104,6 +111,6 @@ def _decode(data, start, end):
 
 
 def read_permanent():
-    """Permanent neighbours of all devices, with a connection of its own."""
+    """Permanent neighbours of all devices, read on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel, permanent=True)

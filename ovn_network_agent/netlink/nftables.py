@@ -16,7 +16,7 @@ from pyroute2.netlink import nfnetlink
 
 from ovn_network_agent.netlink import messages
 
-# In the messages of all kinds of objects the first attribute is the table:
+# In messages of all kinds of objects, attribute 1 is the name of the table:
 # NFTA_TABLE_NAME, NFTA_CHAIN_TABLE, NFTA_RULE_TABLE, NFTA_SET_TABLE, ...
 _MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
 
@@ -27,7 +27,7 @@ def table(kind, data, start, end):
     :param kind: type of the message
     :param data: bytes
     :param start: offset of the body
-    :param end: offset behind it
+    :param end: offset after the body
     :returns: str, None when the message is about no table
     """
     if kind >> 8 != nfnetlink.NFNL_SUBSYS_NFTABLES:

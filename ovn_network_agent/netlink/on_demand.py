@@ -10,12 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""pyroute2 without all that its package loads along.
+"""pyroute2 without the modules that the agent does not need.
 
-An import of any module of pyroute2 loads the package, which loads all
-others: 0.1 s and 10 MiB for each process, of which we need a tenth.  So the
-package is put in place empty, and filled when somebody asks for something
-that is no module, such as a driver of somebody else for IPRoute.
+An import of any module of pyroute2 loads the package, which loads all other
+modules.  This takes 0.1 s and 10 MiB in each process, and the agent needs a
+tenth of it.  So an empty package takes the place of pyroute2.  The whole
+package is loaded when other code asks for a name that is no module, such as
+IPRoute.
 """
 
 import importlib.util
@@ -26,11 +27,11 @@ _NAME = 'pyroute2'
 
 
 class _Package(types.ModuleType):
-    """The package as long as only its modules are asked for."""
+    """The package until other code asks for a name that is no module."""
 
     def __getattr__(self, name):
         if name.startswith('__') and name != '__version__':
-            # The import system and others ask for what may be missing.
+            # The import system asks for names that may be missing.
             raise AttributeError(name)
         module = f'{_NAME}.{name}'
         if importlib.util.find_spec(module) is not None:

@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Our own encoding of routes, for many of them at once.
+"""A fast codec of routes, for thousands of routes at once.
 
-A gateway that takes over writes thousands of /32 routes, and a look at them
-reads all.  pyroute2 takes 20 to 60 times as long for one (ADR 0012), which
-would be most of the time that their addresses are unreachable.  The tests
-prove that both encode and decode the same; a single route is left to
+A gateway node that takes over writes thousands of /32 routes, and each
+reading dumps them all.  pyroute2 takes 20 to 60 times as long for a route
+(decision record 0012), during which the addresses would be unreachable.  The
+tests prove that both codecs give the same result.  A single route uses
 pyroute2, see :mod:`netlink.routes`.
 
 Struct rtmsg and its attributes are in linux/rtnetlink.h.  Attributes are
@@ -43,7 +43,7 @@ RTA_MULTIPATH = 9
 RTA_TABLE = 15
 
 RTN_UNICAST = 1
-# What the kernel makes for an address and removes with it.
+# The kernel makes such a route for an address, and removes both together.
 RTPROT_KERNEL = 2
 RT_SCOPE_UNIVERSE = 0
 RT_SCOPE_LINK = 253
@@ -64,7 +64,7 @@ class Route(typing.NamedTuple):
     :ivar dev: name of the output device, '' without a single one
     :ivar via: gateway or None
     :ivar protocol: rtm_protocol
-    :ivar metric: priority; 0 is the default of IPv4, 1024 that of IPv6
+    :ivar metric: priority; the default is 0 for IPv4 and 1024 for IPv6
     """
 
     table: int
@@ -76,15 +76,20 @@ class Route(typing.NamedTuple):
 
     @property
     def default_metric(self):
-        """Whether the metric is the one of a route that names none."""
+        """Whether the route has the default metric of its family."""
         return self.metric == (1024 if ':' in self.dst else 0)
 
 
 def encode(table, dst, index, via, protocol):
-    """Body of RTM_NEWROUTE: unicast, of scope link without a gateway.
+    """Body of RTM_NEWROUTE for a unicast route.
 
+    The scope of a route without a gateway is link.
+
+    :param table: routing table id
+    :param dst: destination prefix
     :param index: ifindex of the output device
-    :param via: gateway text or ''
+    :param via: IP address of the gateway, or ''
+    :param protocol: rtm_protocol
     :raises ValueError: when a text is no prefix or address, or the families
         differ
     """
@@ -122,7 +127,7 @@ def decode(data, start, end, names=None):
     """A :class:`Route` from the body of RTM_NEWROUTE or RTM_DELROUTE.
 
     :param names: dict of ifindex to device name, filled on demand
-    :returns: None for a cached clone of a route
+    :returns: :class:`Route`, or None for a cached clone of a route
     """
     (family, length, _source, _tos, table, protocol, _scope, _kind,
      flags) = RTMSG.unpack_from(data, start)
@@ -142,7 +147,7 @@ def decode(data, start, end, names=None):
 
 
 def device(index, names):
-    """Name of a device; '' when it is gone, and its routes with it.
+    """Name of a device; '' when the device and its routes are gone.
 
     :param index: ifindex
     :param names: dict of ifindex to name, filled on demand
@@ -167,11 +172,11 @@ def u32(kind, value):
 
 
 def attributes(data, start=0, end=None):
-    """Attributes by type; the last one counts when a type is repeated.
+    """Attributes by type; of a repeated type, the last attribute counts.
 
     :param data: bytes
     :param start: offset of the first attribute
-    :param end: offset after the last one, default the end of ``data``
+    :param end: offset after the last attribute, None for the end of ``data``
     :returns: dict of type to bytes
     :raises ValueError: when a length does not fit
     """

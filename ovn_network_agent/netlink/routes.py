@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Routes: many with our own codec, a single one with pyroute2's.
+"""Routes: many with the fast codec, a single route with pyroute2's codec.
 
 Struct rtmsg and its attributes are in linux/rtnetlink.h.
 """
@@ -33,16 +33,16 @@ RTM_GETROUTE = rtnl.RTM_GETROUTE
 
 RTPROT_KERNEL = route_codec.RTPROT_KERNEL
 MAIN_TABLE = route_codec.MAIN_TABLE
-# Answer with the route in the table, and with that table's number.
+# Flags of a question: answer with the route, and the number of its table.
 RTM_F_FIB_MATCH = 0x2000
 RTM_F_LOOKUP_TABLE = 0x1000
 
-# The next hops of a route with several are not looked into.
+# The next hops of a multipath route are not decoded.
 MESSAGE = messages.narrow(
     rtmsg.rtmsg, 'RTA_DST', 'RTA_OIF', 'RTA_GATEWAY', 'RTA_PRIORITY',
     (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE')
 
-# Metric of a route that names none (ip-route(8); IP6_RT_PRIO_USER).
+# Default metric of routes (ip-route(8); IP6_RT_PRIO_USER).
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
 _NOWHERE = '240.0.0.1'
 # Answers of a lookup that finds no route, or one of type unreachable,
@@ -76,10 +76,10 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
 
     :param kernel: :class:`connection.Connection`
     :param protocol: rtm_protocol, 0 for all
-    :param table: table id, 0 for all; one that does not exist is empty
+    :param table: table id, 0 for all; a missing table counts as empty
     :param families: address families
     :returns: list of :class:`route_codec.Route`
-    :raises OSError: when they cannot be read
+    :raises OSError: when the routes cannot be read
     """
     names = {}
     routes = []
@@ -88,7 +88,7 @@ def read(kernel, protocol=0, table=0, families=tuple(DEFAULT_METRIC)):
             dump = kernel.dump(RTM_GETROUTE,
                                _filter(family, protocol, table))
         except OSError as error:
-            # No such table; EAFNOSUPPORT and EOPNOTSUPP: no IPv6 here.
+            # ENOENT is a missing table, the others a kernel without IPv6.
             if error.errno not in (errno.ENOENT, errno.EAFNOSUPPORT,
                                    errno.EOPNOTSUPP):
                 raise
@@ -114,7 +114,7 @@ def read_on(kernel, index):
     :param kernel: :class:`connection.Connection`
     :param index: ifindex
     :returns: list of :class:`route_codec.Route`
-    :raises OSError: when they cannot be read
+    :raises OSError: when the routes cannot be read
     """
     names = {}
     body = messages.encode(MESSAGE, [('RTA_OIF', index)],
@@ -127,9 +127,10 @@ def read_on(kernel, index):
 def has_default(kernel, vrf, table):
     """Whether a VRF has a default route that can be used.
 
-    One question to the kernel, however many routes there are: what would
-    it take for an address in 240.0.0.0/4, which nothing but a default route
-    covers.  It goes on to the main table where the VRF has none.
+    The function asks the kernel for the route to an address in 240.0.0.0/4,
+    which only a default route covers.  One such question is enough for any
+    number of routes.  Without a default route in the VRF, the kernel answers
+    from the main table.
 
     :param kernel: :class:`connection.Connection`
     :param vrf: ifindex of the VRF
@@ -157,6 +158,11 @@ def _lookup(vrf):
 
 
 def read_ours(protocol):
-    """All routes of a protocol, in all tables and both families."""
+    """All routes of a protocol, in all tables and both families.
+
+    :param protocol: rtm_protocol
+    :returns: list of :class:`route_codec.Route`
+    :raises OSError: when the routes cannot be read
+    """
     with connection.Connection() as kernel:
         return read(kernel, protocol)

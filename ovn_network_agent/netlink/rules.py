@@ -28,9 +28,9 @@ RTM_NEWRULE = rtnl.RTM_NEWRULE
 RTM_DELRULE = rtnl.RTM_DELRULE
 RTM_GETRULE = rtnl.RTM_GETRULE
 
-# What a rule of ours has, or what every rule has.  A rule with anything
-# else (l3mdev, an output device, ports, a tunnel) selects by more than we
-# can say, so it is not taken for ours.
+# The attributes of the agent's rules, and those of every rule.  A rule with
+# another attribute (l3mdev, an output device, ports, a tunnel) selects by more
+# than :class:`Rule` has, so it cannot be a rule of the agent.
 MESSAGE = messages.narrow(
     fibmsg.fibmsg, 'FRA_DST', 'FRA_SRC', 'FRA_IIFNAME', 'FRA_PRIORITY',
     'FRA_FWMARK', 'FRA_SUPPRESS_PREFIXLEN', 'FRA_TABLE', 'FRA_FWMASK',
@@ -48,9 +48,10 @@ class Rule(typing.NamedTuple):
     :ivar dst: destination prefix or None
     :ivar iif: incoming device or None
     :ivar fwmark: (mark, mask) or None
-    :ivar protocol: FRA_PROTOCOL, who made it; 0 when nobody said
+    :ivar protocol: FRA_PROTOCOL, the number of the program that made the
+        rule; 0 without a number
     :ivar suppress: suppress_prefixlength or None
-    :ivar ipv6: True for one of IPv6 although no prefix says so, else None
+    :ivar ipv6: True for an IPv6 rule without a prefix, else None
     """
 
     priority: int
@@ -65,17 +66,17 @@ class Rule(typing.NamedTuple):
 
     @property
     def selector(self):
-        """Everything but who made it."""
+        """All fields except the protocol, a tuple."""
         return (*self[:6], self.suppress, self.ipv6)
 
 
 def encode(rule):
     """Body of RTM_NEWRULE or RTM_DELRULE.
 
-    In a deletion protocol 0 would match a rule of any protocol.
+    In a deletion, the protocol 0 would match a rule of any protocol.
 
     :param rule: :class:`Rule`
-    :raises ValueError: when a prefix is none, or the families differ
+    :raises ValueError: when a prefix is malformed, or the families differ
     """
     lengths = {'FRA_DST': 0, 'FRA_SRC': 0}
     families = {socket.AF_INET6} if rule.ipv6 else set()
@@ -95,7 +96,7 @@ def encode(rule):
 
 
 def _attributes(rule):
-    """What a rule says, as attributes; nothing for what it does not say."""
+    """The fields of a rule as attributes, without the unset fields."""
     mark, mask = rule.fwmark or (None, None)
     return [(name, value) for name, value in (
         ('FRA_PRIORITY', rule.priority),
@@ -108,14 +109,14 @@ def _attributes(rule):
 
 
 def decode(data, start, end):
-    """A :class:`Rule`, or None for one that we could not have made."""
+    """A :class:`Rule`, or None for a rule with other attributes."""
     rule, exact = _decode(data[start:end])
     return rule if exact else None
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
 def _decode(body):
-    """(Rule, whether that is all that the rule says)."""
+    """(Rule, whether the kernel's rule has no other attributes)."""
     message = messages.decode(MESSAGE, body, 0, len(body))
     found = messages.attributes(message)
     action = message['action']
@@ -146,7 +147,8 @@ def read(kernel):
     """All rules that :class:`Rule` can express.
 
     :param kernel: :class:`connection.Connection`
-    :raises OSError: when they cannot be read
+    :returns: list of :class:`Rule`
+    :raises OSError: when the rules cannot be read
     """
     return [rule for rule, exact in listed(kernel) if exact]
 
@@ -155,8 +157,9 @@ def listed(kernel):
     """All rules, in the order of the kernel, IPv4 first.
 
     :param kernel: :class:`connection.Connection`
-    :returns: list of (:class:`Rule`, whether that is all the rule says)
-    :raises OSError: when they cannot be read
+    :returns: list of (:class:`Rule`, whether the kernel's rule has no other
+        attributes)
+    :raises OSError: when the rules cannot be read
     """
     rules = []
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -164,7 +167,7 @@ def listed(kernel):
             dump = kernel.dump(RTM_GETRULE, messages.encode(
                 MESSAGE, family=family))
         except OSError as error:
-            # No IPv6, or no policy rules for it, in this kernel.
+            # The kernel lacks IPv6, or policy rules of IPv6.
             if (family == socket.AF_INET or error.errno not in
                     (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)):
                 raise
@@ -174,6 +177,6 @@ def listed(kernel):
 
 
 def read_all():
-    """:func:`read` with a connection of its own."""
+    """All rules, read on a new connection; see :func:`read`."""
     with connection.Connection() as kernel:
         return read(kernel)

@@ -12,8 +12,8 @@
 
 """Addresses, prefixes and MAC addresses between text and bytes.
 
-Strict: what is read has to be in canonical notation, and what is written is.
-The privileged side checks its arguments with these functions.
+The functions accept and write only canonical notation.  The privileged side
+checks its arguments with them.
 """
 
 import ipaddress
@@ -28,14 +28,14 @@ _FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}
 
 
 def mac_text(payload):
-    """'aa:bb:cc:dd:ee:ff', or '' when it is no Ethernet address."""
+    """Text such as 'aa:bb:cc:dd:ee:ff'; '' for other than six bytes."""
     return payload.hex(':') if payload and len(payload) == 6 else ''
 
 
 def mac_bytes(mac):
-    """The six bytes of 'aa:bb:cc:dd:ee:ff'.
+    """The six bytes of a text such as 'aa:bb:cc:dd:ee:ff'.
 
-    :raises ValueError: when it is none
+    :raises ValueError: when the text is no MAC address
     """
     packed = bytes.fromhex(mac.replace(':', ''))
     if len(packed) != 6 or mac != packed.hex(':'):
@@ -46,11 +46,11 @@ def mac_bytes(mac):
 def address_text(payload):
     """An address attribute as text.
 
-    :raises ValueError: when it has neither 4 nor 16 bytes
+    :raises ValueError: when the attribute has neither 4 nor 16 bytes
     """
     if len(payload) == 16:
-        # Not inet_ntop(), which has another text for addresses that map
-        # IPv4: drivers write theirs with this module.
+        # inet_ntop() writes IPv4-mapped addresses in another way than the
+        # drivers, which use ipaddress.
         return str(ipaddress.IPv6Address(payload))
     try:
         return socket.inet_ntop(_FAMILIES[len(payload)], payload)
@@ -59,11 +59,11 @@ def address_text(payload):
 
 
 def canonical(address):
-    """An address that pyroute2 has decoded, as :func:`address_text`.
+    """An address that pyroute2 has decoded, in canonical notation.
 
-    pyroute2 asks inet_ntop(), and leaves bytes that are no address alone.
+    pyroute2 uses inet_ntop(), and leaves bytes that are no address as bytes.
 
-    :raises ValueError: when it is not text
+    :raises ValueError: when the value is no text
     """
     if not isinstance(address, str):
         raise ValueError(f'address of {len(address)} bytes')
@@ -75,7 +75,7 @@ def canonical(address):
 def text(value):
     """A string that pyroute2 has decoded; '' for None.
 
-    Names need not be UTF-8; pyroute2 leaves those bytes alone.
+    A name need not be UTF-8; pyroute2 leaves such a name as bytes.
     """
     if isinstance(value, bytes):
         value = value.decode('utf-8', 'replace')
@@ -85,7 +85,7 @@ def text(value):
 def parse_address(address):
     """(family, bytes) of an address.
 
-    :raises ValueError: when it is no address in canonical text
+    :raises ValueError: when the text is no address in canonical notation
     """
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     try:
@@ -98,11 +98,11 @@ def parse_address(address):
 def parse_interface(text):
     """(family, bytes, prefix length) of 'address/length'.
 
-    :raises ValueError: when it is none
+    :raises ValueError: when the text has another form
     """
     address, slash, length = text.partition('/')
     family, packed = parse_address(address)
-    # Not '/00' either, which would pass for another length than it is.
+    # '/00' is not canonical.
     if not (slash and length.isascii() and length.isdigit()
             and length == str(int(length)) and int(length) <= len(packed) * 8):
         raise ValueError(f'{text!r} is no address with a prefix length')

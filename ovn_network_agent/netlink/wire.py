@@ -12,7 +12,7 @@
 
 """The frames of netlink messages: netlink(7), linux/netlink.h.
 
-The socket puts them around what :mod:`netlink.messages` and
+The frames enclose the bodies that :mod:`netlink.messages` and
 :mod:`netlink.route_codec` encode.  All integers are in host byte order.
 """
 
@@ -50,8 +50,8 @@ def messages(data):
     """The messages of one datagram.
 
     :param data: bytes
-    :returns: iterator of (type, flags, sequence, port, start, end), the last
-        two delimiting the body in ``data``
+    :returns: iterator of (type, flags, sequence, port, start, end); the body
+        is ``data[start:end]``
     :raises ValueError: when a length does not fit
     """
     offset = 0

@@ -12,5 +12,6 @@
 
 """OpenFlow: messages, flows, and a connection to a switch.
 
-Both sides of the wall use it; it starts no thread and no program.
+The agent and its privileged daemons use this package, which starts no thread
+and no program.
 """

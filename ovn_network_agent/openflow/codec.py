@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Between our flows and the fields and actions of OpenFlow 1.3.
+"""The agent's flows in fields and actions of OpenFlow 1.3, both ways.
 
-A match of ours is recognised in full: whatever :func:`encode_match` can
-produce :func:`decode` reads back as a :class:`spec.FlowSpec`.  So a stray
-flow never has the match of one that is wanted.
+:func:`decode` reads each match that :func:`encode_match` can produce as a
+:class:`spec.FlowSpec`.  So a stray flow never has the match of a wanted flow.
 """
 
 import ipaddress
@@ -84,7 +83,8 @@ def encode_actions(spec):
 def encode_stray(match):
     """ofp_match of a stray flow, from its text.
 
-    :raises ValueError: when it is not 'oxm:' and hex digits
+    :param match: 'oxm:' and hex digits
+    :raises ValueError: when the text has another form
     """
     tag, _colon, digits = match.partition(':')
     if tag != 'oxm':
@@ -93,7 +93,7 @@ def encode_stray(match):
 
 
 def decode(entry):
-    """One entry of :func:`wire.flow_entries`.
+    """Decode one entry of :func:`wire.flow_entries`.
 
     :returns: :class:`spec.FlowSpec` or :class:`spec.StraySpec`
     :raises wire.Malformed: when lengths do not fit
@@ -130,7 +130,7 @@ def _parse_oxm(data, offset):
 
 
 def _decode_match(cookie, data):
-    """(in_port, family, dst) of a match of ours, else None."""
+    """(in_port, family, dst) of a match that the agent writes, else None."""
     fields = {}
     offset = 0
     while offset < len(data):
@@ -163,7 +163,7 @@ def _our_match(cookie, in_port, family, dst):
 
 
 def _decode_dst(fields, family):
-    """The destination prefix as text, None when it is not one."""
+    """The destination prefix as text, None for other fields."""
     value, mask = fields.pop(_DST_FIELDS[family], (b'', b''))
     size = 4 if family == 4 else 16
     if fields or len(value) != size or len(mask) not in (0, size):
@@ -176,7 +176,10 @@ def _decode_dst(fields, family):
 
 
 def _decode_instructions(data):
-    """(set_src, set_dst, output), all of ours or nothing of it."""
+    """(set_src, set_dst, output) of a flow's instructions.
+
+    The output is :data:`spec.OTHER` for actions that the agent never writes.
+    """
     nothing = None, None, specs.OTHER
     if len(data) < _INSTRUCTION.size:
         return nothing
@@ -203,7 +206,7 @@ def _decode_instructions(data):
 
 
 def _decode_ports(ports):
-    """What a flow does, from the ports it hands to."""
+    """The output of a flow, from its port numbers."""
     if len(ports) == 1 and ports[0] in _OUTPUTS:
         return _OUTPUTS[ports[0]]
     return specs.ports_text(ports)

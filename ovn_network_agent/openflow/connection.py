@@ -12,9 +12,9 @@
 
 """A connection to the management socket of one bridge.
 
-Requests are sent in one go and closed with a barrier, and answers are
-matched to requests by transaction id; reading and writing are interleaved,
-because Open vSwitch stops reading when its answers are not taken.
+Requests are sent together, with a barrier at the end, and the transaction id
+assigns answers to requests.  Reading and writing alternate, because Open
+vSwitch stops to read while its answers are not read.
 """
 
 import errno
@@ -24,10 +24,10 @@ import time
 
 from ovn_network_agent.openflow import wire
 
-# Open vSwitch answers in well under a millisecond, or in some seconds while
-# it works through a large change of routes or flows.
+# Seconds without data.  Open vSwitch answers in less than a millisecond, or
+# in some seconds during a large change of routes or flows.
 SILENCE = 5.0
-# For everything that one call asks, 10,000 flows take 0.1 s.
+# Seconds for all requests of a call.  10,000 flows take 0.1 s.
 OVERALL = 30.0
 _CHUNK = 256 * 1024
 
@@ -36,7 +36,7 @@ class Connection:
     """An OpenFlow 1.3 connection, for one thread at a time.
 
     :param path: path of the Unix socket
-    :raises OSError: when nothing listens there or it does not speak
+    :raises OSError: when no switch listens there, or when it does not speak
         OpenFlow 1.3
     """
 
@@ -48,7 +48,7 @@ class Connection:
         self._socket = socket.socket(
             socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
-            # A full backlog of a stopped process blocks connect().
+            # connect() blocks when the backlog of a stopped process is full.
             self._socket.settimeout(SILENCE)
             self._socket.connect(path)
             self._socket.setblocking(False)
@@ -63,22 +63,22 @@ class Connection:
             raise
 
     def close(self):
-        """Close it; harmless when it is closed already."""
+        """Close the connection; may be called twice."""
         self._socket.close()
 
     def next_xid(self):
-        """A transaction id that was not used for a long time."""
+        """A new transaction id; ids repeat after 2^32 - 1 requests."""
         self._xid = self._xid % 0xffffffff + 1
         return self._xid
 
     def request(self, messages):
-        """Send requests and collect everything that comes back for them.
+        """Send requests and collect all answers.
 
         :param messages: list of bytes, each with its own transaction id
         :returns: dict of transaction id to list of (message type, body)
-        :raises TimeoutError: when Open vSwitch is silent for too long
+        :raises TimeoutError: when Open vSwitch does not answer in time
         :raises OSError: when the connection is broken or the answer is not
-            OpenFlow; the connection is then of no more use
+            OpenFlow; the connection cannot be used any more
         """
         barrier = self.next_xid()
         data = b''.join(messages) + wire.message(
@@ -139,7 +139,7 @@ class Connection:
         self._received += data
 
     def _messages(self):
-        """Take the complete messages out of the receive buffer."""
+        """Yield the complete messages of the receive buffer."""
         messages = []
         offset = 0
         received = bytes(self._received)
@@ -155,7 +155,7 @@ class Connection:
             body = received[offset + wire.HEADER.size:offset + length]
             offset += length
             if kind == wire.ECHO_REQUEST:
-                # Behind what is being sent, never inside of it.
+                # The reply comes after the message that is being sent.
                 self._unsent += wire.message(wire.ECHO_REPLY, xid, body)
             else:
                 messages.append((kind, xid, body))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The notation of ovs-ofctl for the flows that we write.  Pure."""
+"""The notation of ovs-ofctl for the agent's flows.  Pure."""
 
 import re
 
@@ -23,14 +23,14 @@ _FAMILIES = {word: family for family, word in _FAMILY_WORDS.items()}
 _DST_WORDS = {4: 'nw_dst', 6: 'ipv6_dst'}
 _OUTPUTS = {'NORMAL': specs.NORMAL, 'IN_PORT': specs.IN_PORT}
 _OUTPUT = re.compile(r'output:([0-9]{1,5})')
-# --no-names leaves the reserved ports their names.
+# With --no-names the reserved ports still have names.
 _LOCAL = 'LOCAL'
 _SET_FIELD = re.compile(r'set_field:([0-9a-f:]{17})->eth_(src|dst)')
-# What dump-flows says about a flow that is not part of it.
+# Words of dump-flows that are no part of a flow.
 _STATISTICS = {'duration', 'n_packets', 'n_bytes', 'idle_age', 'hard_age'}
-# ofp-match.c writes the priority only when it is not this one.
+# ofp-match.c leaves this priority out of the text.
 _DEFAULT_PRIORITY = 32768
-# Field names, numbers, masks, and what stands between them.
+# Field names, numbers, masks and the characters between them.
 _STRAY = re.compile(r'[A-Za-z0-9_=,.:/()+|\[\]-]*')
 _NOT_A_MATCH = re.compile(
     r'(?:^|,)(?:cookie|cookie_mask|priority|table|actions?|out_port|'
@@ -38,14 +38,13 @@ _NOT_A_MATCH = re.compile(
 
 
 class Unreadable(ValueError):
-    """A line that is not what dump-flows prints."""
+    """A line that is not in the format of dump-flows."""
 
 
 def line(step):
     """A :class:`spec.Step` as a line for ``ovs-ofctl add-flows -``.
 
-    :raises ValueError: when it is a stray that was not read through
-        ovs-ofctl
+    :raises ValueError: for a stray flow that was not read by ovs-ofctl
     """
     spec = step.spec
     if step.verb == specs.DELETE_STRAY:
@@ -57,7 +56,7 @@ def line(step):
 
 
 def match(spec):
-    """The match of a :class:`spec.FlowSpec`."""
+    """The match of a :class:`spec.FlowSpec` as text."""
     in_port = _LOCAL if spec.in_port == resources.LOCAL else spec.in_port
     words = [f'in_port={in_port}', _FAMILY_WORDS[spec.family]]
     if spec.dst is not None:
@@ -68,7 +67,7 @@ def match(spec):
 def stray_match(text):
     """The match of a stray flow, checked.
 
-    :raises ValueError: when it could say anything but what matches
+    :raises ValueError: when the text could be more than a match
     """
     tag, _colon, fields = text.partition(':')
     if (tag != 'text' or not _STRAY.fullmatch(fields) or
@@ -78,16 +77,17 @@ def stray_match(text):
 
 
 def parse(text):
-    """What ``ovs-ofctl dump-flows --no-names`` prints.
+    """Parse the output of ``ovs-ofctl dump-flows --no-names``.
 
     :returns: list of (cookie, :class:`spec.FlowSpec` or
-        :class:`spec.StraySpec`); a foreign cookie makes a stray
+        :class:`spec.StraySpec`); a flow with a cookie of another program is
+        a stray flow
     :raises Unreadable: when a line is not understood
     """
     found = []
     for row in text.split('\n'):
         row = row.strip()
-        # "NXST_FLOW reply (xid=0x4):" and an empty line at the end.
+        # The first line is "NXST_FLOW reply (xid=0x4):", the last is empty.
         if row and not re.match(r'\w+ reply ', row):
             found.append(_parse_line(row))
     return found
@@ -142,7 +142,7 @@ def _split_priority(fields):
 
 
 def _parse_match(cookie, fields):
-    """(in_port, family, dst), or None when it is no match of ours."""
+    """(in_port, family, dst) of a match that the agent writes, or None."""
     values = dict(word.partition('=')[::2] for word in fields.split(','))
     family = next((_FAMILIES[word] for word in _FAMILIES if word in values),
                   None)
@@ -163,7 +163,8 @@ def _parse_match(cookie, fields):
 
 
 def _parse_actions(text):
-    """(set_src, set_dst, output), or None when they are not ours."""
+    """(set_src, set_dst, output) of actions that the agent writes, or None.
+    """
     words = text.split(',')
     macs = {}
     while words and (found := _SET_FIELD.fullmatch(words[0])):
@@ -175,7 +176,7 @@ def _parse_actions(text):
 
 
 def _parse_outputs(words):
-    """What a flow does, from the words behind the MACs."""
+    """The output of a flow, from the words after the MACs."""
     if len(words) == 1 and words[0] in _OUTPUTS:
         return _OUTPUTS[words[0]]
     found = [_OUTPUT.fullmatch(word) for word in words]

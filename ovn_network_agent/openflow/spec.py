@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The flows that we write, as plain values, and what is accepted of them.
+"""The agent's flows as plain values, and the checks of these values.
 
-Both ends of the privileged call use these: the backend to build them, the
-root side to check everything before it reaches Open vSwitch.  They are
-tuples so that they cross that wall unchanged.
+The backend of flows makes the values.  The privileged side checks them before
+they reach Open vSwitch.  The values are tuples, because a privileged call
+passes tuples unchanged.
 """
 
 import re
@@ -26,19 +26,19 @@ from ovn_network_agent import resources
 
 NORMAL = 'normal'
 IN_PORT = 'in_port'
-#: what an output to the ports of a relay begins with
+#: prefix of an output to the ports of a relay
 PORTS = 'ports:'
 ADD = 'add'
 DELETE = 'delete'
 DELETE_STRAY = 'delete stray'
-#: our match, but not an action list of ours: found only, never written
+#: output of a flow with an action list that the agent never writes
 OTHER = 'other'
 
 # include/openvswitch/ofp-util.h: port numbers of a bridge end below this
 # (OFPP_MAX of OpenFlow 1.0, which is what Open vSwitch keeps internally).
 _MAX_PORT = 0xff00
-# A packet of a relay goes to Open vSwitch's integration bridge and to some
-# other gateways: more of them than OVN has candidates (5) is a mistake.
+# A relay sends a packet to the integration bridge and to the other candidates.
+# OVN has at most 5 candidates, so more outputs than this are an error.
 _MAX_OUTPUTS = 8
 _PORT_LIST = re.compile(r'ports:[1-9][0-9]*(?:,[1-9][0-9]*)*')
 _MAC = re.compile(r'[0-9a-f]{2}(?::[0-9a-f]{2}){5}')
@@ -63,10 +63,10 @@ class FlowSpec(typing.NamedTuple):
 
 
 class StraySpec(typing.NamedTuple):
-    """A flow with a cookie of ours whose match is not one of ours.
+    """A flow with the agent's cookie and a match that it never writes.
 
-    :ivar match: as the transport reads and writes it: 'oxm:' and hex
-        digits, or 'text:' and the notation of ovs-ofctl
+    :ivar match: 'oxm:' and hex digits when read over OpenFlow, or 'text:'
+        and the notation of ovs-ofctl when read by ovs-ofctl
     """
 
     cookie: int
@@ -78,7 +78,7 @@ class StraySpec(typing.NamedTuple):
 class Step(typing.NamedTuple):
     """One item of a change.
 
-    :ivar ref: what the caller calls it, hashable
+    :ivar ref: the caller's name for the step, hashable
     :ivar verb: :data:`ADD`, :data:`DELETE` or :data:`DELETE_STRAY`
     :ivar spec: :class:`FlowSpec`, or :class:`StraySpec` with DELETE_STRAY
     """
@@ -91,7 +91,8 @@ class Step(typing.NamedTuple):
 def check_bridge(name):
     """Check the name of a bridge, which becomes part of a path.
 
-    :raises ValueError: when it is not the name of a device
+    :returns: the name
+    :raises ValueError: when the name is not that of a device
     """
     if (not isinstance(name, str) or not _BRIDGE.fullmatch(name) or
             name in ('.', '..')):
@@ -100,12 +101,13 @@ def check_bridge(name):
 
 
 def check_flow(item, deleting=False):
-    """Check a flow from the other side of the wall.
+    """Check a flow from the unprivileged side.
 
     :param item: sequence of the fields of :class:`FlowSpec`
-    :param deleting: accept what may be there but is never written
+    :param deleting: whether to accept a flow that may exist although the
+        agent never writes it
     :returns: :class:`FlowSpec`
-    :raises ValueError: when a field is not what we write
+    :raises ValueError: when the agent never writes the value of a field
     """
     try:
         spec = FlowSpec(*item)
@@ -123,11 +125,12 @@ def check_flow(item, deleting=False):
 
 
 def check_match(cookie, in_port, family, dst):
-    """Check the match of a flow of ours.
+    """Check the match of a flow.
 
-    Only a relay takes what the node itself sends, and none takes everything.
+    Only a flow of a relay may match packets of the node itself, and no such
+    flow may match all packets.
 
-    :raises ValueError: when a field is not what we write
+    :raises ValueError: when the agent never writes the value of a field
     """
     relay = cookie == ownership.COOKIE_RELAY
     if not (relay and in_port == resources.LOCAL):
@@ -141,7 +144,7 @@ def check_match(cookie, in_port, family, dst):
 
 
 def check_stray(item):
-    """Check what identifies a stray flow that is to be deleted.
+    """Check a stray flow that is to be deleted.
 
     :param item: sequence of the fields of :class:`StraySpec`
     :returns: :class:`StraySpec`; its match is checked by the transport
@@ -163,8 +166,8 @@ def ports_of(output):
     """The numbers in 'ports:3,7'.
 
     :returns: list of int
-    :raises ValueError: when it is not one to eight different port numbers
-        in that notation
+    :raises ValueError: unless the output is one to eight different port
+        numbers in this notation
     """
     if not isinstance(output, str) or not _PORT_LIST.fullmatch(output):
         raise ValueError(f'{output!r} is not a list of ports')
@@ -176,7 +179,8 @@ def ports_text(numbers):
     """The output of a relay, from its port numbers.
 
     :param numbers: list of int
-    :returns: 'ports:3,7', or :data:`OTHER` when we would not write it
+    :returns: text such as 'ports:3,7', or :data:`OTHER` for an output that
+        the agent never writes
     """
     try:
         _check_ports(numbers)
@@ -186,11 +190,11 @@ def ports_text(numbers):
 
 
 def as_found(*fields):
-    """A flow as it was found, with a match of ours.
+    """A flow that was read, with a match that the agent writes.
 
-    :param fields: those of :class:`FlowSpec`
-    :returns: :class:`FlowSpec`; :data:`OTHER` is what it does when we would
-        not write that with this cookie
+    :param fields: the fields of :class:`FlowSpec`
+    :returns: :class:`FlowSpec`; its output is :data:`OTHER` if the agent
+        never writes the found output with this cookie
     """
     spec = FlowSpec(*fields)
     try:
@@ -201,7 +205,7 @@ def as_found(*fields):
 
 
 def foreign_text(priority, cookie):
-    """Why a flow is not added: somebody else has one with its match."""
+    """The reason not to add a flow: another program has its match."""
     return (f'a flow with this match and priority {priority} but cookie '
             f'{cookie:#x} exists, which is not ours; remove that one')
 
@@ -215,7 +219,7 @@ def _check_ownership(spec):
 
 
 def _check_output(spec):
-    """Ports for a relay, and nothing else; for others never ports."""
+    """A flow of a relay must output to ports, another flow must not."""
     if spec.cookie == ownership.COOKIE_RELAY:
         if spec.in_port in ports_of(spec.output):
             raise ValueError(f'{spec.output}: port {spec.in_port} is where '
@@ -248,7 +252,7 @@ def _check_prefix(text, family):
     if network.version != family:
         raise ValueError(f'{text} is not of family {family}')
     if network.prefixlen == 0:
-        # Open vSwitch drops the field, and then it is another match.
+        # Open vSwitch would drop the field, which gives another match.
         raise ValueError(f'{text} is everything: leave the prefix out')
     if str(network) != text:
         raise ValueError(f'{text} is not the usual notation of {network}')

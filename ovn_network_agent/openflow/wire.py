@@ -10,15 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""OpenFlow 1.3 messages: the few that we send and receive.
+"""The OpenFlow 1.3 messages that the agent sends and receives.
 
-Why not a library: os-ken's protocol library does all this, but its import
-takes 140 to 160 ms and 30 MB in the daemon that holds the connection (it
-loads every protocol version and packet format), and installing it brings
-eventlet, ncclient, paramiko and lxml.  We need six messages and five match
-fields.  Numbers are from the OpenFlow Switch Specification 1.3.5; section
-numbers are given.  The unit tests compare with os-ken where it is
-installed, the functional tests with ovs-ofctl.
+The agent needs six messages and five match fields.  os-ken has them, too, but
+its import takes 140 to 160 ms and 30 MB in a privileged daemon.  os-ken also
+requires eventlet, ncclient, paramiko and lxml.
+
+The numbers are from the OpenFlow Switch Specification 1.3.5; comments name
+the sections.  The unit tests compare this module with os-ken where it is
+installed, and the functional tests compare it with ovs-ofctl.
 """
 
 import struct
@@ -71,7 +71,7 @@ _FLOW_MOD_FAILED = ('UNKNOWN', 'TABLE_FULL', 'BAD_TABLE_ID', 'OVERLAP',
 class Malformed(Exception):
     """A message that is not OpenFlow 1.3.
 
-    :param reason: what is wrong with it
+    :param reason: text that names the error
     """
 
 
@@ -87,7 +87,7 @@ def flow_mod(xid, command, cookie, table, priority, match,
     :param command: ADD or DELETE_STRICT
     :param match: bytes of an ofp_match, padded
     :param mask: bits of the cookie that a flow to delete must have, so that
-        it is never one of somebody else with the same match
+        a flow of another program with the same match stays
     """
     return message(FLOW_MOD, xid, _FLOW_MOD.pack(
         cookie, mask, table, command, 0, 0, priority, _NO_BUFFER,
@@ -113,7 +113,7 @@ def flow_entries(body):
 
     :returns: (list of (table, priority, plain, cookie, OXM fields,
         instructions), True when more replies follow); ``plain`` is False
-        for a flow with timeouts or flags, which we never set
+        for a flow with timeouts or flags, which the agent never sets
     :raises Malformed: when lengths do not fit
     """
     if len(body) < _MULTIPART.size:
@@ -149,7 +149,7 @@ def _flow_entry(body, offset):
 def error_text(body):
     """OFPT_ERROR as text for the operator.
 
-    :raises Malformed: when it is too short
+    :raises Malformed: when the body is too short
     """
     if len(body) < _ERROR.size:
         raise Malformed('short error message')

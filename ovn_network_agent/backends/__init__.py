@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each system's resources: read, changed, and repaired.
+"""The backends: each reads and changes the resources of one system.
 
-A backend is a plugin; :mod:`backends.base` says what one has to do.
+A backend is a plugin; :mod:`backends.base` has its interface.
 """

@@ -12,13 +12,13 @@
 
 """Backend address: IP addresses on the bridge, the veth ends, and of VIPs.
 
-Ours carry our number in IFA_PROTO.  Those of the original program, and ours
-on kernels before 5.18, carry none: there, ours is what is wanted, exactly
-so, on exactly that device.
+The agent's addresses carry its number in IFA_PROTO.  Addresses of the Go
+program (see the glossary), and all addresses on kernels before 5.18, carry no
+number.  Such an address counts as the agent's if it is wanted on its device.
 
-What is ours on ``port_forward_dev`` is the address of a VIP, wanted or not:
-to take it away is to withdraw it, which comes before all else.  Only the
-anchor is none: it keeps the last VIP from being the last address.
+Each address of the agent on ``port_forward_dev`` is that of a VIP.  Its
+removal is a withdrawal, which comes before all other changes.  Only the anchor
+is no VIP: it prevents a VIP from being the last address of the device.
 """
 
 import errno
@@ -45,8 +45,8 @@ class AddressBackend(kernel.KernelBackend):
         keys = {ref.key for ref in known}
         names = {link.index: name for name, link in kernel.reading(
             'devices', links.read_all).items()}
-        # A wanted one that somebody else made counts as present; the root
-        # side never deletes it.
+        # A wanted address of another program counts as present; the
+        # privileged side never deletes it.
         return [self._kind(dev, address.address)(dev, address.address)
                 for address in kernel.reading('addresses',
                                               addresses.read_all)
@@ -55,7 +55,7 @@ class AddressBackend(kernel.KernelBackend):
                     (dev, address.address) in keys)]
 
     def _kind(self, dev, address):
-        """The class of an address of ours on a device."""
+        """The resource class of an address on a device."""
         return (resources.VipAddress
                 if dev == self.conf.port_forward.port_forward_dev and
                 address != ownership.ANCHOR else resources.Address)
@@ -68,7 +68,7 @@ class AddressBackend(kernel.KernelBackend):
         return {
             **kernel.refused(netlink.set_addresses, wanted,
                              [list(r.key) for r in wanted]),
-            # A VIP that stays attracts its clients: that is a failure.
+            # A VIP that stays attracts its clients, so this is a failure.
             **kernel.refused(netlink.delete_addresses, vips,
                              [list(r.key) for r in vips]),
             **kernel.refused(netlink.delete_addresses, others,

@@ -12,11 +12,12 @@
 
 """Backend advertised: the proof that a router is announced, in OVN NB.
 
-It is a mark on the managed default route of the router, with the host name
-of this chassis, and the former owner waits for it.  So it is written only
-after all addresses of the router were seen to be announced, and only while
-the route is ours.  One that is there stays: it says that the gateway was
-taken over, and not that all went well ever since.
+The proof is a key on the managed default route of the router, with the host
+name of this chassis.  The former owner waits for the proof.  So the backend
+writes the proof only when all addresses of the router are known to be
+announced, and only while the route has the tag of this chassis.  The proof
+stays: it says that the gateway port was taken over, and nothing of the time
+since then.
 """
 
 import time
@@ -31,15 +32,15 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import context
 from ovn_network_agent.watches import frr_witness
 
-# Seconds: how long BGP may take before that counts as a failure, and the
-# pause between two looks.  With FRR 8.4 it took 0.06 to 0.23 s from the route
-# until bgpd had it in what it sends (twenty times, on a busy machine).
+# Seconds until a missing announcement counts as a failure, and seconds between
+# two checks.  With FRR 8.4, bgpd advertised a route after 0.06 to 0.23 s (20
+# measurements on a busy machine).
 PATIENCE = 3.0
 _PAUSE = 0.1
 
 
 class AdvertisedBackend(nb_writer.Writer):
-    """Marks on default routes: this chassis announces the router.
+    """Proofs on default routes that this chassis announces the router.
 
     :param conf: the oslo.config ConfigOpts
     """
@@ -51,7 +52,8 @@ class AdvertisedBackend(nb_writer.Writer):
 
     def __init__(self, conf):
         super().__init__(conf)
-        # What was not announced at the last attempt; that one has waited.
+        # Resources that were not announced at the last attempt, which has
+        # waited for them.
         self._late = frozenset()
 
     def read(self, known):
@@ -81,7 +83,7 @@ class AdvertisedBackend(nb_writer.Writer):
             self._look(missing)
             proved = [ref for ref in waiting if not missing[ref]]
             if proved:
-                # Each as soon as it can be: a chassis waits for it.
+                # A chassis waits, so each proof is written at once.
                 failures.update(super().apply(base.Delta(create=tuple(
                     waiting.pop(ref) for ref in proved))))
             if (waiting.keys() <= self._late or
@@ -93,10 +95,10 @@ class AdvertisedBackend(nb_writer.Writer):
                            for ref in waiting}
 
     def _look(self, missing):
-        """Take what is announced from what is missing.
+        """Remove the announced prefixes from the missing ones.
 
         :param missing: dict of Ref to set of prefixes
-        :raises BackendError: when nobody can tell
+        :raises BackendError: when FRR cannot be asked
         """
         wanted = set().union(*missing.values())
         if not wanted:

@@ -22,7 +22,7 @@ _PATIENCE = 5.0
 
 
 def ask(database, question):
-    """Ask the server itself, and wait for what it says.
+    """Ask the server, and wait for its answer.
 
     :param database: :class:`ovsdb.connection.Database`
     :param question: object with ``operations``, see

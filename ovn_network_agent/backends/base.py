@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a backend is.
+"""The interface of backends.
 
-A backend owns some kinds of resources in one target system.  It does the
-I/O (through :mod:`ovn_network_agent.privileged` where that needs
-privileges), knows how to recognise what is ours, and keeps no state of its
-own that could differ from the system: the cached actual state lives in the
-reconciler, which asks for a fresh :meth:`Backend.read` at start, after an
-error, on a notice and at every reconcile interval.
+A backend owns some kinds of resources in one system.  It does the I/O, through
+:mod:`ovn_network_agent.privileged` where the I/O needs privileges, and
+recognises the agent's objects.  A backend keeps no state that could differ
+from the system: the reconciler has the cached actual state.  The reconciler
+calls :meth:`Backend.read` at the start, after an error, on a notice, and at
+every reconcile interval.
 """
 
 import abc
@@ -26,7 +26,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Delta:
-    """What has to change for one backend in one stage.
+    """The changes for one backend in one stage.
 
     :ivar create: tuple of resources
     :ivar update: tuple of (old, new) pairs with equal keys
@@ -46,20 +46,20 @@ class Delta:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """What the running agent offers to backends.
+    """The parts of the running agent that backends may use.
 
     :ivar databases: dict of 'nb', 'sb', 'ovs' to ovsdb.connection.Database
-    :ivar hostname: function that returns the host name of this chassis as
-        it stands in SB, '' while unknown
+    :ivar hostname: function that returns the host name of this chassis in
+        SB, '' while unknown
     :ivar chassis: function that returns the name of this chassis (its
         system-id), '' while unknown
     :ivar dead: function that returns the host names of chassis that are
         gone for good, a frozenset
-    :ivar silent: function that returns the host names of chassis that OVN
-        has, but that count as missing, a frozenset
+    :ivar silent: function that returns the host names of silent chassis, a
+        frozenset
     :ivar wake: function(reason, stale=(), revived=()) that wakes the loop,
-        from any thread; both take words of the module notices; None where
-        there is no loop
+        from any thread; stale and revived are words of the module notices;
+        None without a loop
     """
 
     databases: dict = dataclasses.field(default_factory=dict)
@@ -71,7 +71,7 @@ class Context:
 
 
 def doubted(backends, words):
-    """Names of the backends whose state these words put in doubt.
+    """Names of the backends whose state some words put in doubt.
 
     :param backends: iterable of :class:`Backend`
     :param words: iterable of str, see :mod:`ovn_network_agent.notices`
@@ -82,24 +82,28 @@ def doubted(backends, words):
 
 
 def revived(backends, words):
-    """Names of the backends whose system has come back; see `doubted`."""
+    """Names of the backends whose system has come back, a set.
+
+    :param backends: iterable of :class:`Backend`
+    :param words: iterable of str, see :mod:`ovn_network_agent.notices`
+    """
     return {b.name for b in backends
             if not {b.name, *b.revived_by}.isdisjoint(words)}
 
 
 class BackendError(Exception):
-    """The target system could not be read or reached at all.
+    """The system could not be read or reached.
 
-    :param reason: text for the operator: what failed and why
+    :param reason: text for the operator: the failure and its reason
     """
 
 
 class Kept(str):
-    """A reason why something is left in place on purpose, in an answer.
+    """In an answer, the reason why an object stays on purpose.
 
-    It is no failure: deleting it would take something of others along.
-    Nothing waits for it.  It is tried again after a back-off of its own, for
-    the reason may have gone.
+    This is no failure: the deletion would remove objects of others, too.  No
+    other resource waits for the deletion.  It is tried again after a back-off
+    of its own, because the reason may have gone.
     """
 
 
@@ -108,7 +112,7 @@ class Backend(abc.ABC):
 
     Backends are loaded by stevedore from ``ovn_network_agent.backends`` and
     created with ``conf`` (the oslo.config ConfigOpts).  All methods run on
-    the loop thread, but for what :attr:`concurrent` and :attr:`system` say.
+    the loop thread, except with :attr:`concurrent` and :attr:`system`.
     """
 
     #: oslo.config options, registered in the group named like the backend
@@ -119,21 +123,21 @@ class Backend(abc.ABC):
     name = ''
     #: resource classes this backend is responsible for
     kinds = ()
-    #: names of backends whose cached state is void after this one changed
-    #: something (the kernel drops routes and addresses with a link)
+    #: names of backends whose cached state is void after a change by this
+    #: backend (the kernel removes routes and addresses with a link)
     invalidates = ()
     #: words of :mod:`ovn_network_agent.notices` that put the cached state in
-    #: doubt: it is read again at the next pass
+    #: doubt, so that the next pass reads it again
     doubted_by = ()
-    #: words for the return of the system: what failed while it was away is
-    #: tried again at once, whatever its back-off says
+    #: words for the return of the system, after which failed changes are
+    #: tried again without a back-off
     revived_by = ()
-    #: True when apply() may run beside the loop: a remote database must not
-    #: delay what the node does for itself
+    #: True when apply() runs beside the loop, because a remote database must
+    #: not delay the other backends
     concurrent = False
-    #: name of what may hang, '' for nothing: read() and apply() then run
-    #: beside the loop, which waits for a moment only, and of the backends
-    #: with the same name only one makes changes at a time
+    #: name of a system that may hang, or ''; with a name, read() and apply()
+    #: run beside the loop, which waits only for a moment, and only one of the
+    #: backends of a system makes changes at a time
     system = ''
 
     def __init__(self, conf):
@@ -141,65 +145,66 @@ class Backend(abc.ABC):
 
     @classmethod
     def runs_without_ovn(cls, conf):
-        """Whether an agent that only forwards ports has a use for it.
+        """Whether the port-forward-only mode has a use for this backend.
 
         :param conf: the oslo.config ConfigOpts
+        :returns: bool
         """
         return False
 
     def check(self):
-        """Check the prerequisites before anything is touched.
+        """Check the prerequisites before any change.
 
-        :returns: list of str, one clear message for each missing thing that
-            makes a start impossible (option, value, remedy)
+        :returns: list of str, one message for each missing prerequisite
+            without which the agent cannot start (option, value, remedy)
         """
         return []
 
     def attach(self, context):
-        """Take what only the running agent knows; called once, early.
+        """Receive the parts of the running agent; called once, early.
 
         :param context: :class:`Context`
         """
 
     @abc.abstractmethod
     def read(self, known):
-        """Read the actual state: all that is ours, nothing that is not.
+        """Read the actual state: all objects of the agent, and no others.
 
         :param known: frozenset of :class:`resources.Ref` that are desired
-            or were believed to exist; needed only where ownership cannot be
-            read off the object (sysctls, addresses, neighbours)
-        :returns: list of resources; requires nothing to be sorted
+            or were believed to exist; needed only for objects that may lack
+            a mark (sysctls, addresses, neighbours)
+        :returns: list of resources, in any order
         :raises BackendError: when the system cannot be read; the reconciler
-            keeps the last known state and retries, it never treats this as
-            "nothing there"
+            then keeps the last known state and tries again
         """
 
     @abc.abstractmethod
     def apply(self, delta):
-        """Make the changes, adds before deletes, and say what failed.
+        """Make the changes, additions before deletions.
 
-        Idempotent: creating what is there already or deleting what is gone
-        is success.  One bad item costs only itself.
+        The method is idempotent: the creation of an existing object, and the
+        deletion of a missing object, succeed.  A bad item does not affect
+        the others.
 
         :param delta: :class:`Delta`
-        :returns: dict of :class:`resources.Ref` to str (the reason) with
-            the items that could not be applied; everything else is taken as
-            reached; a :class:`Kept` says that the item stays on purpose
+        :returns: dict of :class:`resources.Ref` to text with the reason, for
+            the items that failed; all other items count as done; a
+            :class:`Kept` says that the item stays on purpose
         :raises BackendError: when nothing could be applied
         """
 
     def in_effect(self, announced):
-        """Which announcements are known to what has to make them known.
+        """The announcements that FRR knows already.
 
-        Asked when they take the place of announcements of another kind (the
-        announce method was changed): those go only then, so that the fabric
-        sees no withdrawal in between.
+        The engine asks when announcements replace others of another kind,
+        after a change of the announce method.  The old announcements stay
+        until FRR knows the new ones, so that BGP withdraws nothing.
 
         :param announced: list of resources that were applied
-        :returns: set of their :class:`resources.Ref`
-        :raises BackendError: when that cannot be found out
+        :returns: set of :class:`resources.Ref`, a subset
+        :raises BackendError: when the system cannot be asked
         """
         return {resource.ref for resource in announced}
 
     def close(self):
-        """Give back connections; called once at the end."""
+        """Close connections; called once at the end."""

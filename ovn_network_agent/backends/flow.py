@@ -12,10 +12,10 @@
 
 """Backend flow: OpenFlow flows on the provider bridge.
 
-Ours are recognised by their cookies, whatever their match: a flow that
-carries one but does not look like ours is a :class:`StrayFlow`, which
-nobody wants and so is deleted.  Every other flow is left alone, one with
-the match of a wanted flow included (that flow is then reported).
+The cookie marks the agent's flows.  A flow with such a cookie and a match that
+the agent never writes is a :class:`StrayFlow`.  No driver wants a stray flow,
+so it is deleted.  The backend never touches a flow with another cookie; if it
+has the match of a wanted flow, the wanted flow is reported as failed.
 """
 
 import dataclasses
@@ -31,12 +31,11 @@ from ovn_network_agent.privileged import openflow
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StrayFlow(resources.Resource):
-    """A flow with a cookie of ours and a match that we do not write.
+    """A flow with the agent's cookie and a match that it never writes.
 
-    Only ever found and deleted.
+    Such a resource is only found and deleted.
 
-    :ivar match: as the transport notes it, see
-        :class:`openflow.spec.StraySpec`
+    :ivar match: text, see :class:`openflow.spec.StraySpec`
     """
 
     bridge: str
@@ -69,8 +68,8 @@ class FlowBackend(base.Backend):
         return [f'[ovs] ovs_wrapper: {wrapper[0]} is not found']
 
     def read(self, known):
-        # The provider bridge also when nothing is wanted there: flows of
-        # an earlier run may be.
+        # The provider bridge may have flows of an earlier run, even if none
+        # is wanted there.
         bridges = {ref.key[0] for ref in known}
         bridges.add(self.conf.bridge_dev)
         return [_resource(bridge, item) for bridge in sorted(bridges)
@@ -116,7 +115,7 @@ def _call(bridge, function, *args):
 
 
 def _fields(resource):
-    """Everything but the bridge, in the order of the specs."""
+    """All fields without the bridge, in the order of the specs."""
     names = (specs.FlowSpec._fields if resource.kind == resources.Flow.kind
              else specs.StraySpec._fields)
     return [getattr(resource, name) for name in names]

@@ -10,24 +10,24 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend frr_prefix_list: the prefix lists that let our networks out.
+"""Backend frr_prefix_list: the prefix lists that permit host routes.
 
-An entry has the shape ``permit <network> ge 32 le 32``, or 128 in the list of
-IPv6, which has the same name.  It is ours by its sequence number, which is
-one of those that its network has (:func:`ownership.prefix_list_numbers`).
-What the Go program has left counts as ours, too (:mod:`privileged.originals`),
-where its network is one that is wanted here, or was until now, and keeps its
-number.  Every other entry is the operator's.  FRR takes no second entry of the
-same content, so an entry of the operator counts as present where it is wanted,
-and is never removed.
+An entry has the shape ``permit <network> ge 32 le 32``.  The list of IPv6 has
+the same name, and 128 in place of 32.  The sequence number marks the agent's
+entries: each network has a few numbers of its own
+(:func:`ownership.prefix_list_numbers`).  An entry of the Go program
+(:mod:`privileged.originals`) counts as the agent's, too, if its network is or
+was wanted here; it keeps its number.
 
-Ours come behind those that the operator has numbered: the first one that
-matches decides, so a ``deny`` of the operator is stronger.
+Every other entry is the operator's and is never removed.  FRR refuses a second
+entry with the same content, so a wanted entry of the operator counts as
+present.  The agent's numbers are high: the first matching entry decides, and a
+``deny`` of the operator comes first.
 
-Each daemon of FRR has its own copy of a prefix list, and one that was
-restarted may have lost it (bgpd's counts for BGP).  An entry that is not in
-all copies is read as a :class:`PartialEntry`, which is not what is wanted,
-and is written again with the number it has.
+Each daemon of FRR has its own copy of a prefix list, and a restarted daemon
+may have lost it (that of bgpd counts for BGP).  An entry that is not in all
+copies is read as a :class:`PartialEntry`, which differs from the wanted entry.
+So the entry is written again, with the same number.
 """
 
 import dataclasses
@@ -47,9 +47,7 @@ from ovn_network_agent.privileged import vtysh
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartialEntry(resources.PrefixListEntry):
-    """An entry that some daemon has lost.
-
-    Never equal to an entry, but in its place.
+    """An entry that some daemon has lost; never equal to a wanted entry.
 
     :ivar missing_in: names of the daemons
     """
@@ -80,7 +78,8 @@ class PrefixListBackend(base.Backend):
         if not name:
             return []
         copies = self._copies()
-        # Before anything of it can have gone.
+        # This call comes first, while all entries of the Go program are
+        # still there as proof.
         self._ours(copies)
         return list(_found(name, copies, known).values())
 
@@ -102,7 +101,7 @@ class PrefixListBackend(base.Backend):
         before = self._copies()
         present = _found(name, before, known)
         ours = self._ours(before)
-        # Without this FRR complains, and nothing would be wrong.
+        # FRR would complain about the removal of a missing entry.
         deletes = [r for r in deletes
                    if r.ref in present and r.network in ours]
         numbers = _numbers(before)
@@ -159,7 +158,7 @@ class PrefixListBackend(base.Backend):
 def _by_family(copies):
     """The copies of the list of each family, a list of dicts of daemon.
 
-    A daemon that has no such list is left out, but for bgpd.
+    A daemon without the list is left out, except for bgpd.
     """
     return [{daemon: of_family for daemon, entries in copies.items()
              if (of_family := [entry for entry in entries
@@ -168,9 +167,9 @@ def _by_family(copies):
 
 
 def _found(name, copies, known):
-    """{ref: resource} of what is ours in any copy.
+    """dict of Ref to resource: the agent's entries in any copy.
 
-    :param known: refs of what is ours with any number
+    :param known: refs of entries that are the agent's with any number
     """
     found = {}
     for of_family in _by_family(copies):
@@ -199,7 +198,7 @@ def _found_of(name, copies, known):
 
 
 def _numbers(copies):
-    """A function that gives the sequence number for a network, or None."""
+    """A function from a network to its sequence number, or None."""
     four, six = map(_numbers_of, _by_family(copies))
     return lambda network: (six if ':' in network else four)(network)
 
@@ -207,8 +206,8 @@ def _numbers(copies):
 def _numbers_of(copies):
     """Likewise, for one list.
 
-    An entry that some copy has keeps its number, unless another copy uses
-    that for something else.
+    An entry keeps its number, unless another copy uses the number for another
+    entry.
     """
     taken = {}
     old = {}

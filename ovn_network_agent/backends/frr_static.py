@@ -12,17 +12,18 @@
 
 """Backend frr_static: the static routes that FRR redistributes into BGP.
 
-Ours are the host routes of the VRF whose next hop is ``veth_nexthop``, or
-those through ``bridge_dev`` in default VRF mode, and that have no other
-property.  Everything else among the static routes is the operator's.  FRR
-has one route for a prefix and next hop, whatever its distance or tag: where
-the operator has that with such a property, ours would replace it, and so is
-reported and not added.  The same goes for a blackhole of the operator,
-beside which FRR takes nothing.
+The agent's routes are the host routes of the VRF with the next hop
+``veth_nexthop`` (or through ``bridge_dev`` in default VRF mode) and without
+other properties.  All other static routes are the operator's.
 
-A route that is configured is here, whether zebra has installed it or not: it
-has to be known to be withdrawn.  Whether it has the effect it is for is
-looked at by :mod:`watches.frr_verification`.
+FRR has one route for a prefix and next hop, with any distance or tag.  So the
+agent's route would replace a route of the operator with such a property.  Then
+the agent's route is not added and is reported.  The same holds for a
+blackhole of the operator, beside which FRR accepts no route.
+
+The backend reads all configured routes, even if zebra has not installed them,
+because they have to be withdrawn, too.  :mod:`watches.frr_verification` checks
+the effect of the routes.
 """
 
 import itertools
@@ -38,10 +39,9 @@ from ovn_network_agent.privileged import vtysh
 
 LOG = logging.getLogger(__name__)
 
-# Beyond this number of attempts what is left is reported as it stands; to
-# single out one of 5,000 takes 25.
+# Most attempts to single out bad routes.  One bad route of 5,000 takes 25.
 _ATTEMPTS = 50
-# FRR takes no next hop beside these.
+# Words for a blackhole, beside which FRR accepts no next hop.
 _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
@@ -84,19 +84,19 @@ class StaticBackend(base.Backend):
 
     @property
     def _nexthop(self):
-        """What the routes of ours lead to."""
+        """The next hop of the agent's routes."""
         if self._vrf:
             return self.conf.veth_leak.veth_nexthop
         return self.conf.bridge_dev
 
     def read(self, known):
         if self._kernel_announces and not self._vtysh_found():
-            # Then nobody on this node has written a route there either.
+            # Without vtysh, FRR is not on this node and has no routes.
             return []
         configured = self._call(vtysh.read_static, self._vrf)
         ours = {prefix for prefix, rest in configured
                 if rest == self._nexthop and prefix.endswith('/32')}
-        # As old as the last read, like all that the reconciler knows.
+        # Routes of the operator in the way, as of the last reading.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
                        self._excludes_ours(rest)}
@@ -122,22 +122,23 @@ class StaticBackend(base.Backend):
             attempts = itertools.repeat(None, _ATTEMPTS)
             failures.update(self._change(adds, deletes, attempts))
             if 'staticd' not in self._refresh(bool(deletes)):
-                # vtysh is content without it, so look.
+                # Without staticd, vtysh reports no error, so read the result.
                 missed = self._missed(adds, deletes)
                 failures.update({r.ref: 'FRR did not take it' for r in missed
                                  if r.ref not in failures})
         return failures
 
     def in_effect(self, announced):
-        # Beside a kernel route that is to go they cannot be selected yet.
+        # Known routes suffice: beside a kernel route that is still to go,
+        # they cannot be selected yet.
         known = self._call(vtysh.read_known, self._vrf, 'static')
         return {r.ref for r in announced if r.prefix in known}
 
     def _change(self, adds, deletes, attempts):
-        """Write routes, in halves when FRR does not take all.
+        """Write routes, and in halves after a failure.
 
-        FRR rejects all that it put into one transaction for the sake of one
-        route, such as one that the operator has as a blackhole.
+        FRR rejects a whole transaction for one bad route, such as a route
+        that the operator has as a blackhole.
 
         :param attempts: iterator, one item for each further attempt
         :returns: dict of ref to reason
@@ -149,7 +150,7 @@ class StaticBackend(base.Backend):
               for name in ('adds', 'deletes')))
         failures = {routes[name][index].ref: reason
                     for name, index, reason in refused}
-        # Now and then vtysh says something that does not matter.
+        # vtysh may print a message without a failure.
         missed = [r for r in self._missed(adds, deletes)
                   if r.ref not in failures] if said else []
         if not missed:
@@ -167,7 +168,7 @@ class StaticBackend(base.Backend):
         return failures
 
     def _missed(self, adds, deletes):
-        """What is not as wanted, by a look at what there is."""
+        """The routes that a new reading shows as not added or removed."""
         there = {r.key for r in self.read(frozenset())}
         return ([r for r in adds if r.key not in there] +
                 [r for r in deletes if r.key in there])
@@ -176,9 +177,9 @@ class StaticBackend(base.Backend):
         return route.vrf == self._vrf and route.nexthop == self._nexthop
 
     def _refresh(self, withdrawn):
-        """Soft refresh, where configured; a failure fails nothing else.
+        """Make a soft refresh if configured; its failure is only logged.
 
-        :returns: the daemons that run, empty when not known
+        :returns: names of the running daemons, empty when not known
         """
         when = self.conf.frr.bgp_soft_refresh
         due = self._refresh_due or when == 'always' or (

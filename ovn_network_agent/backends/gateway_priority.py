@@ -11,18 +11,20 @@
 # under the License.
 
 
-"""Backend gateway_priority: who is to host gateway ports, in OVN NB.
+"""Backend gateway_priority: priorities of gateway candidates, in OVN NB.
 
-It owns the priority of the candidates of groups that this chassis is a
-candidate of: rows of Gateway_Chassis and of HA_Chassis.  Never a row: they
-are Neutron's, and nothing is created or deleted.
+The backend changes the priorities in the gateway groups of this chassis, which
+are rows of Gateway_Chassis and HA_Chassis.  Neutron owns the rows, so the
+backend never creates or deletes one.
 
-A stop lowers all groups of this chassis in one transaction, or none: the
-order in which chassis stop rests on that (decision record 0009).
+A stop lowers the priorities in all groups of this chassis in one transaction,
+or in none.  The order in which chassis stop depends on this (decision record
+0009).
 
-A chassis takes the lead only where it is the owner.  What the view says may
-be old, so the Southbound server is asked once more: two chassis that both
-think so would drive each other's numbers up, and the port to and fro.
+A chassis raises its priority to a lead only where it is the owner.  The view
+may be old, so the backend asks the Southbound server once more.  Two chassis
+that both count as the owner would raise their priorities in turn, and move the
+port to and fro.
 """
 
 from ovn_network_agent import model
@@ -54,7 +56,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
 
     def __init__(self, conf):
         super().__init__(conf)
-        # Groups that a stop lowers, in the changes that are being made.
+        # Keys of the groups that a stop lowers in the present changes.
         self._stopping = frozenset()
 
     def command(self, verb, resource):
@@ -63,7 +65,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
             api, resource, _group(resource.ref) in self._stopping)
 
     def together(self, ref):
-        # A group that is numbered anew in part would move its ports.
+        # New priorities for only a part of a group could move its ports.
         group = _group(ref)
         return 'stop' if group in self._stopping else group
 
@@ -82,10 +84,10 @@ class GatewayPriorityBackend(nb_writer.Writer):
         return failures
 
     def _not_owned(self, wanted):
-        """What is not to be written, as its ports are not here.
+        """The priorities not to write, because the ports are elsewhere.
 
         :returns: dict of Ref to reason
-        :raises BackendError: when SB does not say where they are
+        :raises BackendError: when SB does not answer
         """
         ports = sorted({port for r in wanted for port in r.owned})
         if not ports:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the kernel backends have in common."""
+"""The common parts of the backends of the kernel."""
 
 import errno
 
@@ -19,7 +19,7 @@ from ovn_network_agent.privileged import context
 
 
 class KernelBackend(base.Backend):
-    """Base of what is in the kernel of this node."""
+    """Base of the backends of the kernel."""
 
     @classmethod
     def runs_without_ovn(cls, conf):
@@ -28,15 +28,15 @@ class KernelBackend(base.Backend):
 
 
 def refused(function, resources, items, kept=()):
-    """Call a batched entry point of the root daemon.
+    """Call a batched entry point of the privileged side.
 
     :param function: entry point of :mod:`privileged.netlink` or
         :mod:`privileged.links`
     :param resources: the resources, in the order of ``items``
     :param items: list of argument lists
-    :param kept: errnos that mean that the object stays, on purpose
-    :returns: dict of :class:`resources.Ref` to the reason, as
-        :meth:`base.Backend.apply` gives it
+    :param kept: errnos of an object that stays on purpose
+    :returns: dict of :class:`resources.Ref` to the reason, see
+        :meth:`base.Backend.apply`
     :raises base.BackendError: when the daemon cannot be reached
     """
     if not items:
@@ -55,7 +55,9 @@ def refused(function, resources, items, kept=()):
 def reading(what, function, *args):
     """Call a reader of :mod:`ovn_network_agent.netlink`.
 
-    :param what: what is read, for the message
+    :param what: noun for the message, such as 'addresses'
+    :param function: the reader; further arguments are passed to it
+    :returns: result of the reader
     :raises base.BackendError: when the kernel does not answer
     """
     try:

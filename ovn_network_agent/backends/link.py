@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend link: the provider bridge is up, our veth pair exists.
+"""Backend link: the provider bridge is up, and the veth pair exists.
 
-Everything else in the kernel hangs on these devices, so their prerequisites
-are checked here: the bridge and the VRF belong to the operator.
+All other objects in the kernel depend on these devices.  The bridge and the
+VRF belong to the operator, so this backend checks that they exist.
 """
 
 from ovn_network_agent import notices
@@ -32,7 +32,7 @@ class LinkBackend(kernel.KernelBackend):
     name = 'link'
     kinds = (resources.LinkUp, resources.VethPair)
     doubted_by = (notices.kernel('link'),)
-    # A device that is made, enslaved or goes away takes along what is on it.
+    # A change of a device may remove the objects on this device.
     invalidates = ('sysctl', 'address', 'neighbour', 'route', 'rule')
 
     def check(self):
@@ -69,7 +69,7 @@ class LinkBackend(kernel.KernelBackend):
             yield from self._check_table(vrf, link.vrf_table)
 
     def _check_table(self, vrf, table):
-        """Routes of ours in the table of the VRF would loop."""
+        """The agent's routes in the table of the VRF would make a loop."""
         options = [('[fip_route] route_table_id',
                     self.conf.fip_route.route_table_id)]
         if veth_leak.enabled(self.conf):
@@ -109,12 +109,12 @@ class LinkBackend(kernel.KernelBackend):
 
 
 def _is_marked(found, *ends):
-    """Whether some agent of ours made the pair, and did not adopt it."""
+    """Whether an agent made the pair; an adopted pair has no mark."""
     return any(found[end].alias == ownership.LINK_ALIAS for end in ends)
 
 
 def _vrf(found, end, peer):
-    """VRF of a pair, '' while it is not usable and has to be updated."""
+    """Name of the VRF of a pair, '' while the pair needs an update."""
     if not end.up or not peer.up or end.master:
         return ''
     return next((name for name, link in found.items()

@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""What the backends that write to OVN NB have in common."""
+"""The common parts of the backends that write to OVN NB."""
 
 from ovn_network_agent.backends import ovsdb_writer
 

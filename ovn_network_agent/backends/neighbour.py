@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend neighbour: permanent entries.
+"""Backend neighbour: permanent neighbour entries.
 
-On the two ends of the veth pair, and of floating IPs on provider bridges
-while OVN does not answer for them.  Ours is any that carries our number in
-NDA_PROTOCOL, and one for a wanted address on an end of the pair.
+The entries are on the two ends of the veth pair.  Others are on provider
+bridges, for floating IPs while OVN does not answer for them.  An entry is the
+agent's if it carries its number in NDA_PROTOCOL, or is for a wanted address on
+an end of the pair.
 """
 
 from ovn_network_agent import notices
@@ -31,7 +32,7 @@ class NeighbourBackend(kernel.KernelBackend):
 
     name = 'neighbour'
     kinds = (resources.Neighbour,)
-    # Like routes, neighbours go with the last IPv4 address of a device.
+    # The kernel removes neighbours with the last IPv4 address of a device.
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
                   notices.kernel('neighbour'))
 
@@ -80,9 +81,9 @@ class NeighbourBackend(kernel.KernelBackend):
 
 
 def _resource(found, dev, entry):
-    """An entry as it would be wanted.
+    """The resource of a found entry.
 
-    Where a device of this node has the MAC, that is what was meant.
+    A MAC of a device of this node is shown by the name of the device.
     """
     owner = _lladdr_of(found, dev, entry.mac)
     return resources.Neighbour(dev, entry.dst, owner,

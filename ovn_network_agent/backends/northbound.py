@@ -10,14 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend northbound: our rows in the OVN Northbound database.
+"""Backend northbound: the agent's rows in the OVN Northbound database.
 
-Ours are the managed default routes that carry the host name of this
-chassis, and the MAC bindings at the (port, next hop) of such a route.  A
-managed route with the tag of another chassis is that agent's until a driver
-wants it here; then it is taken over in place.  The mark of who announces it
-goes with the owner: that of another chassis on a route of ours says nothing,
-whoever left it there, and is removed.
+The agent's rows are the managed default routes with the host name of this
+chassis, and the MAC bindings for (port, next hop) of such a route.  A managed
+route with the tag of another chassis belongs to the agent there.  When a
+driver wants the route here, the agent takes the row over.  A proof of another
+chassis on a route of this chassis means nothing, and is removed.
 """
 
 from ovn_network_agent import notices
@@ -54,9 +53,9 @@ class NorthboundBackend(nb_writer.Writer):
         hostname = self._context.hostname()
         found = list(self._managed_routes(nb, {hostname} - {''}))
         ours = {(r.lrp, r.nexthop) for r in found}
-        # A binding has no mark of its own.  Once another agent has taken
-        # the route over, the binding is that agent's as well; but one that
-        # we know of stays ours when its router is simply gone.
+        # A binding has no mark of its own, and belongs to the agent that has
+        # the route.  A known binding stays this agent's if its router and
+        # route are gone.
         places = {ref.key for ref in known
                   if ref.kind == resources.MacBinding.kind} - ours
         if places:
@@ -65,7 +64,8 @@ class NorthboundBackend(nb_writer.Writer):
         places |= ours
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
-                # What OVN learned would win over one that does not override.
+                # A binding that OVN learned would win over this row if the
+                # row does not override it.
                 found.append(resources.MacBinding(
                     row.logical_port, row.ip,
                     row.mac if row.override_dynamic_mac else ''))

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend overlap: two owners of gateways for a moment.
+"""Backend overlap: two owners of gateway ports for a moment.
 
-A program of its own does it, which undoes it also when the agent dies; see
-:mod:`ovn_network_agent.privileged.overlap_keeper`.  Its mark in external_ids
-of the local Open_vSwitch database is there for as long as it lasts.
+A separate program makes the overlap and undoes it even if the agent dies; see
+:mod:`ovn_network_agent.privileged.overlap_keeper`.  During the overlap, the
+program keeps a key in external_ids of the local Open_vSwitch database.
 """
 
 from ovn_network_agent import notices
@@ -53,8 +53,8 @@ class OverlapBackend(base.Backend):
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:
                 failures[wanted.ref] = str(e)
-        # What is under way goes on when it is to be another one: it ends
-        # soon, and by then the ports have left.
+        # An update leaves the present overlap alone: it ends soon, when the
+        # ports have left.
         if delta.delete:
             try:
                 overlap.end()

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the backends that write to OVSDB have in common: the transaction."""
+"""The common part of the backends that write to OVSDB: the transaction."""
 
 from ovsdbapp import exceptions
 
@@ -22,9 +22,9 @@ from ovn_network_agent.ovsdb import connection
 class Writer(base.Backend):
     """A backend of rows in a database, beside the loop.
 
-    All changes of a stage are one transaction; if the server refuses that,
-    what belongs together is tried alone, so that a bad row costs only
-    itself and what it belongs to.
+    All changes of a stage are one transaction.  If the server refuses it,
+    each group of changes that belong together is tried alone, so that a bad
+    row affects only its group.
 
     :cvar database: 'nb' or 'ovs'
     """
@@ -36,19 +36,19 @@ class Writer(base.Backend):
         self._context = context
 
     def command(self, verb, resource):
-        """What makes a change.
+        """The command of a change.
 
         :param verb: 'set' or 'remove'
         :param resource: :class:`resources.Resource`
-        :returns: function(api) that gives a :class:`ovsdb.command.Command`
+        :returns: function(api) that returns a :class:`ovsdb.command.Command`
         """
         raise NotImplementedError
 
     def together(self, ref):
-        """What has to be changed in one transaction, or not at all.
+        """The group of a change; a group is changed as a whole or not at all.
 
         :param ref: :class:`resources.Ref`
-        :returns: equal values for changes that belong together
+        :returns: a value that is equal for all changes of a group
         """
         return ref
 
@@ -74,7 +74,7 @@ class Writer(base.Backend):
         return failures
 
     def _commit(self, changes):
-        """One transaction.
+        """Commit one transaction.
 
         :returns: dict of Ref to reason for refused items, or None when the
             transaction failed as a whole (``_error`` says why)

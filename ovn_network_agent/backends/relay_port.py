@@ -11,11 +11,11 @@
 # under the License.
 
 
-"""Backend relay_port: tunnel ports between the bridges of two gateways.
+"""Backend relay_port: tunnel ports between the bridges of gateway nodes.
 
-Ours are recognised by their name and their mark together, on any bridge.  A
-port with the name of a wanted one and without the mark is left alone, and
-that one is reported.
+A port on any bridge is the agent's if it has both the name and the mark.  The
+backend never touches a port with the name of a wanted relay and without the
+mark; the relay is then reported as failed.
 """
 
 import time
@@ -30,7 +30,7 @@ from ovn_network_agent.ovsdb import connection
 
 _COMMANDS = {'set': commands.SetRelayPort,
              'remove': commands.RemoveRelayPort}
-# Seconds between two looks whether ovs-vswitchd has made a port.
+# Seconds between two checks whether ovs-vswitchd has made a port.
 _INTERVAL = 0.02
 
 
@@ -57,9 +57,9 @@ class RelayPortBackend(ovsdb_writer.Writer):
         return failures
 
     def _not_made(self, wanted):
-        """Wait for ovs-vswitchd, for which the database is only a wish.
+        """Wait until ovs-vswitchd has made the ports of the database.
 
-        :returns: dict of Ref to reason
+        :returns: dict of Ref to reason, for the ports that it has not made
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:
@@ -74,9 +74,9 @@ class RelayPortBackend(ovsdb_writer.Writer):
             time.sleep(_INTERVAL)
 
     def _rows(self, function):
-        """Call with the rows of the local database.
+        """Call a function with the rows of the local database.
 
-        :raises BackendError: when they cannot be had
+        :raises BackendError: when the database is not available
         """
         try:
             with self._context.databases[self.database].rows() as ovs:
@@ -86,7 +86,7 @@ class RelayPortBackend(ovsdb_writer.Writer):
 
 
 def _state(ovs, wanted):
-    """(refs that are still waited for, dict of ref to why it failed)."""
+    """(refs of ports to wait for, dict of Ref to the reason of a failure)."""
     made = {port.key for port in relay.ports(ovs) if port.encap}
     errors = relay.errors(ovs)
     left = [r for r in wanted if r.key not in made]

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend route: kernel routes of our protocol, in any table.
+"""Backend route: kernel routes of the agent's protocol, in any table.
 
-The protocol number is the whole mark: a route without it is never touched,
-one with it that nobody wants is removed.
+The protocol number is the mark: a route without the number is never touched,
+and an unwanted route with the number is removed.
 """
 
 from ovn_network_agent import notices
@@ -33,8 +33,8 @@ class RouteBackend(kernel.KernelBackend):
 
     name = 'route'
     kinds = (resources.KernelRoute, resources.AnnouncedRoute)
-    # With its last IPv4 address a device loses its IPv4 routes, and nobody
-    # says so (fib_disable_ip()).
+    # With its last IPv4 address a device loses its IPv4 routes, without a
+    # notification (fib_disable_ip()).
     doubted_by = (notices.kernel('link'), notices.kernel('address'),
                   notices.kernel('route'), notices.ZEBRA_KERNEL)
 
@@ -44,14 +44,15 @@ class RouteBackend(kernel.KernelBackend):
         for route in kernel.reading('routes', routes.read_ours,
                                     ownership.ROUTE_PROTOCOL):
             key = (route.table, route.dst)
-            # A stray with another metric shows up once it is alone.
+            # Of two routes with one key, the default metric comes first; the
+            # other route is read when it is alone.
             if key not in found or route.default_metric:
                 found[key] = route
         return [_kind(route, table, known)(*route[:4])
                 for route in found.values()]
 
     def _announce_table(self):
-        """Table that FRR's instance looks at; 0 while there is none."""
+        """Table of FRR's VRF; 0 while there is no VRF."""
         vrf = self.conf.frr.vrf_name
         if not vrf:
             return resources.MAIN_TABLE
@@ -68,7 +69,8 @@ class RouteBackend(kernel.KernelBackend):
                              [list(r.key) for r in delta.delete])}
 
     def in_effect(self, announced):
-        # Asked only when static routes of FRR are to go, so it is there.
+        # This is called only if static routes of FRR are to go, so there is
+        # an FRR.
         try:
             known = vtysh.read_known(self.conf.frr.vrf_name, 'kernel')
         except context.FAILURES as error:
@@ -78,10 +80,10 @@ class RouteBackend(kernel.KernelBackend):
 
 
 def _kind(route, announce_table, known):
-    """Class of a route that was read.
+    """The resource class of a route that was read.
 
-    A host route where FRR looks is an announcement and has to go first when
-    nobody wants it.  If it is wanted as the other kind it is of that kind.
+    A host route in FRR's table is an announcement, so that an unwanted one
+    goes first.  A route that is wanted as the other class is of that class.
     """
     kind, other = resources.KernelRoute, resources.AnnouncedRoute
     if (route.table == announce_table and

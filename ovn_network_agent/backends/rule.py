@@ -12,9 +12,9 @@
 
 """Backend rule: policy rules.
 
-Ours carry our number in FRA_PROTOCOL.  The original program's carry none;
-they are recognised by priority, table and selectors, and by the route that
-belongs to them, and so taken over.
+The agent's rules carry its number in FRA_PROTOCOL.  Rules of the Go program
+(see the glossary) carry no number.  The backend recognises and takes over such
+rules by priority, table and selectors, and by the route that belongs to them.
 """
 
 import errno
@@ -39,8 +39,8 @@ class RuleBackend(kernel.KernelBackend):
 
     def __init__(self, conf):
         super().__init__(conf)
-        # Rules of the original program: decided before we make anything.
-        # Afterwards our own routes would prove rules of an operator.
+        # Rules of the Go program, found before the first change.  Afterwards
+        # the agent's own routes would seem to prove rules of an operator.
         self._originals = None
 
     def read(self, known):
@@ -51,25 +51,25 @@ class RuleBackend(kernel.KernelBackend):
         others = {}
         for rule in found:
             resource = resources.Rule(*rule.selector)
-            # Of two that differ in the table the first one decides where
-            # packets go, so it is the one to look at.
+            # Of two rules with one key, the first decides about packets.
             if (rule.protocol == ownership.RULE_PROTOCOL
                     or not rule.protocol and resource in self._originals):
                 ours.setdefault(resource.key, resource)
             elif rule.protocol and resource.ref in known:
-                # A wanted rule that names another origin counts as present;
-                # the root side never deletes it.  One that names none gets
-                # ours beside it.
+                # A wanted rule with the number of another program counts as
+                # present; the privileged side never deletes it.  A rule
+                # without a number gets the agent's rule beside it.
                 others.setdefault(resource.key, resource)
         return list((others | ours).values())
 
     def _find_originals(self, found):
-        """What the original program left, of the rules without an origin.
+        """The rules of the Go program among the rules without a number.
 
-        Their shape is not enough, an operator may have made equal ones: the
-        original leaves a route of our protocol for the same prefix, and
-        what stands beside an equal one of ours was not taken over.
+        An operator may have made rules of the same shape.  But the Go program
+        also leaves a route of the agent's protocol for the same prefix.  A
+        rule beside an equal rule of the agent is the operator's.
 
+        :param found: list of :class:`netlink.rules.Rule`
         :returns: set of :class:`resources.Rule`
         """
         candidates = [rule for rule in found
@@ -86,13 +86,13 @@ class RuleBackend(kernel.KernelBackend):
                 if self._shape(rule) in proofs and rule.selector not in marked}
 
     def _shape(self, rule):
-        """What proves that a rule is of the original program.
+        """The proof that a rule is of the Go program.
 
         :param rule: netlink.rules.Rule
-        :returns: False when it makes none of this shape, True when the
-            shape is enough (it selects by a device or mark that is ours),
-            else the table or device, and the destination, of a route of our
-            protocol
+        :returns: False for a shape that the Go program never makes; True for
+            a shape that is proof enough (the rule selects by a device or
+            packet mark of the agent); else (table or device, destination) of
+            a route of the agent's protocol
         """
         if rule.suppress is not None or not rule.table or rule.ipv6:
             return False
@@ -101,8 +101,8 @@ class RuleBackend(kernel.KernelBackend):
             return (rule.priority, rule.table) == (
                 self.conf.fip_route.route_rule_priority, table) and (
                     table, rule.dst)
-        # All others belong to a veth leak, which is the operator's own
-        # where ours is off.
+        # All others belong to a veth leak.  With the driver off, the leak is
+        # the operator's.
         return veth_leak.enabled(self.conf) and self._leak_shape(rule)
 
     def _leak_shape(self, rule):
@@ -121,7 +121,7 @@ class RuleBackend(kernel.KernelBackend):
         return False
 
     def _mark_rules(self):
-        """Those of port forwarding: (priority, table, mark)."""
+        """The rules of port forwarding: (priority, table, packet mark)."""
         return ((ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
                 (ownership.PRIORITY_REPLY,

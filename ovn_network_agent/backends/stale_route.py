@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend stale_route: what chassis that are gone for good left in OVN NB.
+"""Backend stale_route: routes of chassis that are gone for good, in OVN NB.
 
-Nobody ever wants a stale route, so the ordinary difference removes it.  Who
-is dead is not decided here; but the Southbound server is asked once more
-before anything is removed, as a replica may lack what it has.
+No driver wants a stale route, so the ordinary difference removes it.  The view
+decides which chassis are gone.  Before a removal, the backend asks the
+Southbound server once more, because a replica may lack rows.
 """
 
 from ovn_network_agent import notices
@@ -58,7 +58,7 @@ class StaleRouteBackend(nb_writer.Writer):
                            if rest else {})
 
     def _present(self):
-        """Host names of all chassis that the server has, and count."""
+        """Host names of the server's chassis that are not silent."""
         silent = self._context.silent()
         question = questions.Reports() if silent else questions.Hostnames()
         answers = asking.ask(self._context.databases['sb'], question)

@@ -42,9 +42,9 @@ class SysctlBackend(kernel.KernelBackend):
 
 
 def _value(path):
-    """Text of a sysctl, None when it does not exist (yet).
+    """Text of a sysctl, None while the sysctl does not exist.
 
-    :raises base.BackendError: when it exists and cannot be read
+    :raises base.BackendError: when the sysctl exists and cannot be read
     """
     try:
         with open(f'/proc/sys/{path}', encoding='ascii') as opened:

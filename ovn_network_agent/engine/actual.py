@@ -32,17 +32,17 @@ LOG = logging.getLogger(__name__)
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """What is known of one backend.
+    """The condition of one backend.
 
     :ivar backend: :class:`backends.base.Backend`
-    :ivar stale: whether it is to be read again
-    :ivar never_read: whether it could not be read so far
-    :ivar unreadable: why it cannot be read or reached, None when it can
-    :ivar reading: None, or while it is read beside the loop, whether a
-        change of our own was the reason
-    :ivar since: when the last reading beside the loop began, monotonic
-        seconds
-    :ivar slow: whether its last answer took longer than the loop waits
+    :ivar stale: whether the backend is to be read again
+    :ivar never_read: whether no reading has succeeded so far
+    :ivar unreadable: text why the backend cannot be read or reached, or None
+    :ivar reading: None while no thread beside the loop reads the backend;
+        otherwise whether a change by this agent was the reason to read
+    :ivar since: monotonic seconds of the begin of the last reading beside
+        the loop
+    :ivar slow: whether the last answer took longer than the loop waits
     """
 
     backend: base.Backend
@@ -135,7 +135,7 @@ class Backends:
         """Have backends read again at the next refresh.
 
         :param words: see :func:`backends.base.doubted`
-        :returns: set of their names
+        :returns: names of the doubted backends, a set
         """
         names = base.doubted(self._all(), words) if words else set()
         for name in names:
@@ -166,7 +166,7 @@ class Backends:
                              if self._first_to_be_changed(name)}
             names = [name for name in names if name not in self._put_off]
         beside = [n for n in names if self._known[n].backend.system]
-        # What did not answer in time the last time is not waited for.
+        # The loop does not wait for a backend that was late the last time.
         awaited = [n for n in beside if self._known[n].unreadable is None and
                    not self._known[n].slow]
         for name in beside:
@@ -179,11 +179,11 @@ class Backends:
             self._has_read(backend.name, found, error)
 
     def catch_up(self):
-        """Begin to read what :meth:`refresh` has put off for the changes.
+        """Begin the readings that :meth:`refresh` has put off for changes.
 
-        The end of it wakes the loop.  A system that is still at work keeps
-        its changes waiting; the end of that work wakes the loop, too, and
-        the changes come first again.
+        The end of a reading wakes the loop.  The changes of a system that
+        still works wait for the end of this work, which wakes the loop, too;
+        then the changes come first again.
         """
         at_work = self._beside.systems()
         for name in self._to_read():
@@ -227,10 +227,11 @@ class Backends:
         self._known[name].stale = False
 
     def has_read(self, name, found, error):
-        """Note what was read beside the loop, for an earlier pass.
+        """Note the result of a reading that an earlier pass began.
 
+        :param name: name of the backend
         :param found: list of resources, or None
-        :param error: why it could not be read, or None
+        :param error: exception that the reading raised, or None
         """
         if error is None:
             self._answered.add(self._known[name].backend.system)

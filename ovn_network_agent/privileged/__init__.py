@@ -12,14 +12,14 @@
 
 """The wall: the only code of the agent that runs with capabilities.
 
-Each context below is one root daemon with the few capabilities it needs.
-A submodule of this package decorates narrow functions with
-``kernel.entrypoint`` (it only reads) or ``kernel.change`` (it writes;
-refused in a dry run); called in the agent they run in the daemon.  Arguments
+Each context below is one privileged daemon with the few capabilities that it
+needs.  A submodule decorates narrow functions with ``kernel.entrypoint``
+(which only reads) or ``kernel.change`` (which writes, and is refused in a dry
+run).  A call of such a function in the agent runs in the daemon.  Arguments
 and results are msgpack: None, bool, int, str, bytes, list, tuple, dict.
 
-Do not name a submodule like a context: the import would replace it, and the
-helper finds the context by this name.
+A submodule must not have the name of a context: its import would replace the
+context, which the helper finds by this name.
 """
 
 from oslo_privsep import capabilities
@@ -32,14 +32,14 @@ kernel = context.Context(
     without_ovn=True)
 
 # The bridge's management socket and ovs-ofctl.  The socket belongs to the
-# user that ovs-vswitchd runs as, which need not be root.
+# user of ovs-vswitchd, which need not be root.
 ovs = context.Context('ovs', [capabilities.CAP_DAC_OVERRIDE], timeout=120)
 
 # vtysh and the daemons' sockets below /run/frr belong to the user frr.
 frr = context.Context('frr', [capabilities.CAP_DAC_OVERRIDE], timeout=300)
 
-# nft, connection tracking, and the notifications of nftables.  Apart from
-# the kernel's, whose daemon a dry run does without.
+# nft, connection tracking, and the notifications of nftables.  This is not
+# the context kernel, because a dry run needs this daemon and not that one.
 netfilter = context.Context(
     'netfilter', [capabilities.CAP_NET_ADMIN], timeout=120, without_ovn=True)
 

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry points that read what zebra and bgpd made of our routes.
+"""Privileged entry points that read the state of routes in zebra and bgpd.
 
-One process asks for many addresses, one command each: 0.1 ms an address with
-FRR 8.4, whatever else is in the tables, against 25 ms for a process.
+One process asks for many addresses, with one command for each.  With FRR 8.4
+an address takes 0.1 ms for any size of the tables, and a process 25 ms.
 """
 
 import errno
@@ -24,23 +24,23 @@ from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import vtysh
 
-# Addresses for one process: its answer is about 0.7 MB then.
+# Most addresses for one process, whose answer then has about 0.7 MB.
 _BATCH = 500
 
 
 @privileged.frr.entrypoint
 def read_effect(vrf, prefixes, bgp):
-    """What zebra and bgpd say about some host routes.
+    """Read the state of some host routes in zebra and bgpd.
 
-    :param vrf: name, '' for the default VRF
-    :param prefixes: list of '198.51.100.10/32'
+    :param vrf: name of a VRF, '' for the default VRF
+    :param prefixes: list of text such as '198.51.100.10/32'
     :param bgp: whether to ask bgpd, too
     :returns: [active, advertised]: dict of prefix to the list of protocols
         ('static', 'kernel') whose route zebra has selected and installed,
-        without the prefixes that it has no such route for; dict of prefix
-        to list of the neighbours that it is advertised to, without those
-        that are not in bgpd's table
-    :raises OSError: when it cannot be read in full
+        without prefixes that have no such route; dict of prefix to the list
+        of neighbours that it is advertised to, without prefixes that are not
+        in bgpd's table
+    :raises OSError: when the state cannot be read in full
     """
     route, table = _of_vrf(vrf)
     wanted = [str(vtysh.checked(lines.check_network, prefix))
@@ -62,21 +62,21 @@ def read_effect(vrf, prefixes, bgp):
 
 @privileged.frr.entrypoint
 def read_sessions(vrf, daemons):
-    """Whether FRR runs, and whom its BGP could tell something.
+    """Read the daemons that run, and the sessions of BGP.
 
-    :param vrf: name, '' for the default VRF
+    :param vrf: name of a VRF, '' for the default VRF
     :param daemons: names of daemons that have to run, bgpd among them
-    :returns: [missing, neighbours, heard]: sorted list of those that do not;
-        dict of each neighbour that is activated for IPv4 unicast to its state
-        ('Established'); sorted list of those that have told a prefix; both
-        empty when bgpd does not run
-    :raises OSError: when it cannot be found out
+    :returns: [missing, neighbours, heard]: sorted list of the daemons that do
+        not run; dict of each neighbour that is activated for IPv4 unicast to
+        its state ('Established'); sorted list of the neighbours that have
+        announced a prefix; the last two are empty without bgpd
+    :raises OSError: when FRR cannot be asked
     """
     _route, table = _of_vrf(vrf)
     try:
         running = vtysh.read_daemons()
     except ConnectionRefusedError:
-        # None of them does.
+        # No daemon runs.
         running = ()
     missing = sorted(set(daemons).difference(running))
     if 'bgpd' in missing:
@@ -91,13 +91,13 @@ def read_sessions(vrf, daemons):
 
 @privileged.frr.entrypoint
 def read_surroundings(vrf, bgp):
-    """What announcing depends on.
+    """Read the prerequisites of announcements.
 
-    :param vrf: name, '' for the default VRF
+    :param vrf: name of a VRF, '' for the default VRF
     :param bgp: whether to ask bgpd, too
     :returns: the fields of :class:`frr.effect.Surroundings`, a dict
-    :raises OSError: when it cannot be read in full, or a daemon of these
-        does not run
+    :raises OSError: when the state cannot be read in full, or when a daemon
+        that is asked does not run
     """
     route, table = _of_vrf(vrf)
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
@@ -112,7 +112,7 @@ def read_surroundings(vrf, bgp):
 
 
 def _of_vrf(vrf):
-    """Words that name the VRF for zebra, and the table of bgpd."""
+    """(words for the VRF in a command of zebra, words for bgpd's table)."""
     name = vtysh.check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''
     return of_vrf, f'{of_vrf}ipv4 unicast '

@@ -12,8 +12,8 @@
 
 """Giving up capabilities for good: capabilities(7), prctl(2).
 
-That is not all: a process of uid 0 still owns what root owns, and systemd does
-what uid 0 asks for.  So the service unit has a user of its own.
+A process of uid 0 without capabilities still owns root's files, and systemd
+obeys it.  So the service unit has a user of its own.
 """
 
 import ctypes
@@ -54,15 +54,16 @@ def _prctl(option, arg2=0, arg3=0):
 
 
 def no_new_privileges():
-    """Programs executed from here on get no more than this thread has."""
+    """Limit programs that are executed later to this thread's privileges."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def keep_for_programs(numbers):
-    """Have programs executed from here on keep capabilities.
+    """Let programs that are executed later keep capabilities.
 
-    One that root executes gets what the daemon has.  One that another user
-    executes would get none, so the sockets of FRR would be closed to vtysh.
+    A program of root gets the capabilities of the daemon.  Without this call,
+    a program of another user would get none, so that vtysh could not connect
+    to FRR's sockets.
 
     :param numbers: set of capability numbers, all of them permitted
     :raises OSError: when the kernel refuses
@@ -76,7 +77,7 @@ def keep_for_programs(numbers):
 def set_name(name):
     """Set the name that ``ps -o comm`` shows.
 
-    :param name: text; the kernel keeps 15 bytes of it
+    :param name: text, of which the kernel keeps 15 bytes
     """
     buffer = ctypes.create_string_buffer(name.encode())
     _prctl(PR_SET_NAME, ctypes.addressof(buffer))
@@ -85,8 +86,8 @@ def set_name(name):
 def drop_all():
     """Empty all five capability sets of the calling thread, irrevocably.
 
-    Threads that exist already keep theirs, so this has to run first; it is
-    checked.
+    Other threads keep their capabilities, so this has to run before any
+    thread starts, and checks this.
 
     :raises OSError: when the kernel refuses
     :raises RuntimeError: when another thread still has capabilities
@@ -114,22 +115,22 @@ def _still_has_some(thread):
     try:
         return permitted(f'self/task/{thread}') != 0
     except FileNotFoundError:
-        # It has ended since it was listed.
+        # The thread has ended since it was listed.
         return False
 
 
 def _bounding_has(number):
-    """Whether the kernel knows the capability, in the set or not."""
+    """Whether the kernel knows a capability."""
     try:
         _prctl(PR_CAPBSET_READ, number)
     except OSError:
-        # EINVAL: past the last capability of this kernel.
+        # EINVAL: the number is beyond the last capability of this kernel.
         return False
     return True
 
 
 def permitted(process='self'):
-    """The permitted set.
+    """The permitted set of a process or thread.
 
     :param process: path below /proc: 'self', '1234' or '1/task/2'
     :returns: bit mask, int

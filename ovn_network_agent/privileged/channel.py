@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The root side's netlink socket and how a batch of items is sent.
+"""The privileged side's netlink socket, and the sending of batches.
 
-One socket for the life of the daemon: the kernel marks notifications with
-its port, by which the agent tells its own changes from those of others.
+The daemon uses one socket all the time.  Notifications carry the port of the
+socket, so that the agent recognises those of its own changes.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ _connection = None
 
 @contextlib.contextmanager
 def kernel():
-    """The daemon's :class:`connection.Connection`, exclusively.
+    """Context with the daemon's :class:`connection.Connection`, locked.
 
-    It is replaced after an error, so that an answer that comes late is
-    never taken for the answer to another request.
+    After an error the connection is replaced, so that a late answer is never
+    taken for the answer to another request.
     """
     global _connection
     with _lock:
@@ -46,7 +46,7 @@ def kernel():
 
 
 def close():
-    """Close the socket; the next use opens one, in the namespace of then."""
+    """Close the socket; the next use opens a new one."""
     global _connection
     with _lock:
         if _connection is not None:
@@ -55,13 +55,13 @@ def close():
 
 
 def send(connected, items, encode, done=()):
-    """Encode and send items; a bad one costs only itself.
+    """Encode and send items; a bad item does not affect the others.
 
-    :param connected: what :func:`kernel` gives
+    :param connected: :class:`connection.Connection` of :func:`kernel`
     :param items: sequence of argument lists
-    :param encode: called with the arguments of one item, returns (type,
+    :param encode: function of the arguments of one item that returns (type,
         flags, body)
-    :param done: errnos that mean that the item is as wanted already
+    :param done: errnos of an item that is as wanted already
     :returns: list of (index, errno, text) of the items that failed
     """
     failures = []

@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the root side accepts: argument checks of the kernel entry points.
+"""Argument checks of the kernel entry points, on the privileged side.
 
-They do not trust the caller.  Everything raises OSError with EINVAL or
-ENODEV and a text for the operator, which becomes the failure of one item.
+The checks do not trust the caller.  Each raises OSError with EINVAL or ENODEV
+and a text for the operator, which becomes the failure of one item.  Each
+returns the checked value.
 """
 
 import errno
@@ -38,47 +39,47 @@ _SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
 
 
 def invalid(text):
-    """The exception for an argument that is refused."""
+    """The OSError (EINVAL) for a refused argument."""
     return OSError(errno.EINVAL, text)
 
 
 def integer(value, what):
-    """An int that is no bool."""
+    """Check an int that is no bool."""
     if type(value) is not int:
         raise invalid(f'{what} {value!r} is no number')
     return value
 
 
 def truth(value):
-    """A bool."""
+    """Check a bool."""
     if type(value) is not bool:
         raise invalid(f'{value!r} is neither true nor false')
     return value
 
 
 def table(value):
-    """A routing table that may hold routes of ours."""
+    """Check the id of a routing table for the agent's routes."""
     if not 0 < integer(value, 'table') <= _MAX_TABLE or value == _LOCAL_TABLE:
         raise invalid(f'table {value} is not for routes of the agent')
     return value
 
 
 def priority(value):
-    """A rule priority between the kernel's own rules."""
+    """Check the priority of a rule, which is between the kernel's rules."""
     if integer(value, 'priority') not in _PRIORITIES:
         raise invalid(f'priority {value} is not between 1 and 32765')
     return value
 
 
 def suppress(value):
-    """A prefix length that a rule suppresses."""
+    """Check the prefix length that a rule suppresses."""
     if not 0 <= integer(value, 'suppress_prefixlength') <= 128:
         raise invalid(f'{value} is no prefix length')
     return value
 
 
 def device(name):
-    """A device name as dev_valid_name() of the kernel has it."""
+    """Check the name of a device like dev_valid_name() of the kernel."""
     if (not isinstance(name, str) or name in ('', '.', '..')
             or len(name.encode()) >= texts.IFNAMSIZ
             or any(c in '/:\0' or c.isspace() for c in name)):
@@ -89,7 +90,7 @@ def device(name):
 def index(name):
     """ifindex of an existing device.
 
-    :raises OSError: ENODEV when it does not exist
+    :raises OSError: ENODEV when the device does not exist
     """
     try:
         return socket.if_nametoindex(device(name))
@@ -101,29 +102,29 @@ def index(name):
 
 
 def prefix(text):
-    """A prefix without host bits."""
+    """Check a prefix, which has no host bits."""
     return _wire(texts.parse_prefix, text)
 
 
 def selector(text):
-    """A prefix of a rule: not everything, and without host bits."""
+    """Check the prefix of a rule, whose length is not 0."""
     if prefix(text).endswith('/0'):
         raise invalid(f'{text} matches everything')
     return text
 
 
 def interface(text):
-    """'address/length'."""
+    """Check an 'address/length'."""
     return _wire(texts.parse_interface, text)
 
 
 def address(text):
-    """An IP address."""
+    """Check an IP address."""
     return _wire(texts.parse_address, text)
 
 
 def mac(text):
-    """A MAC address of one interface, lower case with colons."""
+    """Check a unicast MAC address, in lower case with colons."""
     if texts.mac_bytes(_wire(texts.mac_bytes, text))[0] & 1 or not any(
             texts.mac_bytes(text)):
         raise invalid(f'{text} is the MAC address of no interface')
@@ -141,7 +142,7 @@ def _wire(parse, text):
 
 
 def fwmark(mark, mask):
-    """(mark, mask), 32 bits each, the mask not empty."""
+    """Check a packet mark and its mask, 32 bits each, the mask not 0."""
     for value in (mark, mask):
         if not 0 <= integer(value, 'mark') <= 0xffffffff:
             raise invalid(f'mark {value} does not have 32 bits')
@@ -151,7 +152,7 @@ def fwmark(mark, mask):
 
 
 def sysctl(path, value):
-    """File name of a sysctl that the agent may set to this value."""
+    """Check a sysctl and its value; returns the name of its file."""
     match = _SYSCTLS.fullmatch(path) if isinstance(path, str) else None
     if match is None:
         raise invalid(f'sysctl {path!r} is not one that the agent sets')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Runs one program on the root side, with limits.  Not an entry point."""
+"""Runs one program on the privileged side.  This is no entry point."""
 
 import dataclasses
 import errno
@@ -18,19 +18,19 @@ import os
 import signal
 import subprocess
 
-# For the pipes of a killed process group to close; a child that left the
-# group may hold them, and is not waited for.
+# Seconds for the pipes of a killed process group to close.  A child that has
+# left the group may keep them open, and is not waited for.
 _AFTERMATH = 5.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What a program that ended by itself left.
+    """The result of a program that ended by itself.
 
     :ivar status: exit status, negative for a signal
-    :ivar stdout: its output, alone
-    :ivar stderr: its messages, alone
-    :ivar pid: process id that it had
+    :ivar stdout: standard output, text
+    :ivar stderr: standard error, text
+    :ivar pid: process id of the program
     """
 
     status: int
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def messages(self):
-        """The first lines of what it said, for the operator."""
+        """The first lines of the output, for the operator."""
         lines = (self.stderr + '\n' + self.stdout).split('\n')
         said = [line.strip() for line in lines if line.strip()]
         return '; '.join(said[:3]) or 'no message'
@@ -49,24 +49,24 @@ class Result:
 def run(argv, timeout, stdin=''):
     """Run a program and wait for it, at most ``timeout`` seconds.
 
-    Its standard input is a file, not a pipe: since version 9 each child of
-    ``vtysh -f /dev/stdin``, one for each daemon, opens it for itself and
-    reads all of it; of a pipe each would get some part.
+    The standard input is a file.  Since version 9, ``vtysh -f /dev/stdin``
+    has one child for each daemon, and each child opens and reads the whole
+    file.  From a pipe, each child would read only a part.
 
-    It gets a session of its own, so that it can be killed with all its
-    children: wrappers fork, and vtysh does too.
+    The program has a session of its own, so that a kill also ends its
+    children: wrappers and vtysh fork.
 
     :param argv: list of str, the program and its arguments, no shell
     :param timeout: seconds
-    :param stdin: text for its standard input
+    :param stdin: text for the standard input
     :returns: :class:`Result`
-    :raises TimeoutError: when it was killed because of ``timeout``
-    :raises OSError: when it cannot be started
+    :raises TimeoutError: when the program was killed because of ``timeout``
+    :raises OSError: when the program cannot be started
     """
     with open(os.memfd_create('stdin'), 'w+b', buffering=0) as given:
         given.write(stdin.encode())
         given.seek(0)
-        # Built from fixed words, checked names and the configuration.
+        # The arguments are fixed words, checked names and configured values.
         process = subprocess.Popen(  # noqa: S603
             argv, stdin=given, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,

@@ -12,20 +12,20 @@
 
 """A privsep context that forks cleanly, stays alive and stays small.
 
-What is added to oslo.privsep's PrivContext:
+The class adds to oslo.privsep's PrivContext:
 
 * forking and connecting are two steps, so that all daemons are forked and
   the capabilities of the agent are given up before the first thread exists;
 * the daemon survives SIGINT, SIGTERM and SIGHUP sent to the whole process
-  group or control group, because the clean-up at shutdown still needs it;
-  it ends when the agent does, at the end of file of its channel;
-* the daemon sets ``no_new_privs``: a program that root executes regains all
-  capabilities otherwise, now it gets at most the daemon's;
-* a daemon that died gives an exception at once, and is not silently
-  replaced through sudo when it had been forked;
-* a dry run is refused on the client side before anything is sent.
+  group or control group, because the clean-up needs the daemon; the daemon
+  ends at the end of file of its channel, with the agent;
+* the daemon sets ``no_new_privs``, so that a program that root executes gets
+  at most the daemon's capabilities and not all;
+* a call to a dead daemon raises at once, and a dead daemon that was forked is
+  not silently replaced through sudo;
+* the client side refuses changes in a dry run.
 
-What is used of the library that is private is in :mod:`private_names`.
+:mod:`private_names` lists the private names of the library in use.
 """
 
 import errno
@@ -61,8 +61,8 @@ class ReadOnly(Exception):
     """
 
 
-#: What a privileged call raises when the daemon could not be reached or did
-#: not answer in time, as opposed to what the called function reports.
+#: The exceptions of a privileged call: those of the called function, and
+#: those of a daemon that does not answer in time.
 FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
             daemon.ProtocolError)
 
@@ -70,17 +70,17 @@ FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
 def _stay(signum, frame):
     """Signal handler that does nothing.
 
-    A handler instead of SIG_IGN: an ignored signal stays ignored in the
-    programs that the daemon executes, a handled one does not.
+    With SIG_IGN instead, the programs that the daemon executes would ignore
+    the signal, too.
     """
 
 
 class _EndAware:
-    """Mix-in for a client channel: a reset connection is an end, too.
+    """Mix-in for a client channel: a reset connection ends the channel.
 
-    A daemon that is killed before it has read a request resets the
-    connection.  The library's reader thread ends with that exception and
-    the caller would wait for its answer for ever.
+    A daemon that is killed before it reads a request resets the connection.
+    The library's reader thread would end with an exception, and the caller
+    would wait for ever.
     """
 
     def _reader_main(self, reader):
@@ -95,20 +95,21 @@ def _until_broken(reader):
 
 
 class _Channel(_EndAware, daemon._ClientChannel):
-    """To a daemon, forked or started by the helper command."""
+    """The channel to a daemon, forked or started by the helper command."""
 
 
 
 class Context(priv_context.PrivContext):
-    """One root daemon.
+    """One privileged daemon.
 
-    :param name: 'kernel' for [privsep_kernel] and privileged.kernel
+    :param name: name such as 'kernel', for [privsep_kernel] and
+        privileged.kernel
     :param caps: list of capability numbers, the default of ``capabilities``
-    :param timeout: seconds after which a call is given up; a backstop, the
-        functions have their own, shorter limits
-    :param reads: False when no function of it only reads, so that a dry run
-        does not need the daemon
-    :param without_ovn: True when an agent that only forwards ports needs it
+    :param timeout: seconds after which a call is given up; the functions
+        have shorter limits of their own
+    :param reads: False for a daemon without functions that only read, which
+        a dry run does not need
+    :param without_ovn: whether the port-forward-only mode needs the daemon
     """
 
     def __init__(self, name, caps, timeout, reads=True,
@@ -124,9 +125,9 @@ class Context(priv_context.PrivContext):
         self._socket = None
 
     def change(self, func):
-        """Decorator: an entry point that changes something.
+        """Decorator for an entry point that makes changes.
 
-        :raises ReadOnly: by the decorated function, in a dry run
+        In a dry run, the decorated function raises :class:`ReadOnly`.
         """
         remote = self.entrypoint(func)
 
@@ -136,8 +137,8 @@ class Context(priv_context.PrivContext):
                 raise ReadOnly(f'{func.__name__} called in a dry run')
             return remote(*args, **kwargs)
 
-        # privsep recognises its entry points by an attribute, which
-        # entrypoint() has put on ``remote``.
+        # privsep recognises an entry point by an attribute, which
+        # entrypoint() has set on ``remote``.
         checked.__dict__.update(remote.__dict__)
         return checked
 
@@ -149,11 +150,11 @@ class Context(priv_context.PrivContext):
     def fork(self, close=()):
         """Fork the daemon; :meth:`attach` connects to it.
 
-        Signals are blocked around the fork so that none is lost in the
-        agent and none ends the daemon before it has its own handlers.
+        Signals are blocked during the fork, so that no signal is lost in the
+        agent or ends the daemon before it has its handlers.
 
-        :param close: sockets of daemons forked before; a copy kept here
-            would keep those alive after the death of the agent
+        :param close: sockets of the daemons that were forked before; a copy
+            in this daemon would keep them alive after the agent's death
         """
         ours, theirs = socket.socketpair()
         sys.stdout.flush()
@@ -173,16 +174,16 @@ class Context(priv_context.PrivContext):
 
     @property
     def socket(self):
-        """Our end of a daemon that is forked and not attached, or None."""
+        """The agent's socket to a daemon that is not attached, or None."""
         return self._socket
 
     def _serve(self, sock):
-        """Be the daemon until the agent is gone; does not return."""
+        """Run the daemon until the agent ends; does not return."""
         status = 1
         try:
             channel = comm.ServerChannel(sock)
             root = logging.getLogger()
-            # All of them: replace_logging() leaves out every second one.
+            # replace_logging() would leave out every second handler.
             for handler in list(root.handlers):
                 root.removeHandler(handler)
             daemon.replace_logging(
@@ -197,8 +198,8 @@ class Context(priv_context.PrivContext):
     def attach(self):
         """Connect to the forked daemon and wait until it answers.
 
-        :raises oslo_privsep.daemon.FailedToDropPrivileges: when it ended,
-            for example for lack of a capability that it has to keep
+        :raises oslo_privsep.daemon.FailedToDropPrivileges: when the daemon
+            has ended, for example for lack of a capability
         """
         sock, self._socket = self._socket, None
         self.channel = _Channel(sock, self)
@@ -206,8 +207,8 @@ class Context(priv_context.PrivContext):
     def helper_command(self, sockpath):
         """Arguments of the command that starts the daemon.
 
-        Without a ``helper_command`` of the operator the program is named by
-        its path, as sudoers does.
+        Without a ``helper_command`` of the operator, the command names the
+        program by its path, as sudoers does.
         """
         command = super().helper_command(sockpath)
         if not self.conf.helper_command:
@@ -217,13 +218,13 @@ class Context(priv_context.PrivContext):
     def start(self, method=priv_context.Method.ROOTWRAP):
         """Start the daemon with the helper command.
 
-        The library calls it, too, when the channel is closed.
+        The library calls this method, too, when the channel is closed.
 
-        :param method: only this one, see :meth:`fork` for the other
+        :param method: only ROOTWRAP; see :meth:`fork` for a fork
         :raises oslo_privsep.daemon.FailedToDropPrivileges: when the helper
             failed
-        :raises DaemonGone: when it had been forked: the agent that forked
-            it has no privileges any more to start another one
+        :raises DaemonGone: for a daemon that was forked: the agent has no
+            privileges any more to start another one
         """
         if self.pid is not None:
             raise DaemonGone(
@@ -237,10 +238,12 @@ class Context(priv_context.PrivContext):
                     self.helper_command, helper.path(self.name)), self)
 
     def set_client_mode(self, enabled):
-        """Called with False by the daemon itself, before its first thread.
+        """Confine the daemon, which calls this before its first thread.
 
-        Tests do the same in their own process, which must not be confined:
-        the daemon is recognised by its capabilities.
+        Tests call this in their own process, which must not be confined.  So
+        the method recognises a daemon by its capabilities.
+
+        :param enabled: False in the daemon
         """
         super().set_client_mode(enabled)
         if not enabled and (set(capabilities.get_caps()[1])

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry point: how FRR is configured for BGP.
+"""Privileged entry point: the configuration of FRR for BGP.
 
-Read in the daemon and reduced there: there are passwords in the running
-configuration.
+The running configuration has passwords, so the daemon passes on only a few
+facts.
 """
 
 import errno
@@ -26,12 +26,12 @@ from ovn_network_agent.privileged import vtysh
 
 @privileged.frr.entrypoint
 def read_setup(vrf, prefix_list):
-    """Read what matters of the configuration of FRR.
+    """Read the parts of FRR's configuration that the agent needs.
 
-    :param vrf: name, '' for the default VRF
-    :param prefix_list: name of the list, '' for none
+    :param vrf: name of a VRF, '' for the default VRF
+    :param prefix_list: name of the prefix list, '' for none
     :returns: the fields of :class:`frr.setup.Setup`, a list
-    :raises OSError: when it cannot be read in full
+    :raises OSError: when the configuration cannot be read in full
     """
     vtysh.check_vrf(vrf)
     if prefix_list:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The vty sockets of FRR's daemons: who runs, and since when."""
+"""The vty sockets of FRR's daemons, which show restarts."""
 
 import os
 
@@ -26,10 +26,10 @@ _SUFFIX = '.vty'
 def read_sockets():
     """Read the directory of the sockets.
 
-    A daemon makes its socket anew when it starts, so that another inode or
-    time of change is another run of it.  That costs no process.
+    A daemon makes its socket anew at its start, so another inode or time of
+    change means a restart.  The reading starts no process.
 
-    :returns: dict of the daemon's name to [inode, nanoseconds of its change]
+    :returns: dict of the daemon's name to [inode, time of change in ns]
     :raises OSError: when the directory cannot be read
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
@@ -41,7 +41,7 @@ def read_sockets():
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
-                # Gone since the directory was read: it does not run.
+                # The socket has gone, so the daemon does not run.
                 continue
             found[entry.name.removesuffix(_SUFFIX)] = [
                 status.st_ino, status.st_ctime_ns]

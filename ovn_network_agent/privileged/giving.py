@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Giving an open socket to the agent.  Not entry points."""
+"""Passing an open socket to the agent.  These are no entry points."""
 
 import os
 import re
@@ -19,26 +19,26 @@ import socket
 from ovn_network_agent.privileged import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
-# Seconds; the other end is on this machine and waits already.
+# Seconds; the agent is on this machine and waits already.
 _PATIENCE = 5.0
 
 
 def check(name):
-    """The name of the abstract Unix socket that waits.
+    """Check the name of the abstract Unix socket of the agent.
 
     :param name: 32 hex digits
-    :raises OSError: EINVAL
+    :raises OSError: EINVAL for another form
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise checks.invalid(f'{name!r} is no name of a socket')
 
 
 def give(name, opened):
-    """Send a socket there.
+    """Send an open socket to the agent.
 
-    :param opened: socket.socket; what is sent over it counts as sent by who
-        sends it
-    :returns: our process id, as the other end sees it
+    :param name: name of the abstract Unix socket of the agent
+    :param opened: socket.socket
+    :returns: process id of this daemon
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         channel.settimeout(_PATIENCE)

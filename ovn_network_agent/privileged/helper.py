@@ -12,9 +12,9 @@
 
 """Starting a privileged daemon by a command, such as sudo.
 
-The command is the same at each start, so that it can be written into sudoers
-word by word: any word that is free there would be the attacker's.  A
-configuration file of his own, for example, names the capabilities.
+The command is the same at each start, so that sudoers can have its exact
+words.  An attacker could choose any free word, for example a configuration
+file that names other capabilities.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from ovn_network_agent.conf import base as options
 LOG = logging.getLogger(__name__)
 
 NAME = 'privsep-helper'
-# Where the socket is when [DEFAULT] control_socket does not say.
+# Directory of the socket when [DEFAULT] control_socket is not set.
 _DIRECTORY = '/run/ovn-network-agent'
 _DIRECTORY_MODE = 0o700
 _MODE = 0o600
@@ -43,9 +43,9 @@ _PATIENCE = 10.0
 
 
 def program():
-    """Path of the helper: beside the agent's own program, if possible.
+    """Path of the helper, preferably beside the agent's own program.
 
-    :returns: absolute path, or the bare name when it is not found
+    :returns: absolute path, or the bare name of a missing helper
     """
     for directory in (os.path.dirname(os.path.abspath(sys.argv[0])),
                       sysconfig.get_path('scripts'), None):
@@ -56,35 +56,36 @@ def program():
 
 
 def path(name):
-    """Path of the socket on which the daemon of a context is awaited."""
+    """Path of the socket that the daemon of a context connects to."""
     cfg.CONF.register_opts(options.OPTS)
     directory = os.path.dirname(cfg.CONF.control_socket) or _DIRECTORY
     return os.path.join(directory, f'privsep-{name}.sock')
 
 
 def start(command, where):
-    """Run a command, and have its daemon connect.
+    """Run a command, and wait until its daemon connects.
 
-    :param command: function of the path, gives a list of str
+    :param command: function of the path that returns a list of str
     :param where: path of the socket
     :returns: socket.socket that is connected to the daemon
-    :raises OSError: when the socket cannot be made, or nobody connects
+    :raises OSError: when the socket cannot be made, or no daemon connects
     :raises daemon.FailedToDropPrivileges: when the command fails
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(where), _DIRECTORY_MODE)
     with socket.socket(socket.AF_UNIX) as listener:
         with contextlib.suppress(FileNotFoundError):
-            # Of an agent that was killed; a second one is refused elsewhere.
+            # A killed agent may have left the file; a second agent is
+            # refused elsewhere.
             os.unlink(where)
-        # Before bind(), which makes the file with this mode.
+        # bind() makes the file with this mode.
         os.fchmod(listener.fileno(), _MODE)
         listener.bind(where)
         try:
             listener.listen(1)
             argv = command(where)
             LOG.info('Running privsep helper: %s', argv)
-            # Fixed words, and what the configuration says.
+            # The arguments are fixed words and configured values.
             done = subprocess.run(argv, stderr=daemon._fd_logger())  # noqa: S603
             if done.returncode:
                 raise daemon.FailedToDropPrivileges(

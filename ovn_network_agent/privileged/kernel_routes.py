@@ -27,21 +27,20 @@ from ovn_network_agent.privileged import limits
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
-# RTPROT_UNSPEC, and RTPROT_BOOT, which libraries and ip(8) put there when
-# nobody says anything.
+# RTPROT_UNSPEC, and RTPROT_BOOT, the default of libraries and ip(8).
 _NO_ORIGIN = (0, 3)
 
 
 @privileged.kernel.change
 def set_routes(items):
-    """Create or change routes of our protocol.
+    """Create or change routes of the agent's protocol.
 
-    Each is created exclusively first, which never takes anything away; only
-    where a route of ours is in the way it is replaced, in one step.  So is
-    one without an origin that leads through our own veth pair just as ours
-    would: the original program made it.
+    An exclusive creation comes first, which never removes a route.  A route of
+    the agent that is in the way is then replaced in one step.  So is an equal
+    route without a protocol through the veth pair, which the Go program made.
 
     :param items: list of [table, dst, dev, via], via '' for scope link
+    :returns: see :mod:`privileged.netlink`
     """
     indexes = {}
     within = limits.current()
@@ -96,13 +95,13 @@ def set_routes(items):
 
 
 def _vrf_table(kernel, vrf):
-    """Table of FRR's VRF, 0 while there is none."""
+    """Table of FRR's VRF, 0 while there is no VRF."""
     found = links.read(kernel).get(vrf) if vrf else None
     return found.vrf_table if found else 0
 
 
 def _of_the_original(kernel, table, dst, dev, via):
-    """Whether the route in the way is equal, and made without a mark."""
+    """Whether the route in the way is equal and has no mark."""
     return dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) and any(
         (route.dst, route.dev, route.via) == (dst, dev, via or None) and
         route.default_metric and route.protocol in _NO_ORIGIN
@@ -110,7 +109,10 @@ def _of_the_original(kernel, table, dst, dev, via):
 
 
 def _ours(kernel, tables):
-    """(dev, via) of our routes with the default metric, by (table, dst)."""
+    """The agent's routes with the default metric.
+
+    :returns: dict of (table, dst) to (dev, via)
+    """
     return {(route.table, route.dst): (route.dev, route.via)
             for table in tables
             for route in routes.read(kernel, ownership.ROUTE_PROTOCOL, table)
@@ -118,13 +120,12 @@ def _ours(kernel, tables):
 
 
 def _behind_others(kernel, places):
-    """Where a route of somebody else is before ours.
+    """The places where another program's route is before the agent's.
 
-    Of several routes with one metric the kernel uses, and replaces, the
-    first one.
+    Of several routes with one metric, the kernel uses and replaces the first.
 
-    :param places: set of (table, dst) where there is one of ours
-    :returns: those of them
+    :param places: set of (table, dst) of the agent's routes
+    :returns: set, a subset of the places
     """
     first = {}
     for table in {table for table, _dst in places}:
@@ -137,9 +138,10 @@ def _behind_others(kernel, places):
 
 @privileged.kernel.change
 def delete_routes(items):
-    """Delete routes of our protocol; others with that destination stay.
+    """Delete routes of the agent's protocol; routes of others stay.
 
     :param items: list of [table, dst]
+    :returns: see :mod:`privileged.netlink`
     """
     def encode(table, dst):
         return routes.RTM_DELROUTE, 0, route_codec.encode_key(

@@ -10,17 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the configuration lets the root side change, and nothing else.
+"""The limits that the configuration sets for the privileged side.
 
-The agent may be in other hands.  So what it asks for is compared with the
+An attacker may control the agent.  So each request is compared with the
 configuration of the start: the bridge, the devices, the routing tables, the
-VRF, the prefix list.  A forked daemon has that from its parent and never
-reads it again; one that a helper command starts reads the files that this
-command names.  No option that matters here can change while the agent runs,
-so a reload changes nothing either.
+VRF and the prefix list.  A forked daemon has the limits of its parent and
+never reads them again.  A daemon of a helper command reads the files that the
+command names.  A reload does not change the limits, because no option here can
+change while the agent runs.
 
-What carries a mark of ours may be removed anywhere: an earlier configuration
-may have put it there.
+An object with the agent's mark may be removed anywhere, because an earlier
+configuration may have made it there.
 """
 
 import dataclasses
@@ -40,29 +40,29 @@ _DEFAULT = '0.0.0.0/0'
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
 _ENDS = ownership.VETH_ENDS
-# For the two forms of l3mdev_accept, below net/ipv4/.
+# The two sysctls of port_forward_l3mdev_accept.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
 _fixed = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """What the configuration names.
+    """The values of the configuration that limit changes.
 
     :ivar bridge: name of the provider bridge and of its device
     :ivar bridge_ip: address of the bridge, '' for none
-    :ivar vrf: name of FRR's VRF, '' for the default one
+    :ivar vrf: name of FRR's VRF, '' for the default VRF
     :ivar prefix_list: name of the list in FRR, '' for none
     :ivar vip_device: device of VIPs
-    :ivar others: frozenset of the devices that drivers of others change
+    :ivar others: frozenset of the devices that external drivers change
     :ivar pair: addresses of veth-default and of veth-provider
     :ivar host_tables: frozenset of the tables of host routes to the bridge
     :ivar gateways: frozenset of (table, prefix, gateway) of the default
         routes that lead through the veth pair
-    :ivar reach: :class:`reach.Reach`, which prefixes routes may have
+    :ivar reach: :class:`reach.Reach`, the allowed prefixes of routes
     :ivar rules: frozenset of :class:`reach.Shape`, the policy rules
-    :ivar frames: frozenset of what :attr:`reach.Shape.frame` says of these,
-        and of those of drivers that are not loaded
+    :ivar frames: frozenset of :func:`reach.frame` of the rules of all
+        drivers, loaded or not
     :ivar forwards: whether ports are forwarded
     :ivar leak: (priority, table) of the rules of the veth leak
     :ivar zone: connection tracking zone of forwarded connections
@@ -87,12 +87,12 @@ class Limits:
     l3mdev: bool
 
     def check_bridge(self, name):
-        """A bridge whose flows are read and written."""
+        """Check a bridge whose flows are read and written."""
         _permit(name == self.bridge, f'bridge {name!r}', '[DEFAULT] '
                 f'bridge_dev = {self.bridge}')
 
     def check_vrf(self, name):
-        """A VRF that FRR is asked about, and that the pair leads to."""
+        """Check a VRF of a question to FRR, or of the veth pair."""
         _permit(name == self.vrf, f'VRF {name!r}',
                 f'[frr] vrf_name = {self.vrf}')
 
@@ -101,13 +101,13 @@ class Limits:
                 f'[frr] frr_prefix_list = {self.prefix_list}')
 
     def check_next_hop(self, hop):
-        """Where a static route of FRR leads to."""
+        """Check the next hop of a static route of FRR."""
         hops = (self.pair[0],) if self.vrf else (self.bridge, *self._vips())
         _permit(hop in hops, f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))
 
     def check_forwards(self):
-        """That ports are forwarded at all."""
+        """Check that the agent forwards ports."""
         _permit(self.forwards, 'what forwards ports', 'asked for by [DEFAULT] '
                 'drivers and [port_forward] rules_file')
 
@@ -127,16 +127,17 @@ class Limits:
                 f'one for [frr] vrf_name = {self.vrf}')
 
     def check_up(self, dev):
-        """A device that is brought up."""
+        """Check a device that is brought up."""
         self._check_device(dev, (self.bridge,))
 
     def check_neighbour(self, dev):
-        """A device that permanent neighbours are set on."""
+        """Check a device of a permanent neighbour."""
         self._check_device(dev, (self.bridge, *_ENDS))
 
     def check_address(self, dev, text):
-        """An address that is set, or that is removed without a mark.
+        """Check an address that is set, or removed without a mark.
 
+        :param dev: name of the device
         :param text: 'address/length'
         """
         if dev in self.others:
@@ -156,7 +157,7 @@ class Limits:
             self._check_device(dev)
 
     def check_renewal(self, dev, text):
-        """An address that is removed and set again."""
+        """Check an address that is removed and set again."""
         if dev not in self.others:
             _permit(dev == ownership.VETH_PROVIDER,
                     f'to renew an address of {dev!r}',
@@ -164,10 +165,10 @@ class Limits:
             self.check_address(dev, text)
 
     def check_route(self, table, dst, dev, via, vrf_table):
-        """A route that is set.
+        """Check a route that is set.
 
         :param via: gateway, '' for a route of scope link
-        :param vrf_table: table of the VRF, 0 while there is none
+        :param vrf_table: table of the VRF, 0 while there is no VRF
         """
         reach = self.reach
         if dev in self.others:
@@ -187,7 +188,7 @@ class Limits:
                 'a route of this agent')
 
     def check_rule(self, rule):
-        """A policy rule that is set.
+        """Check a policy rule that is set.
 
         :param rule: :class:`rules.Rule`
         """
@@ -197,9 +198,10 @@ class Limits:
                 'a rule of this agent')
 
     def check_removal(self, rule):
-        """A policy rule that is removed without a mark.
+        """Check a policy rule that is removed without a mark.
 
-        Another configuration had other networks.
+        The rule may be of another configuration, so its networks do not
+        count.
         """
         _permit(rule.iif in self.others or
                 reaches.frame(rule) in self.frames,
@@ -207,7 +209,7 @@ class Limits:
                 'a rule of this agent')
 
     def check_sysctl(self, path):
-        """A path of :func:`checks.sysctl`."""
+        """Check a path of :func:`checks.sysctl`."""
         if path in _L3MDEV:
             _permit(self.l3mdev and self.forwards, path, '[port_forward] '
                     'port_forward_l3mdev_accept')
@@ -215,11 +217,11 @@ class Limits:
             self._check_device(path.split('/')[3], (self.bridge, *_ENDS))
 
     def _vips(self):
-        """Names of devices of VIPs: one, or none."""
+        """Names of the devices of VIPs, a tuple of at most one."""
         return (self.vip_device,) if self.forwards else ()
 
     def _tables(self, vrf_table):
-        """Tables that more than a driver of somebody else relies on."""
+        """Tables that the agent uses, which external drivers may not use."""
         return {route_codec.MAIN_TABLE, vrf_table, *self.host_tables,
                 *(table for table, _dst, _via in self.gateways)}
 
@@ -232,7 +234,7 @@ class Limits:
 def from_conf(conf):
     """The limits of a configuration.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: the oslo.config ConfigOpts
     :returns: :class:`Limits`
     """
     leak, forward = conf.veth_leak, conf.port_forward
@@ -253,10 +255,10 @@ def from_conf(conf):
 
 
 def _loaded(conf):
-    """Names of the drivers that can want something.
+    """Names of the drivers that may want resources.
 
-    Rules for port forwards can be changed by a reload; that there are any
-    cannot.
+    A reload can change the rules of port forwards, but not whether ports are
+    forwarded at all.
     """
     found = set(conf.drivers)
     if mode.forwards_only(conf):
@@ -285,16 +287,16 @@ def _gateways(conf, pair):
 
 
 def fix(conf):
-    """Fix the limits of this process, and of those that it forks.
+    """Fix the limits of this process and of processes that it forks.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: the oslo.config ConfigOpts
     """
     global _fixed
     _fixed = from_conf(conf)
 
 
 def forget():
-    """Undo :func:`fix`: for a process that goes on as somebody else."""
+    """Undo :func:`fix`, for tests."""
     global _fixed
     _fixed = None
 
@@ -302,8 +304,7 @@ def forget():
 def current():
     """The limits of this process.
 
-    A daemon that a helper command has started finds them in the files that
-    it was given.
+    A daemon that a helper command has started reads its configuration files.
 
     :returns: :class:`Limits`
     """
@@ -321,7 +322,7 @@ def _is_host(prefix):
 
 
 def _permit(fits, what, instead):
-    """Refuse what the configuration does not name.
+    """Refuse a request that is outside of the limits.
 
     :raises OSError: EPERM
     """

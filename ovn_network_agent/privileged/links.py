@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry points for devices: up, and our veth pair."""
+"""Privileged entry points for devices and the veth pair."""
 
 import errno
 
@@ -46,9 +46,9 @@ def set_links_up(names):
 def set_veth_pairs(items):
     """Make veth pairs: both ends up, the peer in its VRF.
 
-    A pair that is there already is adopted; what is missing is added to it.
+    An existing pair is adopted, and its missing properties are added.
 
-    :param items: list of [name, peer, vrf]; only our two names are accepted
+    :param items: list of [name, peer, vrf] with the names of the agent's pair
     :returns: list of (index, errno, text)
     """
     with channel.kernel() as kernel:
@@ -57,7 +57,7 @@ def set_veth_pairs(items):
 
 @privileged.kernel.change
 def delete_veth_pairs(items):
-    """Delete veth pairs; a device that is no such pair is left alone.
+    """Delete veth pairs; other devices of these names stay.
 
     :param items: list of [name, peer]
     :returns: list of (index, errno, text)
@@ -96,8 +96,8 @@ def _set_veth_pair(kernel, name, peer, vrf):
                       f'in this network namespace; rename or remove what has '
                       f'the name')
     for end, wanted in ((found[name], 0), (found[peer], master.index)):
-        # Before the device comes up: changing the VRF takes it down and up,
-        # and its routes and neighbours are lost.
+        # This comes before the device is up: a change of the VRF takes the
+        # device down and up, and its routes and neighbours are lost.
         if end.master != wanted:
             _request(kernel, 0, links.encode_master(end.index, wanted))
         if not end.up:

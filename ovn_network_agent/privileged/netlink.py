@@ -12,11 +12,11 @@
 
 """Privileged entry points for routes, rules, addresses, neighbours, sysctls.
 
-Each takes a list of items, each item a list of arguments, and returns the
-failures as ``[(index, errno, text)]``; what is not in there is as wanted.
-Creating what is there and deleting what is gone is success.  Marks of
-ownership are stamped here, so that the caller can neither create an object
-that is not marked nor delete one that is not ours.
+Each function takes a list of items, which are lists of arguments, and returns
+the failures as ``[(index, errno, text)]``.  All other items are as wanted.
+The creation of an existing object, and the deletion of a missing object,
+succeed.  These functions set the agent's mark, so that the caller can neither
+create an object without the mark nor delete an object of others.
 """
 
 import errno
@@ -51,12 +51,12 @@ def port():
 
 def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
           ipv6=None):
-    """A checked rule of ours; a rule has to select something."""
+    """A checked rule with the agent's mark; it has to select something."""
     if src is dst is iif is fwmark is None:
         raise checks.invalid('a rule without a selector matches everything')
     return rules.Rule(
         checks.priority(priority),
-        # 0 is a blackhole, which nothing but such a rule may ask for.
+        # Table 0 is a blackhole, which only such a rule may have.
         0 if table == 0 and iif and (src or dst) else checks.table(table),
         None if src is None else checks.selector(src),
         None if dst is None else checks.selector(dst),
@@ -68,18 +68,18 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
 
 
 def _version(rule):
-    """Address family of a rule: the kernel has a list for each."""
+    """Whether a rule is in the kernel's list of IPv6 rules."""
     return rule.ipv6 or ':' in (rule.src or rule.dst or '')
 
 
 @privileged.kernel.change
 def set_rules(items):
-    """Create rules of our protocol.
+    """Create rules of the agent's protocol.
 
     :param items: list of [priority, table, src, dst, iif, fwmark,
-        suppress, ipv6], None for what is not selected by, fwmark as [mark,
-        mask]; table 0 is a blackhole for what comes from a device to a
-        prefix; ipv6 is True for a rule of IPv6 without a prefix
+        suppress, ipv6], with None for an absent selector and fwmark as [mark,
+        mask]; table 0 is a blackhole for packets from a device to a prefix;
+        ipv6 is True for an IPv6 rule without a prefix
     """
     within = limits.current()
 
@@ -94,16 +94,15 @@ def set_rules(items):
 
 @privileged.kernel.change
 def delete_rules(items):
-    """Delete rules of our protocol, and those that the original made.
+    """Delete rules of the agent's protocol, and rules of the Go program.
 
-    The latter name no protocol.  The kernel deletes the first rule that has
-    all that a deletion names, and protocol 0 names nothing, nor does a
-    selector that is absent.  So it is only sent when that is the one, else
-    the failure is EBUSY.
+    Rules of the Go program have no protocol.  The kernel deletes the first
+    rule with all attributes of a deletion, and neither protocol 0 nor an
+    absent selector is an attribute.  So such a deletion is sent only if it
+    deletes the right rule; else the failure is EBUSY.
 
-    :param items: list of [original, rule], the rule like an item of
-        :func:`set_rules`, original whether one that names no protocol is
-        of the original program
+    :param items: list of [original, rule]: the rule as in :func:`set_rules`,
+        and whether the rule without a protocol is of the Go program
     """
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
@@ -123,7 +122,7 @@ def delete_rules(items):
 
 
 def _check_first(rule, listed):
-    """That a deletion that names no protocol deletes this rule.
+    """Check that a deletion without a protocol deletes this rule.
 
     :raises OSError: EBUSY
     """
@@ -144,8 +143,8 @@ def _check_first(rule, listed):
 def set_addresses(items):
     """Add addresses.
 
-    The anchor is no source of connections and of ICMP errors: nobody could
-    answer to it.
+    The anchor has scope link, so that it is no source address of connections
+    or ICMP errors: no host could answer to it.
 
     :param items: list of [dev, 'address/length']
     """
@@ -164,14 +163,16 @@ def set_addresses(items):
 
 @privileged.kernel.change
 def delete_addresses(items):
-    """Remove addresses of ours, unless that would remove others' objects.
+    """Remove addresses of the agent, unless this removes others' objects.
 
-    With a primary address the kernel removes the secondary ones of its
-    network, with the last IPv4 address of a device all IPv4 routes through
-    it (fib_disable_ip()); both may be the operator's.  The failure is EBUSY
-    then.  An address that names another origin is left alone, in silence.
-    One that names none was made by the original program, or by us on an old
-    kernel, if it is what the configuration has there; else it is refused.
+    With a primary address, the kernel removes the secondary addresses of its
+    network.  With the last IPv4 address of a device, it removes all IPv4
+    routes through the device (fib_disable_ip()).  Where these may be the
+    operator's, the failure is EBUSY.
+
+    An address with the number of another program silently stays.  An address
+    without a number is removed only if the configuration has it there: the Go
+    program made it, or the agent on an old kernel.
 
     :param items: list of [dev, 'address/length']
     """
@@ -190,8 +191,8 @@ def delete_addresses(items):
             _check_alone(kernel, dev, index, present, address)
             return addresses.RTM_DELADDR, 0, body
 
-        # One after the other: whether an address is the last one depends on
-        # what became of those before it.
+        # The items are handled in turn, because the removal of one decides
+        # whether the next address is the last one.
         failures = []
         for position, item in enumerate(items):
             failures.extend(
@@ -202,9 +203,9 @@ def delete_addresses(items):
 
 
 def _check_alone(kernel, dev, index, present, address):
-    """That nothing of others goes with an address.
+    """Check that no object of others goes with an address.
 
-    :raises OSError: EBUSY, with what would go and the remedy
+    :raises OSError: EBUSY, with the objects and the remedy
     """
     lost = addresses.depending(present, address)
     if lost and not _promotes(dev):
@@ -214,7 +215,7 @@ def _check_alone(kernel, dev, index, present, address):
             f'set sysctl promote_secondaries=1 for {dev}')
     if (dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER) or
             [a.address for a in present if '.' in a.address] != [address]):
-        # Our own devices go as a whole.
+        # The veth pair goes as a whole.
         return
     lost = [route.dst for route in routes.read_on(kernel, index)
             if route.protocol not in (ownership.ROUTE_PROTOCOL,
@@ -239,9 +240,9 @@ def _promotes(dev):
 
 @privileged.kernel.change
 def set_neighbours(items):
-    """Make neighbour entries permanent, with this MAC.
+    """Make permanent neighbour entries.
 
-    A permanent entry of somebody else is not replaced; the failure is
+    A permanent entry of another program is not replaced; the failure is
     EEXIST.
 
     :param items: list of [dev, dst, mac]
@@ -268,7 +269,7 @@ def set_neighbours(items):
 
 @privileged.kernel.change
 def delete_neighbours(items):
-    """Remove neighbour entries, but none that names another origin.
+    """Remove neighbour entries, except those of other programs.
 
     :param items: list of [dev, dst]
     """
@@ -294,22 +295,22 @@ def _permanent(kernel):
 
 
 def _canonical(address):
-    """An address as the kernel's are shown."""
+    """An address in canonical notation."""
     return texts.address_text(texts.parse_address(address)[1])
 
 
 def _is_ours(dev, entry):
     """Whether a permanent neighbour may be changed and removed.
 
-    One without a maker's number is the original's, on an end of the veth
-    pair; anywhere else it is the operator's.
+    An entry without a protocol is of the Go program on an end of the veth
+    pair, and of the operator on other devices.
     """
     return entry.protocol == ownership.NEIGHBOUR_PROTOCOL or (
         not entry.protocol and dev in ownership.VETH_ENDS)
 
 
 def _unless_gone(failures):
-    """Without the items whose device is gone: they are gone with it."""
+    """The failures without those of items whose device is gone."""
     return [f for f in failures if f[1] != errno.ENODEV]
 
 

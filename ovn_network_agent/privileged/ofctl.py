@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The second transport: ovs-ofctl behind a command, for containers.
+"""The second transport of flows: ovs-ofctl behind a command, for containers.
 
-For nodes where the management socket of a bridge cannot be reached, with
-something like ``docker exec -i openvswitch_vswitchd`` in front.  A change
-costs two or three processes, otherwise the same is done.
+This transport is for nodes where the management socket of a bridge cannot be
+reached, with a command such as ``docker exec -i openvswitch_vswitchd``.  A
+change takes two or three processes.
 """
 
 import errno
@@ -24,8 +24,8 @@ from ovn_network_agent.openflow import ofctl_text as text
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged import command
 
-# Seconds.  ovs-ofctl ends itself first: behind a wrapper nothing else would
-# end it when the wrapper is killed.
+# Seconds.  ovs-ofctl has the shorter limit, because a kill of the wrapper
+# would not end it.
 _INNER_LIMIT = 20
 _LIMIT = 25.0
 # Fields of a FlowSpec up to its actions.
@@ -45,11 +45,11 @@ class Command:
         self._bridge = bridge
 
     def dump(self, *match):
-        """dump-flows, parsed.
+        """Run dump-flows, and parse its output.
 
-        :param match: fields of what to dump, nothing for all
+        :param match: fields of the flows to dump, none for all flows
         :returns: see :func:`ofctl_text.parse`
-        :raises OSError: when it fails or is not understood
+        :raises OSError: when the command fails or its output is not understood
         """
         result = command.run(
             [*self._head, '--no-names', 'dump-flows', self._bridge, *match],
@@ -66,8 +66,8 @@ class Command:
         """Make changes, all or none of them.
 
         :param lines: list of str, see :func:`ofctl_text.line`
-        :returns: why they failed, or None
-        :raises OSError: when it cannot be run or takes too long
+        :returns: text why the changes failed, or None
+        :raises OSError: when ovs-ofctl cannot be run or takes too long
         """
         result = command.run(
             [*self._head, '--bundle', 'add-flows', self._bridge, '-'],
@@ -76,7 +76,7 @@ class Command:
 
 
 def dump(ofctl):
-    """All flows that carry a cookie of ours, see :func:`bridge.dump`."""
+    """All flows with a cookie of the agent, see :func:`bridge.dump`."""
     return [spec for cookie in ownership.FLOW_COOKIES
             for _cookie, spec in ofctl.dump(f'cookie={cookie:#x}/-1')]
 
@@ -99,13 +99,13 @@ def change(ofctl, steps):
 
 
 def _submit(ofctl, lines):
-    """Submit in halves until the bad lines stand alone."""
+    """Submit lines, in halves until the bad lines are found."""
     error = ofctl.submit([line for _ref, line in lines])
     if error is None:
         return {}
     if len(lines) == 1:
         return {lines[0][0]: error}
-    # When nothing at all works this raises, instead of halving down.
+    # This raises if ovs-ofctl does not work at all.
     ofctl.dump('cookie=0/-1,table=0')
     middle = len(lines) // 2
     return {**_submit(ofctl, lines[:middle]),
@@ -128,17 +128,17 @@ def _foreign(ofctl, steps):
 
 
 def _normal(match):
-    """The same words in any order and with or without /32 or /128."""
+    """The words of a match, without order, /32 and /128."""
     words = match.partition(':')[2].split(',')
     return frozenset(word.removesuffix('/32').removesuffix('/128')
                      for word in words)
 
 
 def _check_arrival(ofctl, steps, failed):
-    """A wrapper that does not pass standard input on changes nothing.
+    """Check that a change has arrived, by one of its flows.
 
-    ovs-ofctl then reads an empty file and is content, so look at one of
-    the flows afterwards.
+    If a wrapper does not pass on standard input, ovs-ofctl reads an empty
+    file and reports success.
     """
     probe = next((step for step in reversed(steps)
                   if step.ref not in failed), None)

@@ -12,9 +12,9 @@
 
 """Privileged entry points for the flows of the provider bridge.
 
-The connection to a bridge lives as long as this daemon: a change costs a
-fraction of a millisecond instead of a process.  When ``[ovs] ovs_wrapper``
-is set, ``ovs-ofctl`` behind that command is used instead.
+The connection to a bridge lives as long as this daemon, so a change takes a
+fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
+``ovs-ofctl`` behind this command is used instead.
 """
 
 import errno
@@ -33,11 +33,11 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
 
 _lock = threading.Lock()
-# By path of the socket, exclusively used under the lock.
+# From the path of a socket to its connection; used only under the lock.
 _connections = {}
 
 
-# Deleting accepts what may be there but is never written.
+# A deletion also accepts flows that may exist but are never written.
 _LISTS = (('adds', specs.ADD, specs.check_flow),
           ('deletes', specs.DELETE,
            lambda item: specs.check_flow(item, deleting=True)),
@@ -46,13 +46,12 @@ _LISTS = (('adds', specs.ADD, specs.check_flow),
 
 @privileged.ovs.entrypoint
 def dump_flows(bridge):
-    """Read the flows that carry a cookie of ours.
+    """Read the flows with a cookie of the agent.
 
     :param bridge: name of the bridge
     :returns: list of lists: the fields of :class:`openflow.spec.FlowSpec`,
-        or those of :class:`openflow.spec.StraySpec` for a flow whose match
-        is not one of ours
-    :raises OSError: when they cannot be read in full
+        or of :class:`openflow.spec.StraySpec` for a stray flow
+    :raises OSError: when the flows cannot be read in full
     """
     found = _run(bridge, openflow.dump, ofctl.dump)
     return [list(spec) for spec in found]
@@ -60,14 +59,14 @@ def dump_flows(bridge):
 
 @privileged.ovs.entrypoint
 def read_socket(bridge):
-    """Read which run of ovs-vswitchd a bridge is of.
+    """Read the identity of a bridge's socket, which shows restarts.
 
-    It makes the bridge's socket anew when it starts, so that another inode
-    or time of change is another run.  That costs no process.
+    ovs-vswitchd makes the socket anew at its start, so another inode or time
+    of change means a restart.  The reading starts no process.
 
     :param bridge: name of the bridge
-    :returns: dict of the bridge to [inode, nanoseconds of its change], empty
-        while there is no socket
+    :returns: dict of the bridge to [inode, time of change in ns], empty while
+        there is no socket
     :raises OSError: when the directory of the sockets cannot be read
     """
     path = _path(bridge)
@@ -85,12 +84,12 @@ def change_flows(bridge, adds, deletes, strays):
 
     :param bridge: name of the bridge
     :param adds: list of the fields of :class:`openflow.spec.FlowSpec`
-    :param deletes: the same
+    :param deletes: likewise
     :param strays: list of the fields of :class:`openflow.spec.StraySpec`
     :returns: list of [list name, index, reason]: 'adds', 'deletes' or
-        'strays', the position in it, and why that item failed
-    :raises OSError: when the bridge cannot be reached; what was done is
-        then unknown
+        'strays', the position in this list, and the reason of the failure
+    :raises OSError: when the bridge cannot be reached; each change may have
+        been made
     """
     failures = {}
     steps = []
@@ -107,7 +106,7 @@ def change_flows(bridge, adds, deletes, strays):
 
 
 def _run(bridge, over_openflow, over_ofctl, *args):
-    """Call a function of the transport that is configured."""
+    """Call the function of the configured transport."""
     path = _path(bridge)
     wrapper = _conf().ovs_wrapper
     if wrapper:
@@ -131,10 +130,10 @@ def _path(bridge):
 
 
 def _with_connection(path, function, *args):
-    """Call with the open connection, or with a new one.
+    """Call a function with the open connection, or with a new connection.
 
-    All we do can be done twice, so when a connection that was open has
-    ended (ovs-vswitchd was restarted) it is simply tried again.
+    All calls may be repeated.  So after the end of an open connection (a
+    restart of ovs-vswitchd), the call is made again.
     """
     if path in _connections:
         try:
@@ -166,11 +165,11 @@ def close():
 
 
 def register_options():
-    """Make [ovs] known to this process, which may not be the agent."""
+    """Register [ovs] in this process, which may be a daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
 
 
 def _conf():
-    """[ovs] as the root side has it: never given by the caller."""
+    """[ovs] of the privileged side, never of the caller."""
     register_options()
     return cfg.CONF.ovs

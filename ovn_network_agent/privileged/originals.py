@@ -10,26 +10,27 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which lines of the prefix list the original program has left.
+"""The lines of the prefix list that the Go program has left.
 
-Their shape and their numbers may be those of an operator, too.  But beside
-each line the original leaves the way back of that network: a policy rule that
-names no maker, and a route of our protocol through the veth pair.  Ours name
-us, so neither a former run of this agent nor an operator is taken for it.
+The Go program is the older program of the same name (see the glossary).  An
+operator's lines may have the same shape and numbers.  But beside each line the
+Go program leaves a policy rule without a protocol for the network, and a route
+of the agent's protocol through the veth pair.  The agent's rules have a
+protocol, so lines of a former run are not taken for those of the Go program.
 
-No entry point: the agent asks here what is to go, and the root side whether
-it may.
+These are no entry points.  The agent asks which lines to remove, and the
+privileged side whether a line may be removed.
 """
 
 from ovn_network_agent import ownership
 from ovn_network_agent.frr import shape
 
-# Networks.  The rule of one may go before its line does.
+# Networks of proven lines; the rule that proves a line may go before the line.
 _proven = set()
 
 
 def networks(copies, leak):
-    """Networks whose lines are the original's.
+    """Networks whose lines are of the Go program.
 
     :param copies: dict of daemon to list of :class:`frr.output.Entry`
     :param leak: (priority, table) of the rules of the veth leak
@@ -39,7 +40,7 @@ def networks(copies, leak):
     found = set()
     for entries in copies.values():
         found |= shape.counted(shape.shaped(entries))
-    # A line that comes later in the place of one that is gone is another.
+    # A later line in the place of a removed line needs a proof of its own.
     _proven.intersection_update(found)
     if found - _proven:
         _proven.update(_led_back(found - _proven, leak))
@@ -47,13 +48,13 @@ def networks(copies, leak):
 
 
 def forget():
-    """For a process that goes on as somebody else."""
+    """Forget all proofs, for tests."""
     _proven.clear()
 
 
 def _led_back(wanted, leak):
-    """Those of the networks whose way back the original has made, a set."""
-    # The daemon of FRR is a process that has to start, and rarely asks.
+    """The wanted networks that have a rule and route of the Go program."""
+    # FRR's daemon rarely needs these modules, and has to start fast.
     from ovn_network_agent.netlink import routes
     from ovn_network_agent.netlink import rules
     there = [rule for rule in rules.read_all()
@@ -63,7 +64,7 @@ def _led_back(wanted, leak):
     found = {rule.src for rule in there if not rule.protocol} - {
         rule.src for rule in there
         if rule.protocol == ownership.RULE_PROTOCOL}
-    # There may be many routes.
+    # The routes are read only if need be, because there may be many.
     return found and found & {
         route.dst for route in routes.read_ours(ownership.ROUTE_PROTOCOL)
         if route.dev == ownership.VETH_PROVIDER}

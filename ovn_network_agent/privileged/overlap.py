@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry points for the overlap of two owners of gateways."""
+"""Privileged entry points for the overlap of two owners of gateway ports."""
 
 import contextlib
 import errno
@@ -30,17 +30,17 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.privileged import overlap_keeper
 
-# Seconds until the program undoes it by itself, whatever becomes of us: more
-# than the loop lets it last.
+# Seconds until the program undoes the overlap even without the agent; the
+# loop ends an overlap earlier.
 LIMIT = 12.0
-# Seconds in which it asks an ovn-controller again that does not go on.
+# Seconds in which the program repeats its request that ovn-controller go on.
 RESUME = 30.0
-# Seconds for it to begin.
+# Seconds for the program to begin.
 _PATIENCE = 2 * overlap_keeper.PATIENCE + overlap_keeper.NOTICE
-# Seconds for one that has undone everything to end.
+# Seconds for the program to end after it has undone everything.
 _EXIT = 1.0
 
-# Exit status of one that has not undone everything.
+# Exit status of a program that has not undone everything.
 _LEFT = 2
 
 _lock = threading.Lock()
@@ -49,10 +49,9 @@ _keepers = []
 
 @privileged.ovs.entrypoint
 def standing():
-    """Whether an overlap could begin now; changes nothing.
+    """Check whether an overlap could begin now, without any change.
 
-    :returns: text: '' when it could, else why not, or what is not known
-        about it
+    :returns: '' when an overlap could begin, else the reason
     """
     try:
         version = overlap_keeper.Keeper(_options([])).able()[0]
@@ -67,11 +66,11 @@ def standing():
 
 @privileged.ovs.change
 def begin(addresses):
-    """Have the next owners take over while this node still serves.
+    """Let the next owners take over while this node still serves.
 
-    :param addresses: list of IP addresses of the tunnels of the others
+    :param addresses: list of IP addresses of the tunnels of the next owners
     :returns: None
-    :raises OSError: with the reason when that cannot be done; nothing is
+    :raises OSError: with the reason when no overlap can begin; nothing is
         left then
     """
     if not addresses:
@@ -87,8 +86,8 @@ def begin(addresses):
         keeper = _start(wanted)
         said = _line(keeper.stdout)
         if said != 'begun':
-            # Whatever it has done it undoes by itself.  Until then no other
-            # one begins, whose work it would undo, too.
+            # The program undoes its changes.  Until then no other program
+            # begins, whose changes it would undo, too.
             keeper.stdin.close()
             _keepers.append(keeper)
             _reap(keeper)
@@ -102,11 +101,11 @@ def begin(addresses):
 def end():
     """End the overlap; returns at once.
 
-    Also one that somebody has left who was killed.  The mark in the local
-    database goes when it has ended.
+    This also ends an overlap that a killed program has left.  The key in the
+    local database goes at the end of the overlap.
 
-    :raises OSError: with the reason when the last try did not undo
-        everything; it is tried again all the same
+    :raises OSError: with the reason when the last attempt did not undo
+        everything; a new attempt begins nevertheless
     """
     with _lock:
         left = _forget()
@@ -121,7 +120,7 @@ def end():
 
 
 def _options(addresses):
-    """What the program is told, a dict."""
+    """The argument of the program, a dict."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
     return overlap_keeper.options(
@@ -132,9 +131,9 @@ def _options(addresses):
 
 
 def _start(addresses):
-    """Start the program, in a session of its own."""
+    """Start the program in a session of its own; returns the Popen."""
     argument = json.dumps(_options(addresses))
-    # Fixed words, addresses that were checked, and the configuration.
+    # The arguments are fixed words, checked addresses and configured values.
     return subprocess.Popen(  # noqa: S603
         [sys.executable, '-I', '-S', overlap_keeper.__file__, argument],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
@@ -142,7 +141,7 @@ def _start(addresses):
 
 
 def _line(pipe):
-    """The first line that it says in time, '' when none."""
+    """The first line that the program prints in time, or ''."""
     deadline, said = time.monotonic() + _PATIENCE, b''
     while not said.endswith(b'\n'):
         left = deadline - time.monotonic()
@@ -160,11 +159,11 @@ def _reap(keeper):
 
 
 def _forget():
-    """Forget those that have ended.
+    """Forget the programs that have ended.
 
-    The mark goes a moment before the program that is about to end.
+    A program removes its key a moment before it ends.
 
-    :returns: text: what the last of them could not undo, '' when nothing
+    :returns: text: the changes that the last program could not undo, or ''
     """
     for one in _keepers:
         if one.stdin.closed:

@@ -10,34 +10,29 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The program that has two gateways serve at once; stdlib only.
+"""The program that makes an overlap of two owners; stdlib only.
 
-It pauses the ovn-controller of this node, so that it keeps its flows and
-claims nothing, and lets BFD end in the tunnels to the other gateways alone.
-To them this one is dead, and the next one takes over; the compute nodes still
-send here, until the order in the Northbound database changes.
+The program pauses the ovn-controller of this node, which then keeps its flows
+and claims no port.  It stops BFD in the tunnels to the next owners alone.  For
+them this node is dead, so the next owner takes over.  The compute nodes still
+send to this node until the priorities in the Northbound database change.
 
-Then it waits: for the end of its standard input, for a signal, or until its
-time is up.  Whoever has started it may die.  It restores BFD, and lets
-ovn-controller go on when that is up, which else took this gateway for the only
-one alive.
+Then the program waits for the end of its standard input, for a signal, or for
+the end of its time; the agent may die meanwhile.  The program restores BFD.
+When BFD is up, it lets ovn-controller go on, which would otherwise take this
+node for the only one alive.
 
-What ovn-controller has missed meanwhile waits in its connection to the
-Southbound database, and it does not read all of that at once: 50 messages, or
-up to the server's question whether it is still there.  In between it may see
-that another gateway has the port, but not yet that this is right, and takes
-the port back.  So it is made to connect anew: then the server tells all in one
-message.  external_ids:ovn-remote-<chassis> goes before ovn-remote in
-ovn-controller; the same address in other words is another connection.
+The connection of ovn-controller to the Southbound database has messages of the
+meantime.  ovn-controller reads them in parts: at most 50, or up to an
+inactivity probe.  After a part it may see that another chassis has the port,
+and not yet the new priorities, and would take the port back.  So this program
+makes ovn-controller connect anew, because the server then sends the state in
+one message.  In ovn-controller, external_ids:ovn-remote-<chassis> comes before
+ovn-remote, and another spelling of an address makes a new connection.
 
-One argument, JSON: ``database`` (unix: or tcp: remote of the local
-Open_vSwitch database), ``rundir`` (of ovn-controller), ``mark`` (key in
-external_ids as long as this lasts), ``remote`` (key in external_ids that keeps
-those other words), ``addresses`` (of the tunnels of the other gateways; empty:
-only undo what another one has left), ``limit`` (seconds), ``resume`` (seconds
-in which an ovn-controller that does not go on is asked again).  Says
-``begun``, or what is wrong.  Ends with status 2 when not all is undone; then
-the mark stays, and the next one goes on with that.
+The argument is JSON, see :func:`options`.  The program prints ``begun``, or
+the reason of a failure.  Its exit status is 2 when it could not undo
+everything.  Then the key in external_ids stays, and the next program goes on.
 """
 
 import contextlib
@@ -51,43 +46,43 @@ import socket
 import sys
 import time
 
-# Seconds that a server may take to answer.
+# Seconds for the answer of a server.
 PATIENCE = 3.0
-# Seconds for ovs-vswitchd to take notice, and for BFD to come up again: both
-# ends begin with one packet a second (RFC 5880, 6.8.3).
+# Seconds for ovs-vswitchd to read a change, and for BFD to come up again: both
+# ends begin with one packet a second (RFC 5880, section 6.8.3).
 NOTICE, UP = 2.0, 6.0
 _INTERVAL = 0.02
-# Seconds from one try to have ovn-controller go on to the next.
+# Seconds between two requests that ovn-controller go on.
 _AGAIN = 0.5
-# Seconds for ovn-controller to go once around its loop, in a large cloud, too.
+# Seconds for one iteration of ovn-controller's loop, even in a large cloud.
 _ROUND = 20.0
-# Milliseconds between two BFD packets: the first one says that the session
-# is down, the next one would begin it anew.
+# Milliseconds between two BFD packets: the first packet reports that the
+# session is down, and the second would begin a new session.
 _SILENCE = '60000'
-# The first OVN that knows settings for one chassis.
+# The first OVN that has external_ids for one chassis.
 OLDEST = (23, 3)
-# The last OVN that this was tried with; later ones are taken, too.
+# The last OVN that the tests have used; later versions are accepted, too.
 NEWEST = (26, 3)
-# Per chassis: goes before the key without the name.
+# With -<chassis> appended, this key comes before the key without.
 _REMOTE = 'ovn-remote'
 _TARGET = re.compile(r'((?:tcp|ssl):.+:)(\d+)')
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Failed(Exception):
-    """It cannot be done; the text says why."""
+    """The overlap, or a step of it, is not possible; the text says why."""
 
 
 class Absent(Failed):
-    """There is no ovn-controller, so none is paused."""
+    """There is no ovn-controller, so there is none to resume."""
 
 
 class NotOurs(Failed):
-    """Somebody else is at it; nothing is to be undone."""
+    """Another program has paused ovn-controller; nothing is to be undone."""
 
 
 class Database:
-    """The local Open_vSwitch database; each transaction by itself.
+    """The local Open_vSwitch database; each call is one transaction.
 
     :param remote: 'unix:PATH' or 'tcp:HOST:PORT'
     """
@@ -122,7 +117,10 @@ class Database:
         return dict(rows[0]['external_ids'][1]) if rows else {}
 
     def mark(self, values):
-        """Set keys of external_ids: dict; '' removes one."""
+        """Set keys of external_ids.
+
+        :param values: dict of key to value, '' to remove the key
+        """
         self.transact({
             'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
             'mutations': [
@@ -132,7 +130,7 @@ class Database:
                     if value)]]]})
 
     def tunnels(self, addresses):
-        """OVN's tunnels to these addresses: dict of UUID to its bfd."""
+        """OVN's tunnels to some addresses, dict of UUID to the column bfd."""
         found = {}
         for address in addresses:
             rows = self.transact({
@@ -146,7 +144,10 @@ class Database:
         return found
 
     def set_bfd(self, settings):
-        """Write the column bfd: dict of UUID to dict."""
+        """Write the column bfd.
+
+        :param settings: dict of UUID to dict
+        """
         self.transact(*({
             'op': 'update', 'table': 'Interface', 'where': _is(uuid),
             'row': {'bfd': ['map', sorted(map(list, bfd.items()))]}}
@@ -173,7 +174,7 @@ class Controller:
     def version(self):
         """The version of OVN, a tuple of int.
 
-        :raises Failed: when it says none
+        :raises Failed: when the answer has no version
         """
         said = self.call('version')
         found = re.match(r'ovn-controller (\d+)\.(\d+)', said)
@@ -182,11 +183,11 @@ class Controller:
         return int(found[1]), int(found[2])
 
     def call(self, command, patience=PATIENCE):
-        """What it answers to a command, text.
+        """The answer to a command, text.
 
-        :param patience: seconds that the answer may take
-        :raises Absent: when there is none
-        :raises Failed: when none answers, or it refuses
+        :param patience: seconds for the answer
+        :raises Absent: when there is no ovn-controller
+        :raises Failed: when ovn-controller does not answer, or refuses
         """
         reasons, absent = [], Absent
         for path in glob.glob(os.path.join(
@@ -194,7 +195,7 @@ class Controller:
             try:
                 return _call(path, command, [], patience)
             except OSError as e:
-                # It may be that of one which was killed.
+                # A killed ovn-controller may have left this socket.
                 reasons.append(f'{path}: {e.strerror or e}')
                 if not isinstance(e, (ConnectionRefusedError,
                                       FileNotFoundError)):
@@ -215,10 +216,10 @@ def _is(uuid):
 
 
 def in_other_words(remote):
-    """The same servers as a text that differs, server by server.
+    """Another spelling of the same servers, which differs for each server.
 
-    :param remote: OVN's text, as in ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
-    :raises Failed: when there is none
+    :param remote: text such as ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
+    :raises Failed: when a server has no other spelling
     """
     return ','.join(_renamed(target) for target in remote.split(','))
 
@@ -237,8 +238,8 @@ def _renamed(target):
 def _call(address, method, params, patience=PATIENCE):
     """The result of one request of JSON-RPC 1.0.
 
-    :raises Failed: when it is refused
-    :raises OSError: when nobody answers
+    :raises Failed: when the server refuses the request
+    :raises OSError: when no server answers
     """
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)
@@ -262,7 +263,7 @@ def _call(address, method, params, patience=PATIENCE):
 
 
 def _until(condition, seconds):
-    """Whether it became true in time."""
+    """Wait for a condition; whether it became true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -272,7 +273,7 @@ def _until(condition, seconds):
 
 
 class Keeper:
-    """What has to be undone, in the order in which it was done.
+    """Makes one overlap, and undoes its changes.
 
     :param told: dict, see :func:`options`
     """
@@ -287,11 +288,11 @@ class Keeper:
         self._tunnels = {}
 
     def able(self):
-        """Look whether it could be, and change nothing.
+        """Check whether an overlap is possible, without any change.
 
         :returns: (version of OVN, a tuple of int; key of external_ids, and
-            its value, that have ovn-controller connect anew)
-        :raises Failed, OSError: when it cannot be
+            its value, that make ovn-controller connect anew)
+        :raises Failed, OSError: when an overlap is not possible
         """
         version = self._controller.version()
         if version < OLDEST:
@@ -305,24 +306,24 @@ class Keeper:
         return version, key, in_other_words(ids.get(_REMOTE, ''))
 
     def begin(self):
-        """Have both serve.
+        """Begin the overlap.
 
-        :raises Failed, OSError: when that cannot be; then :meth:`end` all
-            the same
+        :raises Failed, OSError: when the overlap is not possible; the caller
+            has to call :meth:`end` nevertheless
         """
         try:
             status = self._controller.call('debug/status').strip()
             _version, key, words = self.able()
         except (Failed, OSError) as e:
-            # Nothing was changed, so nothing is to be undone: another
-            # overlap may have begun until this one knows.
+            # Nothing was changed, and :meth:`end` must undo nothing: another
+            # overlap may have begun meanwhile.
             raise NotOurs(str(e)) from e
         if status != 'running':
             raise NotOurs('ovn-controller is paused already')
-        # First: who comes after a crash has to know.
+        # This comes first, for the program that follows after a crash.
         self._database.mark({self._mark: ' '.join(self._addresses)})
         self._controller.call('debug/pause')
-        # Now: the first thing that it reads when it goes on.
+        # ovn-controller reads this first when it goes on.
         self._database.mark({key: words, self._words: words})
         tunnels = self._database.tunnels(self._addresses)
         if not tunnels:
@@ -337,10 +338,10 @@ class Keeper:
                                 for uuid, bfd in tunnels.items()})
 
     def end(self):
-        """Undo it all; what is not there any more is no failure.
+        """Undo all changes; a missing tunnel or process is no failure.
 
-        :returns: (list of str: what went wrong; whether something is left,
-            which the mark then says)
+        :returns: (list of errors, text; whether a change is left, so that
+            the key in external_ids stays)
         """
         reasons = _tried(self._restore)
         paused = _tried(self._resume)
@@ -361,9 +362,9 @@ class Keeper:
             'up', 'up') for status in self._database.status(self._tunnels))
 
     def _resume(self):
-        """Have it go on; it may be too busy to answer.
+        """Let ovn-controller go on, which may be too busy to answer at once.
 
-        One that was started anew is not paused.
+        A restarted ovn-controller is not paused.
         """
         deadline = time.monotonic() + self._patience
         while True:
@@ -378,7 +379,10 @@ class Keeper:
             time.sleep(_AGAIN)
 
     def _wait_round(self):
-        """It has read the other words: it answers once in each round."""
+        """Wait until ovn-controller has read the other spelling.
+
+        It answers once in each iteration of its loop.
+        """
         with contextlib.suppress(Absent):
             self._controller.call('debug/status', _ROUND)
 
@@ -392,7 +396,7 @@ class Keeper:
 
 
 def _tried(step):
-    """Take a step; returns a list of what went wrong, str."""
+    """Take a step; returns a list with its error, or an empty list."""
     try:
         step()
     except (Failed, OSError) as e:
@@ -401,17 +405,17 @@ def _tried(step):
 
 
 def options(*, database, rundir, limit, resume, mark, remote, addresses):
-    """What the program is told, a dict.
+    """The argument of the program, a dict.
 
     :param database: remote of the local Open_vSwitch database
     :param rundir: directory of the control socket of ovn-controller
     :param limit: seconds until the program undoes everything by itself
-    :param resume: seconds in which it asks an ovn-controller again that does
-        not go on
-    :param mark: key of external_ids that is there as long as it lasts
-    :param remote: key of external_ids with other words for ovn-remote
-    :param addresses: list of IP addresses of the tunnels of the others,
-        empty to undo what one has left that was killed
+    :param resume: seconds in which the program repeats its request that
+        ovn-controller go on
+    :param mark: key of external_ids that exists during the overlap
+    :param remote: key of external_ids with another spelling of ovn-remote
+    :param addresses: list of IP addresses of the tunnels of the next owners;
+        empty to undo the changes of a program that was killed
     """
     return {'database': database, 'rundir': rundir, 'limit': limit,
             'resume': resume, 'mark': mark, 'remote': remote,
@@ -419,7 +423,7 @@ def options(*, database, rundir, limit, resume, mark, remote, addresses):
 
 
 def main(argument):
-    """The program; returns its exit status.
+    """Run the program; returns its exit status.
 
     :param argument: JSON of :func:`options`
     """
@@ -446,7 +450,7 @@ def main(argument):
     said = '; '.join([failure, *reasons]).strip('; ') or 'ended'
     _say(said)
     if left:
-        # For the journal: the agent may have gone.
+        # This goes to the journal, because the agent may have gone.
         _say('ovn-network-agent: ' + said, 2)
     return 2 if left else 1 if failure or reasons else 0
 

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry point: the way to the local Open vSwitch database.
+"""Privileged entry point: a connection to the local Open vSwitch database.
 
-Its socket lets only the user of ovsdb-server connect.  The agent is another
-user, and gets the connection that it needs instead of being one who may do
-all that this user may.
+Only the user of ovsdb-server can connect to its socket.  The agent is another
+user and gets only a connection, not the rights of this user.
 """
 
 import errno
@@ -33,11 +32,12 @@ _PATIENCE = 3.0
 
 @privileged.ovs.entrypoint
 def connect(name):
-    """Connect to the socket that the configuration names.
+    """Connect to the configured socket, and pass it to the agent.
 
-    :param name: of an abstract Unix socket that waits for it, 32 hex digits
-    :returns: our process id, as the other end sees it
-    :raises OSError: when it cannot be reached, or is no Unix socket
+    :param name: name of the agent's abstract Unix socket, 32 hex digits
+    :returns: process id of this daemon
+    :raises OSError: when the server cannot be reached, or the configuration
+        has no Unix socket
     """
     giving.check(name)
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)

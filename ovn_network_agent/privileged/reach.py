@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which prefixes the routes and the policy rules of the agent may have.
+"""The prefixes that routes and policy rules of the agent may have.
 
-Two halves of the address space are the default route by another name.  So
-the root side knows of each kind of route and rule whether it is for one
-address or for a provider network.  Provider networks that the configuration
-does not name come from OVN; they have at least :data:`SHORTEST` bits.
+Two routes for the halves of the address space would be a default route.  So
+the privileged side knows whether a kind of route or rule is for one address or
+for a provider network.  Provider networks come from the configuration, or from
+OVN; those of OVN have at least the prefix length :data:`SHORTEST`.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import route_codec
 
-# The largest network that anybody was ever given, and 10.0.0.0/8.
+# The prefix length of the largest networks ever assigned, and of 10.0.0.0/8.
 SHORTEST = 8
 _BLACKHOLE = 0
 _FORWARD = 'port_forward'
@@ -34,11 +34,11 @@ _LEAK = 'veth_leak'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reach:
-    """What the configuration says about addresses.
+    """The limits of prefixes that the configuration sets.
 
     :ivar networks: frozenset of IPv4Network, the provider networks; empty
-        where they are discovered
-    :ivar leaks: whether routes for provider networks are made
+        if they are discovered in OVN
+    :ivar leaks: whether the agent makes routes for provider networks
     :ivar forwards: whether addresses of VIPs are announced
     """
 
@@ -68,13 +68,13 @@ class Reach:
                 self.forwards and self.address(prefix))
 
     def narrow(self, prefix):
-        """Whether a prefix is far from everything."""
+        """Whether a prefix has at least the length :data:`SHORTEST`."""
         return iptext.network(prefix).prefixlen >= SHORTEST
 
     def tenant(self, prefix):
-        """Whether a prefix may be a network of a tenant.
+        """Whether a prefix may be a network of a tenant: any of IPv4.
 
-        It is up to him, and concerns only what comes from the bridge.
+        A rule with such a prefix matches only packets from the bridge.
         """
         return iptext.network(prefix).version == 4
 
@@ -82,13 +82,13 @@ class Reach:
 class Shape(typing.NamedTuple):
     """A kind of policy rule.
 
-    :ivar driver: name of the driver that makes it
+    :ivar driver: name of the driver that makes such rules
     :ivar table: 0 for a blackhole
     :ivar iif: incoming device or None
-    :ivar mark: of the packets, and the mask; or None
-    :ivar src: name of the method of :class:`Reach` for the source, '' where
-        there is none
-    :ivar dst: likewise
+    :ivar mark: packet mark, which is its own mask; or None
+    :ivar src: name of the method of :class:`Reach` for the source, '' without
+        a source
+    :ivar dst: likewise for the destination
     :ivar suppress: suppress_prefixlength or None
     """
 
@@ -120,14 +120,14 @@ class Shape(typing.NamedTuple):
 
 
 def frame(rule):
-    """What of a :class:`Shape` or rule the configuration says."""
+    """The part of a :class:`Shape` or rule that the configuration sets."""
     return rule.priority, rule.table, rule.iif, rule.fwmark
 
 
 def shapes(conf):
     """The kinds of policy rules of all drivers.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: the oslo.config ConfigOpts
     :returns: iterator of :class:`Shape`
     """
     own = conf.fip_route.route_table_id
@@ -157,10 +157,10 @@ def _of_the_pair(conf):
 
 
 def from_conf(conf, loaded):
-    """What a configuration says.
+    """The limits of prefixes in a configuration.
 
-    :param conf: a ConfigOpts with all our options
-    :param loaded: names of the drivers that make something
+    :param conf: the oslo.config ConfigOpts
+    :param loaded: names of the drivers that may want resources
     :returns: :class:`Reach`
     """
     return Reach(frozenset(map(iptext.network, conf.network_cidr)),

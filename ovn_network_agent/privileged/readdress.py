@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Tells the listeners of the kernel about an address once more."""
+"""Sets an address anew, so that the kernel notifies its listeners again."""
 
 import ipaddress
 import os
@@ -27,13 +27,13 @@ from ovn_network_agent.privileged import limits
 def renew(dev, address):
     """Remove an address and set it again, in one batch.
 
-    With its last address a device loses its routes and neighbours, so a
-    host address stands in meanwhile: nothing else goes.
+    With its last address a device would lose its routes and neighbours.  So
+    the device has a host address meanwhile.
 
     :param dev: name of the device
     :param address: 'address/length', IPv4, with a length below 32
-    :returns: False when the device does not have it, and nothing was done
-    :raises OSError: when it could not be done; the address may be missing
+    :returns: False when the device lacks the address; nothing is done then
+    :raises OSError: when a change failed; the address may be missing
     """
     limits.current().check_renewal(dev, checks.interface(address))
     index = checks.index(dev)
@@ -44,7 +44,7 @@ def renew(dev, address):
                    for a in addresses.read(kernel, index)}
         if address not in present:
             return False
-        # With the mark it has: without ours nobody would know it again.
+        # The address keeps its mark, by which the agent recognises it.
         body = addresses.encode(index, checks.interface(address),
                                 present[address])
         steps = [(addresses.RTM_DELADDR, 0, body),

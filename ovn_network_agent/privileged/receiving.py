@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A socket that the root side opens and hands to the agent."""
+"""Receiving a socket that the privileged side has opened."""
 
 import errno
 import os
@@ -25,12 +25,12 @@ _PATIENCE = 10.0
 
 
 def receive(hand_over):
-    """Have a socket handed over.
+    """Receive a socket from the privileged side.
 
-    :param hand_over: entry point of the root side; called with the name of
-        the abstract Unix socket that waits, it gives its process id
+    :param hand_over: entry point, called with the name of the abstract Unix
+        socket that waits; it sends a socket there and returns its process id
     :returns: socket.socket
-    :raises OSError: when nothing comes, or from somebody else
+    :raises OSError: when no socket comes, or one of another process
     """
     name = secrets.token_hex(16)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as waiting:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Start of the privileged daemons and the end of our own privileges."""
+"""The start of the daemons, and the loss of the agent's privileges."""
 
 import os
 
@@ -26,7 +26,7 @@ from ovn_network_agent.privileged import limits
 
 LOG = logging.getLogger(__name__)
 
-# sudo must fail instead of asking for a password that nobody types in.
+# With -n, sudo fails instead of asking for a password.
 ROOT_HELPER = ('sudo', '-n')
 
 
@@ -40,20 +40,20 @@ class NoPrivileges(Exception):
 def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     """Start the daemons, in a process that has no threads yet.
 
-    As root, or with the capabilities that they need, they are forked and
-    the agent then gives up its own for good.  As another user each is
-    started with sudo (:mod:`privileged.helper`), or with the
-    ``helper_command`` of its group.
+    A process with the needed capabilities forks the daemons, and then gives
+    up its capabilities for good.  Without them, sudo
+    (:mod:`privileged.helper`) or the ``helper_command`` of a group starts
+    each daemon.
 
-    :param conf: the global oslo.config ConfigOpts; privsep reads its own
-        group of each daemon from it, such as [privsep_kernel]
-    :param contexts: the :class:`context.Context` objects that are needed
-    :param dry_run: refuse every change, and leave out daemons that could
-        only make changes
+    :param conf: the global oslo.config ConfigOpts; privsep reads the group of
+        each daemon from it, such as [privsep_kernel]
+    :param contexts: the needed :class:`context.Context` objects
+    :param dry_run: whether to refuse every change, and to leave out daemons
+        that only make changes
     :param drop: False to keep the capabilities of this process (tests)
     :raises NoPrivileges: when a daemon does not come up
     """
-    # For those that are forked from here.
+    # The forked daemons inherit the limits.
     limits.fix(conf)
     for context in privileged.CONTEXTS:
         context.read_only = dry_run
@@ -76,10 +76,10 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
 
 
 def _missing(contexts):
-    """Contexts whose daemons this process cannot give what they need.
+    """Contexts whose daemons need capabilities that this process lacks.
 
-    Capabilities count, not the number of the user: a service unit may grant
-    them to any (AmbientCapabilities), and a container keep them from root.
+    The user does not count: a service unit may give capabilities to any user
+    (AmbientCapabilities), and a container may withhold them from root.
     """
     held = capability.permitted()
     return [context for context in contexts
@@ -88,7 +88,7 @@ def _missing(contexts):
 
 
 def _fork(contexts, drop):
-    """Fork all, drop, then connect: connecting starts threads."""
+    """Fork all daemons, drop, then connect, because this starts threads."""
     if len(os.listdir('/proc/self/task')) > 1:
         LOG.warning('Forking the privileged daemons from a process that has '
                     'threads already')
@@ -137,8 +137,8 @@ def _run_helpers(contexts):
 def drop_privileges():
     """Give up all capabilities of this process for good.
 
-    The user stays.  uid 0 is worth much without them, too: it owns what root
-    owns, and systemd obeys it.  So the service unit names another user.
+    The user stays.  Even without capabilities, uid 0 owns root's files, and
+    systemd obeys it.  So the service unit has another user.
 
     :raises OSError: when the kernel refuses
     :raises RuntimeError: when a thread still has capabilities

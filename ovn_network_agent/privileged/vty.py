@@ -11,18 +11,17 @@
 # under the License.
 
 
-"""What is sent to the command sockets of FRR's daemons, without vtysh.
+"""Commands to the sockets of FRR's daemons, without vtysh.
 
-vtysh spends 25 ms to build a tree of all commands of all daemons before it
-sends the first of them; the daemons themselves need 2 ms for a route.  So
-what is on the way of a floating IP talks to them as vtysh does: a command
-and a zero byte, and the answer is text, three zero bytes and a status.
+vtysh takes 25 ms to build a tree of all commands before it sends the first,
+while a daemon takes 2 ms for a route.  So the commands for a floating IP go
+directly to the daemons, in the protocol of vtysh.  A command ends with a zero
+byte; an answer is text, three zero bytes and a status.
 
-Whoever calls this has vtysh to fall back to.  That is for everything that
-goes wrong as long as nothing has been changed; vtysh knows more ways, and
-says better what is wrong.
+The callers fall back to vtysh after any failure before the first change.
+vtysh knows more ways to the daemons, and has better error messages.
 
-Not entry points: they are called with lines that were checked.
+These are no entry points: the callers pass checked lines.
 """
 
 import contextlib
@@ -37,30 +36,31 @@ from ovn_network_agent.conf import frr as options
 
 _SUFFIX = '.vty'
 _SUCCESS = 0
-# Since FRR 9 mgmtd has the static routes, and a lock that those have to ask
-# for who want several lines to be one transaction.  Before, staticd has them.
+# Since FRR 9, mgmtd has the static routes, and several lines in one
+# transaction need its lock.  In FRR 8, staticd has the static routes.
 MGMTD = 'mgmtd'
 _WRITERS = ((MGMTD, 'configure terminal file-lock'),
             ('staticd', 'configure terminal'))
-# mgmtd keeps what a session that broke off has sent, and adds it to whatever
-# comes next, from whomever; that of FRR 10.7 also what it has refused, and
-# refuses the next with it.  Until somebody says this.  It takes as long as
-# the change of a route does, when there are thousands of them, so it is not
-# said each time.
+# mgmtd keeps the lines of a session that broke off, and adds them to the next
+# transaction of any session.  FRR 10.7 also keeps refused lines, and refuses
+# the next transaction with them.  This command discards such lines.  With
+# thousands of routes the command takes as long as a change, so it is not sent
+# each time.
 DISCARD = 'mgmt commit abort'
 _MARK = b'\0\0\0'
-# Whether the last session may have broken off: the root side may be killed.
+# Whether the last session may have broken off; a former daemon may have been
+# killed in one.
 _broken_off = True
 
 
 class Unavailable(Exception):
-    """Not this way; nothing has been changed."""
+    """The socket cannot be used; nothing has been changed."""
 
 
 def daemons():
-    """Names of the daemons that take connections, a set.
+    """Names of the daemons that accept connections, a set.
 
-    :raises Unavailable: when there are none, or they are not to be asked
+    :raises Unavailable: when there is no daemon, or vtysh has to be used
     """
     found = set()
     for name in _sockets():
@@ -74,13 +74,13 @@ def daemons():
 
 
 def configure(lines):
-    """Have FRR take configuration lines of static routes, all or none.
+    """Send configuration lines of static routes, in one transaction.
 
     :param lines: list of str
-    :returns: what it said, '' when it was content
+    :returns: messages of FRR, '' without a message
     :raises Unavailable: when nothing has been changed
     :raises OSError: when a daemon does not answer in time or ends meanwhile;
-        what was done is then unknown
+        the change may have been made
     """
     global _broken_off
     deadline = _deadline()
@@ -98,7 +98,7 @@ def configure(lines):
         _begin(session, 'XFRR_start_configuration')
         _broken_off = True
         said = [session.ask(line)[1] for line in lines]
-        # Here the transaction is done, or not.
+        # This answer tells whether the transaction is done.
         status, answer = session.ask('XFRR_end_configuration')
         said.append(answer)
         if status != _SUCCESS and name == MGMTD:
@@ -109,13 +109,14 @@ def configure(lines):
 
 
 def ask(name, command):
-    """Run a command that shows something.
+    """Run a command that changes nothing.
 
-    :param name: of the daemon
-    :returns: what it said
-    :raises Unavailable: when the daemon is not to be asked this way
-    :raises OSError: when it takes no connections, does not answer in time,
-        or ends meanwhile
+    :param name: name of the daemon
+    :param command: text
+    :returns: the answer, text
+    :raises Unavailable: when vtysh has to be used
+    :raises OSError: when the daemon does not accept connections, does not
+        answer in time, or ends meanwhile
     """
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
@@ -124,17 +125,17 @@ def ask(name, command):
 
 
 def _begin(session, command):
-    """Run a command that changes nothing yet."""
+    """Run a command that begins a transaction."""
     status, said = session.ask(command)
     if status != _SUCCESS:
         raise Unavailable(f'{command}: {said}')
 
 
 def _answering(deadline):
-    """Names of the daemons; all have to answer.
+    """Names of the daemons, which all have to answer.
 
-    What one takes while another hangs would not reach the fabric, and a
-    withdrawal would be believed that is none.
+    While one daemon hangs, a change that another one accepts would not reach
+    the fabric, and the agent would believe in a withdrawal that is none.
     """
     found = set()
     for name in daemons():
@@ -142,7 +143,7 @@ def _answering(deadline):
             with contextlib.closing(_Session(name, deadline)) as session:
                 _begin(session, 'enable')
         except ConnectionError:
-            # It has ended since.
+            # The daemon has ended meanwhile.
             continue
         found.add(name)
     return found
@@ -151,7 +152,7 @@ def _answering(deadline):
 def _sockets():
     conf = _conf()
     if conf.vtysh_wrapper:
-        # FRR is in a container; there may be another one on this node.
+        # FRR is in a container; these sockets may be of another FRR.
         raise Unavailable('configured to use vtysh')
     try:
         return [entry.removesuffix(_SUFFIX)
@@ -171,11 +172,11 @@ def _conf():
 
 
 class _Session:
-    """Connection to one daemon.
+    """A connection to one daemon.
 
-    :param name: of the daemon
-    :param deadline: monotonic time until which it has to have answered all
-    :raises OSError: when it takes no connections
+    :param name: name of the daemon
+    :param deadline: monotonic seconds, the limit for all answers
+    :raises OSError: when the daemon accepts no connections
     """
 
     def __init__(self, name, deadline):
@@ -212,7 +213,7 @@ class _Session:
         self._socket.close()
 
     def _in_time(self, function, argument):
-        # None of them may wait for ever, and zero would mean not to wait.
+        # A timeout of 0 would mean not to wait at all.
         left = max(0.001, self._deadline - time.monotonic())
         self._socket.settimeout(left)
         try:

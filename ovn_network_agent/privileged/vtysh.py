@@ -12,16 +12,15 @@
 
 """Privileged entry points for FRR, through vtysh or its daemons' sockets.
 
-No entry point takes a command: each runs fixed ones, with checked names and
-addresses in them.  Static routes are written over the sockets of the daemons
-(:mod:`vty`) where that is possible.  Other changes are read by ``vtysh -f``
-from standard input, which makes one transaction of them; the same as ``-c``
-arguments takes 15 times longer, and one process for each about 100 times.
-Each process has a time limit, because vtysh waits for a daemon that hangs for
-ever.
+No entry point takes a command: each runs fixed commands with checked names and
+addresses.  Static routes are written over the sockets of the daemons
+(:mod:`vty`) if possible.  ``vtysh -f`` reads other changes from standard input
+and makes one transaction.  ``-c`` arguments would take 15 times as long, and
+one process for each change 100 times.  Each process has a time limit, because
+vtysh would wait for ever for a daemon that hangs.
 
-Of the running configuration only static routes of one VRF are given back:
-there are passwords in it.
+The running configuration has passwords, so only the static routes of one VRF
+are passed on.
 """
 
 import errno
@@ -40,12 +39,12 @@ from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import originals
 from ovn_network_agent.privileged import vty
 
-# 0.3 ms a route on a common machine, 1.4 ms on a very slow one: well within
-# the time limit of 10 s.
+# Most routes of one transaction.  A route takes 0.3 ms on a common machine and
+# 1.4 ms on a very slow one, so this is within the time limit of 10 s.
 _BATCH = 2500
-# What is left to the inner limit to end first, seconds.
+# Seconds by which the limit inside of a wrapper is shorter.
 _GRACE = 2
-# Who holds the configuration, in versions with mgmtd.
+# The daemons that have the configuration, in versions with mgmtd.
 _OF_STATICS = (vty.MGMTD,)
 _OF_PREFIX_LISTS = (vty.MGMTD, 'zebra', 'bgpd')
 _CHATTER = re.compile(
@@ -58,11 +57,11 @@ _NOT_RUNNING = 'failed to connect to any daemons'
 
 @privileged.frr.entrypoint
 def read_static(vrf):
-    """Read the static routes of a VRF that are configured.
+    """Read the configured static routes of a VRF.
 
-    :param vrf: name, '' for the default VRF
-    :returns: list of [prefix, what follows it in the configuration]
-    :raises OSError: when they cannot be read in full
+    :param vrf: name of a VRF, '' for the default VRF
+    :returns: list of [prefix, rest of the line]
+    :raises OSError: when the routes cannot be read in full
     """
     check_vrf(vrf)
     result = show('show daemons', 'show running-config')
@@ -75,18 +74,18 @@ def read_static(vrf):
         raise unreadable(error, result) from error
 
 
-# What routes can come from, as 'show ip route' calls it.
+# The origins of routes in the words of 'show ip route'.
 _ORIGINS = ('static', 'kernel')
 
 
 @privileged.frr.entrypoint
 def read_known(vrf, origin):
-    """Read which routes of an origin zebra knows, selected or not.
+    """Read zebra's routes of an origin, selected or not.
 
-    :param vrf: name, '' for the default VRF
+    :param vrf: name of a VRF, '' for the default VRF
     :param origin: 'static' or 'kernel'
     :returns: sorted list of prefixes
-    :raises OSError: when they cannot be read
+    :raises OSError: when the routes cannot be read
     """
     if origin not in _ORIGINS:
         raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
@@ -101,19 +100,19 @@ def read_known(vrf, origin):
 
 @privileged.frr.entrypoint
 def read_prefix_list(name):
-    """Read the prefix lists of a name as each daemon has them.
+    """Read the prefix lists of a name from each daemon.
 
-    IPv4 and IPv6 have one each, with sequence numbers of their own.
+    IPv4 and IPv6 have a list each, with sequence numbers of its own.
 
-    :param name: name of the list
+    :param name: name of the lists
     :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
-        :class:`frr.output.Entry`; bgpd is always there, another daemon only
-        when it has one of the lists
-    :raises OSError: when it cannot be read, or bgpd does not run
+        :class:`frr.output.Entry`; the dict always has bgpd, and another
+        daemon only if it has one of the lists
+    :raises OSError: when the lists cannot be read, or bgpd does not run
     """
     check_prefix_list(name)
     found = _prefix_lists(name)
-    # As long as what the original has left is all there.
+    # This call notes the lines of the Go program while their proof exists.
     originals.networks({daemon: [output.Entry(*entry) for entry in entries]
                         for daemon, entries in found.items()},
                        limits.current().leak)
@@ -123,7 +122,7 @@ def read_prefix_list(name):
 def _prefix_lists(name):
     result = show('show daemons', f'show ip prefix-list {name} json',
                   f'show ipv6 prefix-list {name} json')
-    # A daemon that does not know the list prints nothing for it.
+    # A daemon without the list prints nothing.
     brace = result.stdout.find('{')
     brace = len(result.stdout) if brace < 0 else brace
     running = output.daemons(result.stdout[:brace].split('\n'))
@@ -140,16 +139,16 @@ def _prefix_lists(name):
 def change_static(vrf, adds, deletes):
     """Add static host routes to a VRF, then remove some.
 
-    :param vrf: name, '' for the default VRF
+    :param vrf: name of a VRF, '' for the default VRF
     :param adds: list of [prefix, next hop]
-    :param deletes: the same
+    :param deletes: likewise
     :returns: [refused, said]: list of [list name ('adds', 'deletes'),
-        index, reason] of what was not even tried, and all that vtysh said,
-        '' when it was content (it is also content without a staticd)
+        index, reason] of items that were not tried, and the messages of
+        vtysh, '' without a message (also without a staticd)
     :raises OSError: when vtysh cannot be run, takes too long, or cannot
-        reach FRR; what was done is then unknown.  Or when zebra does not run
-        and something is to be removed: staticd would forget it, and bgpd go
-        on announcing it until zebra is back
+        reach FRR; the change may have been made.  Also for a removal while
+        zebra does not run: staticd would forget the route, and bgpd would
+        announce it until zebra is back
     """
     name = check_vrf(vrf)
     if deletes:
@@ -171,10 +170,10 @@ def change_static(vrf, adds, deletes):
 def change_prefix_list(name, adds, deletes):
     """Add entries to a prefix list, then remove some.
 
-    FRR puts an entry in the place of another one that has its number.  So a
-    number is one of our own (:func:`ownership.prefix_list_numbers`), or that
-    of this entry in some daemon.  What is removed has a number of ours, or is
-    of the original program (:mod:`originals`).
+    FRR replaces an entry that has the number of a new entry.  So a number has
+    to be one of the agent's (:func:`ownership.prefix_list_numbers`), or the
+    number of this entry in some daemon.  An entry to remove has a number of
+    the agent, or is of the Go program (:mod:`originals`).
 
     :param name: name of the list
     :param adds: list of [network, ge, le, sequence]
@@ -203,22 +202,22 @@ def change_prefix_list(name, adds, deletes):
 
 @privileged.frr.change
 def soft_refresh(vrf):
-    """Have bgpd send its routes to all neighbours of the VRF again.
+    """Make bgpd send its routes to all neighbours of the VRF again.
 
-    Never in one process with a change of routes, nor over a socket right
-    after one: zebra waits for 10 ms before it looks at what changed, so that
-    bgpd would not have learned of it by then.
+    The call needs a process of its own.  zebra waits for 10 ms before it
+    handles a change of routes, so bgpd would not know the change in the same
+    process, or right after it.
 
-    :param vrf: name, '' for the default VRF
-    :returns: [daemons, said]: list of the names of the daemons that run,
-        and what bgpd has to complain about, '' for nothing
+    :param vrf: name of a VRF, '' for the default VRF
+    :returns: [daemons, said]: list of the names of the running daemons, and
+        the messages of bgpd, '' without a message
     :raises OSError: as :func:`change_static`
     """
     name = check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''
     result = show('show daemons', f'clear ip bgp {of_vrf}* soft out')
     running = output.daemons(result.stdout.split('\n'))
-    # All but what 'show daemons' printed.
+    # The lines of 'show daemons' are indented.
     said = '\n'.join(row for row in result.stdout.split('\n')
                      if not row.startswith(' '))
     return [sorted(running), _said(said + '\n' + result.stderr)]
@@ -226,10 +225,10 @@ def soft_refresh(vrf):
 
 @privileged.frr.entrypoint
 def read_daemons(answering=False):
-    """Names of the daemons that run, a list.
+    """Names of the running daemons, a list.
 
-    :param answering: whether each of them has to answer, too: staticd takes
-        a change while zebra hangs, and it is without effect until then
+    :param answering: whether each daemon has to answer, too: staticd accepts
+        a change while zebra hangs, and the change has no effect
     :raises OSError: as :func:`change_static`
     """
     return sorted(_running() if answering else _daemons())
@@ -252,7 +251,7 @@ def _removable(copies):
 
 
 def _daemons():
-    """Names of the daemons that run, the short way if possible, a set."""
+    """Names of the running daemons, a set, without vtysh if possible."""
     try:
         return vty.daemons()
     except vty.Unavailable:
@@ -273,7 +272,7 @@ def _lines(adds, deletes, line):
 
 
 def _write(configuration):
-    """Write static routes the short way if possible."""
+    """Write static routes, without vtysh if possible."""
     try:
         return vty.configure(configuration)
     except vty.Unavailable:
@@ -281,9 +280,9 @@ def _write(configuration):
 
 
 def _configure(configuration, daemons):
-    """Feed lines to vtysh; returns what it said about them.
+    """Pass lines to vtysh; returns its messages.
 
-    :param daemons: names of those that they are for
+    :param daemons: names of the daemons that the lines are for
     """
     text = '\n'.join(configuration) + '\n'
     results = [_vtysh([*only, '-f', '/dev/stdin'], text)
@@ -294,23 +293,23 @@ def _configure(configuration, daemons):
     if failed and not said:
         said = f'vtysh ended with status {failed[0]}'
     if failed and vty.MGMTD in _running():
-        # See there.
+        # mgmtd would keep these lines, see vty.DISCARD.
         _vtysh(['-d', vty.MGMTD, '-f', '/dev/stdin'], vty.DISCARD + '\n')
     return said
 
 
 def _running():
-    """Names of the daemons that run, by way of vtysh."""
+    """Names of the running daemons, a set, by vtysh."""
     return output.daemons(show('show daemons').stdout.split('\n'))
 
 
 def _one_by_one(daemons):
-    """Arguments for each process that is needed to reach all daemons.
+    """Arguments of the processes that reach all daemons, a list of lists.
 
     Since version 9, which has mgmtd, vtysh has a child for each daemon, and
-    all of them read the standard input.  That they each read all of it is
-    sure of a file, see :func:`command.run`, but a wrapper may make a pipe of
-    it (as what enters a container does), which only one of them may read.
+    each child reads the standard input.  Each child reads a whole file, see
+    :func:`command.run`.  But a wrapper may turn the file into a pipe, from
+    which only one child may read.  So each daemon gets a process then.
     """
     if _options().vtysh_wrapper.split():
         running = _running()
@@ -320,22 +319,23 @@ def _one_by_one(daemons):
 
 
 def _said(text):
-    """Messages without what vtysh always says on many nodes.
+    """Messages without those that mean nothing.
 
-    It misses vtysh.conf, which it does not need; and since version 9 it
-    says what its children do, and mgmtd that there is nothing to do.
+    vtysh reports a missing vtysh.conf, which it does not need.  Since version
+    9 it also reports its children, and mgmtd reports an empty change.
     """
     rows = [row.strip() for row in text.split('\n')]
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
 def ask(daemon, command):
-    """Run a command that shows something of one daemon, the short way.
+    """Run a command that changes nothing in one daemon, without vtysh.
 
-    Not an entry point.
+    This is no entry point.
 
+    :param daemon: name of the daemon
     :param command: as for :func:`show`
-    :returns: what it said
+    :returns: the answer, text
     :raises OSError: as :func:`change_static`, or when the daemon has ended
     """
     try:
@@ -345,9 +345,9 @@ def ask(daemon, command):
 
 
 def show(*commands):
-    """Run commands that show something.  Not an entry point.
+    """Run commands that change nothing.  This is no entry point.
 
-    :param commands: fixed words with checked values in them
+    :param commands: fixed words with checked values
     :returns: :class:`command.Result`
     :raises OSError: as :func:`change_static`
     """
@@ -369,7 +369,7 @@ def _vtysh(arguments, stdin=''):
     argv = ['vtysh', *arguments]
     wrapper = conf.vtysh_wrapper.split()
     if wrapper:
-        # Killing the wrapper may leave vtysh alive in its container.
+        # After a kill of the wrapper, vtysh may go on in its container.
         argv = [*wrapper, 'timeout', '-s', 'KILL', str(limit), *argv]
         limit += _GRACE
     try:
@@ -386,9 +386,11 @@ def _vtysh(arguments, stdin=''):
 
 
 def require(running, *names):
-    """Daemons that have to run.
+    """Check that some daemons run.
 
-    :raises OSError: naming those that do not
+    :param running: names of the running daemons
+    :param names: names of the needed daemons
+    :raises OSError: with the names of the missing daemons
     """
     missing = [name for name in names if name not in running]
     if missing:
@@ -397,31 +399,32 @@ def require(running, *names):
 
 
 def unreadable(error, result):
-    """The OSError for output that was not understood."""
+    """The OSError for output that could not be parsed."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
 
 
 def check_vrf(name):
-    """The name of FRR's VRF, '' for the default one.
+    """Check the name of FRR's VRF, '' for the default VRF.
 
-    :raises OSError: when it is another one
+    :returns: the name
+    :raises OSError: when it is the name of another VRF
     """
     limits.current().check_vrf(name)
     return checked(lines.check_device, name) if name else ''
 
 
 def check_prefix_list(name):
-    """The name of our prefix list.
+    """Check the name of the agent's prefix list.
 
-    :raises OSError: when it is another one
+    :raises OSError: when it is the name of another list
     """
     limits.current().check_prefix_list(checked(lines.check_name, name))
 
 
 def checked(check, value):
-    """A value that a check of :mod:`frr.lines` lets pass.
+    """The result of a check of :mod:`frr.lines`.
 
-    :raises OSError: when it does not
+    :raises OSError: EINVAL when the check refuses the value
     """
     try:
         return check(value)

@@ -12,9 +12,9 @@
 
 """Console script ovn-network-agent: from the command line to the service.
 
-One process runs the loop, its privileged daemons are its children.  Signals
-are ours, not the library launcher's: that one loses SIGINT and restarts the
-service on SIGHUP, which here would drain a gateway.
+One process runs the loop; the privileged daemons are its children.  The agent
+handles signals itself.  The launcher of oslo.service would lose SIGINT, and
+would restart the service on SIGHUP, which would drain the gateway ports.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ import sys
 
 from ovn_network_agent.runtime import own_threads
 
-# Before any library that would import eventlet.
+# This comes before the import of any library that would import eventlet.
 own_threads.keep_eventlet_out()
 
 from oslo_config import cfg  # noqa: E402
@@ -60,7 +60,7 @@ EXIT_NOT_TAKEN_OVER = 4
 
 
 class EnvironmentProblem(Exception):
-    """The node cannot run the agent; the messages say why and the remedy.
+    """The node cannot run the agent; the messages have reason and remedy.
 
     :param messages: list of str
     """
@@ -74,10 +74,10 @@ def main(argv=None):
     """Run the agent until a signal stops it.
 
     :param argv: list of str, default sys.argv[1:]
-    :returns: exit status: 0 stopped in good order, 1 the node cannot run
-        the agent, 2 the configuration cannot be used, 3 stopped but not all
-        could be cleaned up, or a plan that is not complete, 4 stopped, but
-        no other chassis is known to have taken all gateways over
+    :returns: exit status: 0 after an orderly stop, 1 when the node cannot run
+        the agent, 2 when the configuration cannot be used, 3 after an
+        incomplete clean-up or plan, 4 after a stop in which other chassis
+        are not known to have taken over all gateway ports
     """
     conf = cfg.CONF
     try:
@@ -96,7 +96,10 @@ def main(argv=None):
 
 
 def _check_threads():
-    """An interpreter that was patched before us runs no real threads."""
+    """Check that eventlet has not replaced the threads of Python.
+
+    :raises EnvironmentProblem: when it has
+    """
     patched = own_threads.patched()
     if patched:
         raise EnvironmentProblem([
@@ -124,9 +127,10 @@ def _fail(kind, messages, status):
 
 
 def _configure(conf, argv):
-    """Everything that can be wrong before the node is looked at.
+    """Load and check the configuration and the plugins.
 
     :returns: (drivers, backends)
+    :raises validate.ConfigError: when the configuration cannot be used
     """
     report_opts.set_defaults(conf)
     logging.set_defaults(default_log_levels=[
@@ -137,20 +141,21 @@ def _configure(conf, argv):
     with contextlib.suppress(cfg.Error, ValueError):
         messages += rules.problems(conf)
     if messages:
-        # They cannot be made from what is wrong, but may be wrong, too.
+        # Plugins cannot be made from a bad configuration, but the problems
+        # of their names and rules are reported together with the others.
         with contextlib.suppress(cfg.Error, ValueError):
             try:
                 loader.check_names(conf.drivers)
             except loader.LoadError as e:
                 messages.append(str(e))
-        # A misspelt name is often why an option is missing.
+        # A misspelt name is often the reason for a missing option.
         _warn([*unknown.keys(conf), *unknown.variables(conf)])
         raise validate.ConfigError(messages)
     return loader.load_drivers(conf), loader.load_backends(conf)
 
 
 def _read(conf, argv):
-    """Read all sources; what fails is said with its remedy."""
+    """Read all sources; the text of an error has the remedy."""
     try:
         opts.load(conf, argv, version=f'{version.PACKAGE} {version.STRING}')
     except (OSError, UnicodeError) as e:
@@ -180,11 +185,12 @@ def _run(conf, drivers, backends):
     signals = _catch_signals()
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
-    # Before anything of the other one is touched; a plan touches nothing.
+    # A second agent must end before it changes anything; a plan changes
+    # nothing.
     place = None if conf.dry_run else _place(conf)
     _check_node(backends)
-    # Forked before there are threads; afterwards this process has no
-    # capabilities any more.
+    # The fork comes before the first thread.  Afterwards this process has no
+    # capabilities.
     contexts = mode.contexts(conf)
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
@@ -203,7 +209,7 @@ def _run(conf, drivers, backends):
 
 
 def _say_mode(conf, drivers):
-    """What a full agent looks at beside its work, or what is left out."""
+    """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
         surroundings.look_beside(conf)
         return
@@ -216,7 +222,7 @@ def _say_mode(conf, drivers):
 
 
 def _observers(conf):
-    """Those who look at what comes of the agent's work."""
+    """The observers of the configuration, a list."""
     if mode.name(conf) != mode.FULL:
         return []
     return [*frr_observers.make(conf), ovs_restarts.make(conf)]
@@ -240,7 +246,7 @@ def _check_node(backends):
 
 
 def _check(backend):
-    """What a backend misses; a backend may be foreign code."""
+    """The missing prerequisites of a backend, which may be foreign code."""
     try:
         return list(backend.check())
     except Exception as e:
@@ -249,7 +255,7 @@ def _check(backend):
 
 
 def _catch_signals():
-    """Signals as a queue; the handlers only put numbers into it."""
+    """A queue of signals; the handlers only put numbers into it."""
     signals = queue.SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda n, _frame: signals.put(n))
@@ -263,8 +269,8 @@ def _serve(agent, signals, contexts):
             number = signals.get(timeout=0.2)
         except queue.Empty:
             if not all(context.alive for context in contexts):
-                # A forked daemon cannot come back.  Everything stays as it
-                # is; the next start adopts it.
+                # A forked daemon cannot be started again.  All objects stay,
+                # and the next start takes them over.
                 LOG.critical('A privileged daemon has died; ending, so that '
                              'the supervisor starts the agent anew')
                 return EXIT_ENVIRONMENT

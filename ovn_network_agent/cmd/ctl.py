@@ -33,9 +33,9 @@ EXIT_WAITED = 3
 EXIT_NOT_RUNNING = 4
 
 PROGRAM = 'ovn-network-agent-ctl'
-# Seconds for one answer: more than an agent waits for its databases.
+# Seconds for one answer; the agent waits less than this for its databases.
 _ANSWER = 60.0
-# Seconds between two looks while it waits, and by default for all of it.
+# Seconds between two questions with --wait, and the default of its limit.
 _INTERVAL = 0.5
 _WAIT = 300.0
 
@@ -135,7 +135,7 @@ def _seconds(value):
 
 
 def _configured(given):
-    """The agent's control socket, from its files and the environment."""
+    """The control socket of the agent's configuration, a path."""
     conf = cfg.ConfigOpts()
     conf.register_opts([option for option in base.OPTS
                         if option.name == 'control_socket'])
@@ -172,7 +172,7 @@ def _change(path, given):
 
 
 def _wait(path, done, deadline):
-    """Until what was written is carried out."""
+    """Wait until a command is carried out; returns the exit status."""
     said = None
     while True:
         missing = _missing(path, done, deadline)
@@ -190,13 +190,13 @@ def _wait(path, done, deadline):
 
 
 def _missing(path, done, deadline):
-    """What is not as it was asked for; a list of str."""
+    """The steps that a command still waits for, a list of str."""
     limit = min(_ANSWER, max(1.0, deadline - time.monotonic()))
     try:
         return waiting.missing(done, json.loads(
             client.call(path, 'status', ['--json'], limit)))
     except client.NoAgent as e:
-        # It may be restarted; what was asked for is kept.
+        # The agent may restart; the wish in the database stays.
         return [str(e)]
 
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[DEFAULT]: the agent, its bridge and what it looks at."""
+"""[DEFAULT]: options of the agent and its bridge."""
 
 from oslo_config import cfg
 
@@ -107,8 +107,8 @@ OPTS = [
              'sockets. Set the option to nothing to have no socket.'),
 ]
 
-# Also options of the command line.  The name has a hyphen for its sake; in
-# a file and in the code it is dry_run.
+# Options of the files and of the command line.  The hyphen is for the command
+# line; in a file and in the code, the name is dry_run.
 CLI_OPTS = [
     cfg.BoolOpt(
         'dry-run', default=False,
@@ -118,13 +118,13 @@ CLI_OPTS = [
 
 
 class _Flag(cfg.BoolOpt):
-    """An option of one command, without a form that undoes it."""
+    """An option of the command line without a negative form."""
 
     def _add_inverse_to_argparse(self, parser, group):
         pass
 
 
-# What makes sense on the command line alone.
+# Options of the command line alone.
 CLI_ONLY_OPTS = [
     _Flag(
         'check-config', default=False,

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[gateway_drain]: leaving a gateway, and what others left behind."""
+"""[gateway_drain]: the driver of drains and of stale routes."""
 
 from oslo_config import cfg
 

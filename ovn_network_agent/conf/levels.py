@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[DEFAULT] log_level, which oslo.log does not have: it knows debug only."""
+"""[DEFAULT] log_level; oslo.log itself has only the option debug."""
 
 import logging
 

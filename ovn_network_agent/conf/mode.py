@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Port-forward-only mode: what decides about it, and what it cannot do."""
+"""Port-forward-only mode: its condition, and the rules that it lacks."""
 
 FORWARDS_ONLY = 'port-forward-only'
 # The options that decide; a driver names them in OTHER_OPTIONS.
@@ -27,11 +27,11 @@ def forwards_only(conf):
 
 
 def lacks(conf, vips):
-    """What the rules ask for and only OVN, or the operator, could tell.
+    """Settings of rules whose values only OVN, or the operator, knows.
 
-    Accepted, they would be rules that never match.
+    If they were accepted, such rules would never match.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: the oslo.config ConfigOpts
     :param vips: tuple of :class:`port_forwards.Vip`
     :returns: iterator of (path in the rules file, text with the remedy)
     """

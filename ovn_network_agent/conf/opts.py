@@ -38,7 +38,7 @@ PROJECT = 'ovn-network-agent'
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
-# As cfg.find_config_files() has them, for the help.
+# The places of cfg.find_config_files(), for the help.
 _PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
            '/etc/ovn-network-agent and /etc')
 MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
@@ -72,12 +72,12 @@ def _file_opts(module):
 
 
 def register(conf):
-    """Register our options and those of oslo.log.
+    """Register the options of the agent and of oslo.log.
 
-    None as an option of the command line, which :func:`load` reads by
-    itself: oslo.config ends the program over a bad value in a file for
-    such an option, without a word about which file.  The options of drivers
-    that are not ours are registered when they are loaded.
+    No option is registered for the command line, which :func:`load` reads
+    itself.  For such an option, oslo.config would end the program after a bad
+    value in a file, without the name of the file.  The options of external
+    drivers are registered when a driver is loaded.
     """
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
@@ -90,7 +90,7 @@ def register(conf):
 
 @functools.cache
 def _log_options():
-    """What oslo.log has, as it tells the generator of the sample file."""
+    """The options of oslo.log, as in the generator of the sample file."""
     point, = metadata.entry_points(group='oslo.config.opts',
                                    name='oslo.log')
     return point.load()()
@@ -99,7 +99,7 @@ def _log_options():
 def load(conf, argv, version=None):
     """Register everything and read all sources.
 
-    :param conf: oslo.config ConfigOpts that was not called yet
+    :param conf: oslo.config ConfigOpts that has read nothing yet
     :param argv: list of str, the arguments without the program name
     :param version: text for ``--version``
     :raises SystemExit: on ``--help``, ``--version`` or unknown arguments
@@ -108,9 +108,8 @@ def load(conf, argv, version=None):
     register(conf)
     rest, files = _split(argv)
     given = list(_given(rest, version))
-    # The names make the default files those of the project, whatever the
-    # program is started as.  Looked for as that of the project and as that
-    # of the program, each is found twice.
+    # The default files are those of the project, for any name of the program.
+    # Each file is found twice, as of the project and as of the program.
     conf(args=files, project=PROJECT, prog=PROJECT, version=version,
          default_config_files=_once(cfg.find_config_files),
          default_config_dirs=_once(cfg.find_config_dirs))
@@ -123,11 +122,10 @@ def _once(find):
 
 
 def _given(argv, version):
-    """What the command line alone says, as (option, value) pairs.
+    """The options of the command line, as (option, value) pairs.
 
-    oslo.config lets a file that comes later on the command line win over
-    an option before it, and the environment over both.  An argument that
-    somebody typed has to win in any order.
+    In oslo.config, a later file on the command line wins over an option, and
+    the environment wins over both.  Here the command line always wins.
     """
     probe = _Probe()
     log.register_options(probe)
@@ -142,7 +140,8 @@ def _given(argv, version):
 
 
 class _Probe(cfg.ConfigOpts):
-    """Says in its help where files are looked for; the library says None."""
+    """ConfigOpts whose help names the default files; the library says None.
+    """
 
     @staticmethod
     def _make_config_options(*defaults):
@@ -153,7 +152,7 @@ class _Probe(cfg.ConfigOpts):
 
 
 def _split(argv):
-    """Arguments that name no files, and those that do."""
+    """(arguments without those of files, arguments that name files)."""
     rest, files = [], []
     value_of = None
     for arg in argv:
@@ -176,7 +175,7 @@ def env_name(group, option):
 
 
 def everything():
-    """All our options as (group, option) pairs."""
+    """All options of the agent as (group, option) pairs."""
     return itertools.chain.from_iterable(
         ((module.GROUP, opt) for opt in _file_opts(module))
         for module in MODULES)

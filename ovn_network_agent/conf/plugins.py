@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the configured drivers ask of the core, as their classes declare it.
+"""The services that the configured drivers ask of the core.
 
-So the core names no driver: one of a third party that declares the same gets
-the same.
+The classes of drivers declare these services.  So the core names no driver,
+and a third party's driver gets the same services.
 """
 
 import functools
@@ -21,11 +21,12 @@ import functools
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
 
-# The driver writes priorities of gateways.  The core serves what leaves until
-# the next gateway does, drains at a stop, and judges the BGP of this node.
+# The driver writes the priorities of gateway candidates.  The core serves a
+# leaving port until the next owner does, drains at a stop, and judges the BGP
+# of this node.
 RANKING = 'ranking'
-# The driver writes rows with the name of this chassis.  The core finds out
-# which chassis are gone for good.
+# The driver writes rows with the host name of this chassis.  The core finds
+# the chassis that are gone for good.
 ABSENCE = 'absence'
 
 
@@ -34,8 +35,8 @@ def asked(conf, what):
 
     :param conf: the oslo.config ConfigOpts
     :param what: :data:`RANKING` or :data:`ABSENCE`
-    :returns: False also for drivers that are not installed; the loader
-        refuses these
+    :returns: bool; drivers that are not installed do not count, because the
+        loader refuses them
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)
@@ -50,7 +51,7 @@ def options(conf):
     """Options of the configured drivers and of all backends.
 
     :param conf: the oslo.config ConfigOpts
-    :returns: list of (group, options) of those that declare any
+    :returns: list of (group, options) of the plugins that declare options
     """
     plugins = [(name, _class(DRIVERS, name)) for name in conf.drivers]
     plugins += [(name, _class(BACKENDS, name))
@@ -66,13 +67,13 @@ def _names(group):
 
 @functools.cache
 def _class(group, name):
-    """The class of a plugin, None when there is none of that name."""
+    """The class of a plugin, None if the plugin is not installed."""
     found = list(_entry_points(group=group, name=name))
     return found[0].load() if found else None
 
 
 def _entry_points(**chosen):
-    # Not at the top: the pure packages import this module, and the library
-    # imports socket.
+    # This import is not at the top, because pure packages import this module
+    # and importlib.metadata imports socket.
     from importlib import metadata
     return metadata.entry_points(**chosen)

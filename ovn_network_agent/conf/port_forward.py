@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""[port_forward]: VIPs and what is behind them."""
+"""[port_forward]: the driver that forwards ports of VIPs."""
 
 from oslo_config import cfg
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Values that are right one by one and cannot be together."""
+"""Checks of values that are right alone and wrong together."""
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
@@ -20,11 +20,11 @@ _EVERYTHING = '0.0.0.0/0'
 
 
 def say(option, value, text):
-    """One message about one option.
+    """The message about one option.
 
-    :param option: with its group, like "[frr] vrf_name"
+    :param option: name with its group, such as "[frr] vrf_name"
     :param value: str, or list of str
-    :param text: what is wrong, and the remedy
+    :param text: the error and the remedy
     """
     if isinstance(value, list | tuple):
         value = ','.join(value)
@@ -32,7 +32,7 @@ def say(option, value, text):
 
 
 def _devices(conf):
-    """Each device has one purpose."""
+    """Check that each device has one purpose."""
     pair = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
     for option, name in (('[DEFAULT] bridge_dev', conf.bridge_dev),
                          ('[frr] vrf_name', conf.frr.vrf_name)):
@@ -47,7 +47,7 @@ def _devices(conf):
 
 
 def _vip_device(conf):
-    """VIPs are put on a device that is for nothing else."""
+    """Check that the device of VIPs has no other purpose."""
     name = conf.port_forward.port_forward_dev
     others = {ownership.VETH_DEFAULT: 'an end of the veth pair',
               ownership.VETH_PROVIDER: 'an end of the veth pair',
@@ -93,7 +93,7 @@ def _priorities(conf):
 
 
 def _pair(conf):
-    """The next hop and its other end are the two hosts of one /30."""
+    """Check that the addresses of the pair are the two hosts of a /30."""
     if not veth_leak.enabled(conf):
         return
     nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
@@ -122,7 +122,7 @@ def _pair_overlaps(conf):
 
 
 def _networks(conf):
-    """A provider network that is everything would take the node along."""
+    """Check that no provider network matches all traffic of the node."""
     if _EVERYTHING in conf.network_cidr:
         yield say('[DEFAULT] network_cidr', conf.network_cidr,
                   f'{_EVERYTHING} is everything, also what this node sends '
@@ -131,7 +131,10 @@ def _networks(conf):
 
 
 def drains(conf):
-    """Whether a stop hands the gateways over first."""
+    """Whether a stop drains the gateway ports first.
+
+    :param conf: the oslo.config ConfigOpts
+    """
     return ('gateway_drain' in conf.drivers and
             conf.gateway_drain.drain_on_shutdown)
 

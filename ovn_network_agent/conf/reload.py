@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Taking in changed files (SIGHUP), all of it or nothing."""
+"""Reloading changed files (SIGHUP), either completely or not at all."""
 
 from oslo_config import cfg
 
@@ -23,11 +23,11 @@ from ovn_network_agent.conf import validate
 
 
 def reload(conf, prepare=lambda read: None):
-    """Apply what can change without a restart.
+    """Apply the options that can change without a restart.
 
-    oslo.config takes over whatever the files say and complains when a bad
-    value is used, which would be in the middle of a pass.  So the files are
-    read on the side first, and looked at as at a start.
+    oslo.config would apply any value, and raise at the use of a bad value,
+    in the middle of a pass.  So the files are first read into another object,
+    and checked as at a start.
 
     :param conf: a ConfigOpts that :func:`opts.load` filled
     :param prepare: function(read) that makes what depends on the options,
@@ -59,9 +59,9 @@ def reload(conf, prepare=lambda read: None):
 
 
 def _may_change(conf, aside):
-    """Refuse what is no mere change of a value.
+    """Check that all changed options can change without a restart.
 
-    :raises validate.ConfigError: when it needs a restart
+    :raises validate.ConfigError: when a change needs a restart
     """
     now, then = (c.port_forward.rules_file for c in (conf, aside))
     if bool(now) != bool(then):

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""TLS to OVSDB servers: which files are for which remote, and their checks.
+"""TLS to OVSDB servers: the files of each remote, and their checks.
 
-The options are the same for NB and SB, in [ovn], and for the local Open
-vSwitch, in [ovs].  What is checked here with OpenSSL is what a connection
-will do with the same files later.
+NB and SB have the options of [ovn], and the local Open vSwitch has the same
+options in [ovs].  The checks use OpenSSL like a later connection.
 """
 
 import dataclasses
@@ -30,7 +29,7 @@ class BadFile(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Files:
-    """What a connection by TLS is made with.
+    """The files and settings of TLS connections.
 
     :ivar group: section of the options: 'ovn' or 'ovs'
     :ivar ca: path of the file with trusted authorities, '' for those of
@@ -48,19 +47,19 @@ class Files:
     check_name: bool
 
     def option(self, what):
-        """Name of one of the options, like 'ovn_ssl_ca'."""
+        """Name of an option, such as 'ovn_ssl_ca'."""
         return f'{self.group}_ssl_{what}'
 
     def context(self):
-        """A new ssl.SSLContext; reads the files.
+        """A new ssl.SSLContext, for which the files are read anew.
 
-        Read anew for each connection, so that a renewed certificate is
-        taken without a restart.
+        Each connection calls this, so that a renewed certificate needs no
+        restart.
 
-        :raises BadFile: when one of the files cannot be used
+        :raises BadFile: when a file cannot be used
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        # PROTOCOL_TLS_CLIENT alone leaves the lowest version to the system.
+        # Without this the system would choose the lowest version.
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.check_name
         context.verify_mode = ssl.CERT_REQUIRED
@@ -102,7 +101,7 @@ class Files:
                                'CERTIFICATE-----"')
 
     def _look_at(self, what, private=False):
-        """Look at a file as far as its content does not matter."""
+        """Check a file, except for its content."""
         try:
             with open(getattr(self, what), 'rb') as opened:
                 mode = os.fstat(opened.fileno()).st_mode
@@ -137,7 +136,7 @@ def _groups(conf):
     """(Files, remotes) for the sections [ovn] and [ovs]."""
     ovn, ovs = _of(conf, 'ovn'), _of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
-        # One set of files for all is the ordinary case.
+        # Usually all servers have the same files.
         ovs = dataclasses.replace(ovn, check_name=ovs.check_name)
     return ((ovn, conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote),
             (ovs, [conf.ovs.ovsdb_connection]))
@@ -148,7 +147,7 @@ def _ssl(remotes):
 
 
 def by_remote(conf):
-    """What each "ssl:" remote is reached with.
+    """The files of each "ssl:" remote.
 
     :param conf: the oslo.config ConfigOpts
     :returns: dict of remote to :class:`Files`
@@ -158,9 +157,10 @@ def by_remote(conf):
 
 
 def problems(conf):
-    """What makes a start impossible.
+    """Problems that make a start impossible.
 
-    :returns: iterable of str, each "option = value: what is wrong; remedy"
+    :param conf: the oslo.config ConfigOpts
+    :returns: iterable of str, each "option = value: problem; remedy"
     """
     for group in ('ovn', 'ovs'):
         files = _of(conf, group)
@@ -202,7 +202,7 @@ def _unusable(files):
 
 
 def _two_minds(conf):
-    """One server that is to be reached in two ways."""
+    """Problems of a server that has two different sets of files."""
     (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
     for remote in _ssl(ovs_remotes):
         if remote in ovn_remotes and ovn != ovs:
@@ -211,8 +211,9 @@ def _two_minds(conf):
 
 
 def warnings(conf):
-    """What looks unintended but does not prevent a start.
+    """Settings that look unintended but do not prevent a start.
 
+    :param conf: the oslo.config ConfigOpts
     :returns: iterable of str
     """
     for files, remotes in _groups(conf):
@@ -242,7 +243,7 @@ def _without_effect(conf):
 
 
 def _dates(files):
-    # 50 ms to import, and only needed with a client certificate.
+    # The import takes 50 ms, and only a client certificate needs it.
     from cryptography import x509
     with open(files.cert, 'rb') as opened:
         certificate = x509.load_pem_x509_certificate(opened.read())

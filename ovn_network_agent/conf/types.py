@@ -12,8 +12,8 @@
 
 """Types of option values that oslo.config does not have.
 
-Each says what is wrong with which value and what would be right, because
-that text is all an operator sees of it.
+The error of each type names the value, the problem and the remedy, because the
+operator sees only this text.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ from oslo_config import types
 
 from ovn_network_agent import iptext
 
-# What may be written into the text that vtysh, ovs-ofctl and nft read.
+# The characters that are safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
 # IFNAMSIZ is 16 with the terminating zero.
 _INTERFACE_NAME_MAX = 15
@@ -35,11 +35,11 @@ _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
 class _Text(types.ConfigType):
-    """Base of what is a text without blanks around it.
+    """Base of types for a text without blanks around it.
 
-    :cvar TYPE_NAME: what the sample configuration and the help call it
-    :param empty: whether the empty string is a value, whatever else is
-    :param type_name: another one than TYPE_NAME
+    :cvar TYPE_NAME: name of the type in the sample file and the help
+    :param empty: whether the empty string is allowed
+    :param type_name: name in place of TYPE_NAME
     """
 
     TYPE_NAME = ''
@@ -53,7 +53,7 @@ class _Text(types.ConfigType):
         return value if self.empty and not value else self._checked(value)
 
     def _checked(self, value):
-        """The value as the agent uses it.
+        """Check a value; returns the value that the agent uses.
 
         :raises ValueError: with the value and the remedy
         """
@@ -73,7 +73,7 @@ class _Text(types.ConfigType):
 
 
 class Name(_Text):
-    """A name that is pasted into the commands of other programs."""
+    """A name that becomes a part of other programs' commands."""
 
     TYPE_NAME = 'name'
 
@@ -161,7 +161,7 @@ class IPv4Address(_Text):
 
 
 class IPv4Network(_Text):
-    """An IPv4 network; host bits are cut off, as the original does."""
+    """An IPv4 network; host bits are cut off, as in the Go program."""
 
     TYPE_NAME = 'IPv4 network'
 
@@ -176,7 +176,7 @@ class IPv4Network(_Text):
 
 
 class OvsdbRemote(_Text):
-    """How to reach one OVSDB server: tcp:host:port, ssl:..., unix:path."""
+    """The remote of an OVSDB server: tcp:host:port, ssl:..., unix:path."""
 
     TYPE_NAME = 'OVSDB remote'
 
@@ -217,12 +217,11 @@ class OvsdbRemote(_Text):
 
 
 def _without_device(host):
-    """'fe80::1' of 'fe80::1%eth0'.
+    """The address 'fe80::1' of 'fe80::1%eth0'.
 
-    A server on the link can only be named with a device.  Nowhere else an
-    address may have one.
+    Only a link-local address may have a device.
 
-    :raises ValueError: when no device could have that name
+    :raises ValueError: when no device could have this name
     """
     address, percent, device = host.partition('%')
     if percent and not _NAME.match(device):
@@ -233,8 +232,8 @@ def _without_device(host):
 class CommaList(types.List):
     """A comma-separated list; blanks are trimmed, empty parts dropped.
 
-    Unlike oslo.config's own it names the part that is wrong: that one
-    assumes that an item may contain commas and blames all the rest too.
+    The error names only the wrong part.  The list of oslo.config would name
+    all following parts, too, because its items may contain commas.
     """
 
     def __init__(self, item_type, type_name='list value'):

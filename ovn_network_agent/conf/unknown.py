@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What was configured and nobody asks for: typing errors, mostly."""
+"""Settings that no part of the agent reads; these are mostly misspelt."""
 
 import difflib
 import os
@@ -23,18 +23,18 @@ from ovn_network_agent.conf import plugins
 
 # Sections that libraries register when they are used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
-# The library's own section, which none of our daemons reads.
+# The section of oslo.privsep itself, which no daemon of the agent reads.
 _COMMON = 'privsep'
-# How oslo.config names options in the environment; those of OpenStack's
-# clients (OS_AUTH_URL) have no two underscores.
+# The environment variables of oslo.config; those of OpenStack's clients
+# (OS_AUTH_URL) have no double underscore.
 _VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
 _ORIGINAL = 'OVN_NETWORK_'
 
 
 def keys(conf):
-    """Sections and options in the files that nothing registered.
+    """Sections and options in the files that no part has registered.
 
-    Call it after the drivers and libraries have registered theirs.
+    The call comes after drivers and libraries have registered their options.
 
     :param conf: a loaded ConfigOpts
     :returns: list of str, one for each section or option
@@ -50,7 +50,7 @@ def keys(conf):
 
 
 def variables(conf):
-    """Variables of the environment that look like options and are none.
+    """Environment variables in the form of options that do not exist.
 
     :param conf: a loaded ConfigOpts
     :returns: list of str
@@ -89,7 +89,7 @@ def _is_group(conf, name):
     try:
         return isinstance(conf[name], cfg.ConfigOpts.GroupAttr)
     except (cfg.Error, ValueError):
-        # An option whose value cannot be used.
+        # The name is an option with a bad value.
         return False
 
 
@@ -110,7 +110,7 @@ def _unknown_in(groups, path, section, found):
                f'a section of its own: {sections}')
         return
     if section not in groups:
-        # The options of a plugin are known only where it is loaded.
+        # The options of a plugin are known only if the plugin is loaded.
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
             yield (f'{path}: unknown section '

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Checks that one option's type cannot do, and what is worth a warning.
+"""Checks beyond the type of one option, and warnings.
 
-Each problem is one text with the option, its value and the remedy.  All of
-them are reported at once: an operator does not want to find them one start
-at a time.
+Each problem is a text with the option, its value and the remedy.  All problems
+are reported together, so that an operator needs only one attempt.
 """
 
 import os
@@ -33,7 +32,7 @@ from ovn_network_agent.conf import veth_leak
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "
     r"is not valid: (?P<reason>.*)", re.DOTALL)
-# Where the kernel puts its rule for VRFs, and it cannot be told otherwise.
+# Priority of the kernel's rule for VRFs, which cannot be configured.
 _L3MDEV_PRIORITY = 1000
 
 
@@ -49,30 +48,34 @@ class ConfigError(Exception):
 
 
 def check(conf):
-    """Raise :class:`ConfigError` unless the configuration can be used."""
+    """Check a configuration.
+
+    :param conf: a loaded ConfigOpts
+    :raises ConfigError: when the configuration cannot be used
+    """
     messages = problems(conf)
     if messages:
         raise ConfigError(messages)
 
 
 def problems(conf):
-    """Everything that makes a start impossible.
+    """All problems that make a start impossible.
 
     :param conf: a loaded ConfigOpts
-    :returns: list of str, each "option = value: what is wrong; remedy"
+    :returns: list of str, each "option = value: problem; remedy"
     """
     messages = list(_bad_values(conf))
     for rule in (_drivers, _remotes, tls.problems, *relations.RULES):
         try:
             messages.extend(list(rule(conf)))
         except (cfg.Error, ValueError):
-            # It needs a value that cannot be read, which is said already.
+            # The check needs a bad value, which is reported already.
             continue
     return messages
 
 
 def _bad_values(conf):
-    """Values of ours and of the libraries that their types do not take."""
+    """Problems of values, of the agent or of libraries, with a wrong type."""
     for name in sorted(conf):
         try:
             value = conf[name]
@@ -84,10 +87,10 @@ def _bad_values(conf):
 
 
 def bad_values_of(group, values):
-    """Values of one group that their types do not take.
+    """Problems of the values of one group with a wrong type.
 
     :param group: name of the group
-    :param values: its options, ``conf[group]``
+    :param values: the options of the group, ``conf[group]``
     :returns: iterator of str
     """
     for name in sorted(values):
@@ -98,9 +101,9 @@ def bad_values_of(group, values):
 
 
 def unset_in(group, options, values):
-    """Required options of one group that nothing sets.
+    """Problems of the required options of one group that are not set.
 
-    oslo.config looks for these before a plugin can register its own.
+    oslo.config checks required options before a plugin can register its own.
 
     :param group: name of the group
     :param options: iterable of oslo.config options
@@ -118,7 +121,8 @@ def _bad_value(group, name, error):
     source = match['source'] if match else 'command line'
     variable = opts.env_name(group, name.replace('-', '_'))
     if variable in os.environ:
-        # It counts more than a file, which oslo.config blames if both are.
+        # The environment wins over a file, but oslo.config would name the
+        # file if both set the option.
         source = variable
     if reason.startswith('Unexpected boolean'):
         reason += '; use true or false'
@@ -160,7 +164,7 @@ def _remotes(conf):
 
 
 def _without_ovn(conf):
-    """Without OVN there are port forwards, or there is nothing to do."""
+    """Check that an agent without OVN forwards ports."""
     rules = conf.port_forward.rules_file
     if not rules:
         yield ('[ovn] ovn_nb_remote and ovn_sb_remote are not set, and '
@@ -186,9 +190,9 @@ def _without_ovn(conf):
 
 
 def warnings(conf):
-    """What looks unintended but does not prevent a start.
+    """Settings that look unintended but do not prevent a start.
 
-    :param conf: a ConfigOpts without :func:`problems`
+    :param conf: the oslo.config ConfigOpts, without :func:`problems`
     :returns: list of str
     """
     return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),

@@ -59,18 +59,18 @@ OPTS = [
 
 
 def enabled(conf):
-    """Whether there is a veth pair: a VRF to connect, and not switched off.
+    """Whether there is a veth pair: for a VRF, and unless switched off.
 
-    :param conf: a ConfigOpts with all our options
+    :param conf: the oslo.config ConfigOpts
     """
     return bool(conf.veth_leak.veth_leak_enabled and conf.frr.vrf_name and
                 'veth_leak' in conf.drivers)
 
 
 def provider_ip(conf):
-    """Address of veth-provider, as text; '' when there is none to compute.
+    """Address of veth-provider, as text; '' if it cannot be computed.
 
-    :param conf: a ConfigOpts with all our options, or settings with
+    :param conf: the oslo.config ConfigOpts, or settings with
         :data:`ENDS`
     """
     configured = conf.veth_leak.veth_provider_ip

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Port forwarding: the file of rules, health, presence."""
+"""Port forwarding: the file of rules, health checks, present addresses."""

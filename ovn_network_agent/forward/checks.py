@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the schema cannot say, and the values that come of it."""
+"""The checks of a rules file beyond its schema, and the resulting values."""
 
 from ovn_network_agent import iptext
 from ovn_network_agent import port_forwards
@@ -22,11 +22,11 @@ _TIMEOUT = 1.0
 
 
 class Checker:
-    """Makes values of one document.
+    """Checks one document, and makes its values.
 
     :param document: :class:`document.Document`
-    :param wrong: list of :class:`flaws.Flaw` that the schema found; what
-        they are about is not looked at again
+    :param wrong: list of :class:`flaws.Flaw` that the schema found; their
+        values are not checked again
     :ivar flaws: list of :class:`flaws.Flaw`, those of the schema included
     """
 
@@ -39,9 +39,10 @@ class Checker:
         self._behind = {}
 
     def vips(self):
-        """All VIPs; worth something only when there are no flaws then.
+        """All VIPs of the document.
 
-        :returns: tuple of :class:`port_forwards.Vip`
+        :returns: tuple of :class:`port_forwards.Vip`, complete only if
+            :attr:`flaws` is empty afterwards
         """
         listed = (self._document.value or {}).get(schema.KEY) if isinstance(
             self._document.value, dict | None) else None
@@ -52,20 +53,20 @@ class Checker:
             if isinstance(item, dict) and
             (vip := self._vip((schema.KEY, index), item)))
 
-    # -- what all of them need --------------------------------------------
+    # -- common parts ------------------------------------------------------
 
     def _flaw(self, path, value, text):
         self.flaws.append(flaws.Flaw(
             self._document.line(path), path, value, text))
 
     def _get(self, item, path, key, default=None):
-        """A value of a mapping, the default also where it is wrong."""
+        """A value of a mapping; the default for a missing or wrong value."""
         if path + (key,) in self._wrong:
             return default
         return item.get(key, default)
 
     def _items(self, item, path, key):
-        """(path, value) of what is right in a list of a mapping."""
+        """(path, value) of the right items in a list of a mapping."""
         listed = item.get(key)
         if not isinstance(listed, list):
             return
@@ -74,10 +75,10 @@ class Checker:
                 yield path + (key, index), value
 
     def _address(self, path, text, unfit, family=0):
-        """The address as canonical text, or None.
+        """An address as canonical text, or None with a flaw.
 
-        :param unfit: function of :mod:`usable` that says what is wrong
-        :param family: 4 or 6 when it has to be that, 0 when it need not
+        :param unfit: function of :mod:`usable` that checks the address
+        :param family: IP version that the address has to have, 0 for any
         """
         if not isinstance(text, str) or path in self._wrong:
             return None
@@ -124,7 +125,7 @@ class Checker:
                            flaws.where_is(first)))
 
     def _one_each(self, path, rule, ports):
-        """The same port of the same protocol is forwarded once."""
+        """Check that each port of a protocol is forwarded only once."""
         key = (self._get(rule, path, 'proto'), self._get(rule, path, 'port'))
         if None in key:
             return
@@ -193,7 +194,7 @@ class Checker:
         return found
 
     def _backend(self, path, value, family, vip):
-        """Canonical address of one backend, or None."""
+        """Canonical address of one destination, or None with a flaw."""
         if isinstance(value, dict):
             path, value = path + ('addr',), value.get('addr')
         address = self._address(path, value, usable.as_backend, family)
@@ -204,7 +205,10 @@ class Checker:
         return address
 
     def _same_masquerade(self, path, behind, masquerade):
-        """What is masqueraded is told by the backend alone."""
+        """Check that all rules to a destination agree about masquerading.
+
+        nftables masquerades by the destination alone.
+        """
         first = self._behind.setdefault(behind, (masquerade, path))
         if first[0] != masquerade:
             self._flaw(path, flaws.NOTHING,

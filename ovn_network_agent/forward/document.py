@@ -12,10 +12,10 @@
 
 """YAML with line numbers, and without its surprises.
 
-Only what JSON has is told apart, as YAML 1.2 does: ``0o53``, ``053`` and
-``1:30`` are text here and no numbers, and neither is an IPv6 address that
-YAML 1.1 takes for a number of base 60 (``2001:5:0:0:0:0:0:1``).  Nothing is
-ever made from a tag.  A key that is there twice is an error.
+Scalars have only the types of JSON, as in YAML 1.2.  So ``0o53``, ``053`` and
+``1:30`` are text and no numbers.  So is an IPv6 address that YAML 1.1 reads as
+a number of base 60 (``2001:5:0:0:0:0:0:1``).  A tag makes no object, and a
+repeated key is an error.
 """
 
 import re
@@ -25,8 +25,8 @@ import yaml
 
 from ovn_network_agent.forward import flaws
 
-# More values than 10,000 VIPs with all their rules have; aliases can make
-# any number of a short text.
+# Most values of a document; 10,000 VIPs with all their rules have less.  The
+# limit is for aliases, which can make any number of values of a short text.
 _VALUES = 2_000_000
 _TAG = 'tag:yaml.org,2002:'
 _MERGE = _TAG + 'merge'
@@ -34,7 +34,7 @@ _TRUE = ('true', 'yes', 'on')
 
 
 class _Loader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):
-    """Composes nodes; the one in C takes a tenth of the time."""
+    """Composes nodes; the loader in C takes a tenth of the time."""
 
     yaml_implicit_resolvers = {}
 
@@ -51,11 +51,11 @@ for _name, _pattern, _first in (
 
 
 class Document(typing.NamedTuple):
-    """What a text contains.
+    """The content of a YAML text.
 
-    :ivar value: of dict, list, str, int, float, bool and None
+    :ivar value: the root value, of dict, list, str, int, float, bool and None
     :ivar lines: dict of path, a tuple of keys and indexes, to the number of
-        the line where the value, or its key, is
+        the line with the value or its key
     :ivar flaws: list of :class:`flaws.Flaw`
     """
 
@@ -64,7 +64,7 @@ class Document(typing.NamedTuple):
     flaws: list
 
     def line(self, path):
-        """Line of a path, or of what it would be in."""
+        """Line of a path, or of the nearest existing parent."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -99,7 +99,7 @@ def _malformed(text, error):
     if mark is not None:
         line = mark.line + 1
     else:
-        # Of characters that are not allowed only the position is known.
+        # For a character that is not allowed, only the position is known.
         line = text.count('\n', 0, getattr(error, 'position', 0) or 0) + 1
     context = getattr(error, 'context', None)
     return flaws.Flaw(line, (), flaws.NOTHING, 'this is no YAML: %s%s; '
@@ -108,7 +108,7 @@ def _malformed(text, error):
 
 
 class _Reader:
-    """Makes values of nodes."""
+    """Makes the values of nodes."""
 
     def __init__(self):
         self._lines = {}
@@ -163,10 +163,10 @@ class _Reader:
                 return int(node.value)
             if kind == 'float':
                 number = float(node.value)
-                # A schema takes 53.0 for an integer, and so must all others.
+                # JSON Schema takes 53.0 for an integer, so this does, too.
                 return int(number) if number.is_integer() else number
         except ValueError:
-            # Of what has its tag written out, or is a mere ".".
+            # The scalar has an explicit tag, or is a mere ".".
             return node.value
         return self._unknown_tag(node, path)
 
@@ -199,7 +199,7 @@ class _Reader:
         return found
 
     def _merged(self, node, path):
-        """What ``<<`` brings: a list of dict, the first counts most."""
+        """The mappings of ``<<``, a list of dict, the strongest first."""
         if any(node is n for n in self._above):
             self._flaw(node, path, flaws.NOTHING, '"<<" merges this into '
                        'itself; write out what is meant')

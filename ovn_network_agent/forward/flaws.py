@@ -10,25 +10,25 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is wrong with a rules file, in words for an operator."""
+"""The flaws of a rules file, in words for an operator."""
 
 import dataclasses
 import difflib
 
 from ovn_network_agent.conf import validate
 
-# So much of a value is shown.
+# Most characters of a value in a message.
 _SHOWN = 60
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is wrong.
+    """One flaw of a rules file.
 
     :ivar line: number of the line, from 1
-    :ivar path: where it is, a tuple of keys and indexes
-    :ivar value: what is there, :data:`NOTHING` when that says nothing
-    :ivar text: what is wrong with it, and the remedy
+    :ivar path: path of the value, a tuple of keys and indexes
+    :ivar value: the value, :data:`NOTHING` to leave it out of the message
+    :ivar text: the flaw and the remedy
     """
 
     line: int
@@ -37,9 +37,9 @@ class Flaw:
     text: str
 
     def say(self, name):
-        """As one message.
+        """The message for the operator, text.
 
-        :param name: of the file
+        :param name: name of the file
         """
         where = where_is(self.path)
         if where and self.value is not NOTHING:
@@ -59,7 +59,7 @@ class BadRules(validate.ConfigError):
 
 
 def where_is(path):
-    """A path as people write it: ``port_forwards[0].rules[1].port``."""
+    """A path as text, such as ``port_forwards[0].rules[1].port``."""
     text = ''
     for step in path:
         text += '[%d]' % step if isinstance(step, int) else '.%s' % step
@@ -67,7 +67,7 @@ def where_is(path):
 
 
 def shown(value):
-    """A value in few characters, as it is written in YAML."""
+    """A value in few characters, in the notation of YAML."""
     if value is None:
         return 'null'
     if isinstance(value, bool):
@@ -81,7 +81,7 @@ def shown(value):
 
 
 def meant(name, known):
-    """The nearest of the known names, as the end of a sentence."""
+    """The known name nearest to a name, as the end of a sentence."""
     close = difflib.get_close_matches(name.lower(), known, n=1)
     return ('did you mean "%s"?' % close[0] if close else
             'known are %s' % ', '.join(sorted(known)))

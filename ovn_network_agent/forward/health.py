@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is to be known of backends: whether they are alive.
+"""The interface of health checks: whether destinations are alive.
 
-:mod:`ovn_network_agent.forward.health_checks` finds it out.
+:mod:`ovn_network_agent.forward.health_checks` makes the checks.
 """
 
 import typing
@@ -21,10 +21,10 @@ from ovn_network_agent import port_forwards
 
 
 class Target(typing.NamedTuple):
-    """What is checked.
+    """The target of a check.
 
-    :ivar address: IP address of a backend, canonical text
-    :ivar port: TCP port that is connected to, never 0
+    :ivar address: IP address of a destination, canonical text
+    :ivar port: TCP port to connect to, never 0
     :ivar check: :class:`port_forwards.HealthCheck`
     """
 
@@ -34,7 +34,7 @@ class Target(typing.NamedTuple):
 
 
 class Health:
-    """Nobody checks: whatever is asked about is alive.
+    """The interface, without any check: each target counts as alive.
 
     All methods return at once.
     """
@@ -42,30 +42,30 @@ class Health:
     def start(self, trigger):
         """Start to check.
 
-        :param trigger: :class:`trigger.Trigger`, to be fired whenever
-            :meth:`alive` is another than before
+        :param trigger: :class:`trigger.Trigger`, to be fired at each change
+            of :meth:`alive`
         """
 
     def want(self, targets):
-        """Check these from now on, and no others.
+        """Check these targets from now on, and no others.
 
-        Called on any thread, also before :meth:`start`, and each time when
-        the rules change.
+        The caller may be any thread, also before :meth:`start`, and calls
+        this at each change of the rules.
 
         :param targets: frozenset of :class:`Target`
         """
 
     def alive(self, target):
-        """What is known of one; called on the loop thread at each pass.
+        """Whether a target is alive; each pass calls this.
 
         :param target: :class:`Target`
-        :returns: False when it is dead; True also as long as nobody knows
+        :returns: False for a dead target; True also without a result
         """
         return True
 
     def why(self, target):
-        """Why one is dead, '' when it is not; as :meth:`alive`."""
+        """The reason why a target is dead, or ''; see :meth:`alive`."""
         return ''
 
     def stop(self):
-        """End; without waiting for threads, may come twice."""
+        """End the checks, without a wait; may be called twice."""

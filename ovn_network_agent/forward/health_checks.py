@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Checks of backends, all of them on one thread beside the loop.
+"""Health checks of destinations, all on one thread beside the loop.
 
-Each target is checked by a task of its own at its interval; there is no
-thread for each, so that hundreds of backends that do not answer cost no more
+Each target has a task of its own, which checks the target at its interval.
+The tasks share a thread, so that hundreds of dead destinations cost no more
 than their sockets.
 """
 
@@ -29,7 +29,7 @@ from ovn_network_agent.forward import health_verdict
 
 LOG = logging.getLogger(__name__)
 
-# So many checks at the same time, each with one socket; more wait their turn.
+# Most checks at the same time, each with one socket; others wait.
 ROOM = 256
 # Seconds within which the first checks begin.
 _BEGIN = 1.0
@@ -53,7 +53,8 @@ class Checks(health.Health):
         self._targets = frozenset()
         # Replaced as a whole, so that readers need no lock.
         self._dead = {}
-        # Of the thread, while it runs.
+        # The event loop of the thread, and its event for news; None while
+        # the thread does not run.
         self._loop = None
         self._news = None
 
@@ -66,8 +67,8 @@ class Checks(health.Health):
 
     def want(self, targets):
         with self._lock:
-            # One whose check is another now stays dead until a result says
-            # something else.
+            # A dead target whose check has changed stays dead until the first
+            # good result.
             before = {(t.address, t.port): why
                       for t, why in self._dead.items()}
             self._dead = {
@@ -89,7 +90,7 @@ class Checks(health.Health):
             self._tell()
 
     def _tell(self):
-        """Have the thread look at what is wanted; with the lock."""
+        """Make the thread read the wanted targets; call with the lock."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._news.set)
         elif (self._thread is None and self._trigger is not None and
@@ -126,7 +127,7 @@ class Checks(health.Health):
         check = target.check
         verdict = health_verdict.Verdict(check.rise, check.fall)
         loop = asyncio.get_running_loop()
-        # Soon, and not all of them at once.
+        # The first checks begin soon, but not all at once.
         soon = min(check.interval, _BEGIN)
         due = loop.time() + _SPREAD.uniform(0, soon)
         pause = _SPREAD.uniform(soon, check.interval)
@@ -150,7 +151,7 @@ class Checks(health.Health):
         except health_probe.NoResult as error:
             return '', str(error)
         except Exception as error:
-            # A mistake of ours must not end the checks, nor a backend.
+            # A bug must end neither the checks nor a destination.
             LOG.exception('The check of %s failed', _name(target))
             return '', '%s: %s' % (type(error).__name__, error)
 
@@ -162,7 +163,7 @@ class Checks(health.Health):
             LOG.info('The check of %s can be made again', _name(target))
 
     def _take(self, target, verdict, why):
-        """A verdict is another than before; say and tell it."""
+        """Note a changed verdict, log it, and wake the loop."""
         with self._lock:
             known = target not in self._dead
             if target not in self._targets or known is verdict.alive:

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One check of one backend: a TCP connection, and a request where wanted.
+"""One check of one destination: a TCP connection, or an HTTP request.
 
-It comes from the node itself, from the default VRF, and goes to the backend
-and not to the VIP: what is found out is whether the backend works.
+The check comes from the node itself, in the default VRF.  It goes to the
+destination and not to the VIP, because only the destination is in question.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ import h11
 
 from ovn_network_agent import iptext
 
-# What says something about this node and nothing about the backend.
+# Errors of this node, which say nothing about the destination.
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
             errno.EADDRNOTAVAIL, errno.EPERM, errno.EACCES}
 _CHUNK = 16 * 1024
@@ -48,7 +48,7 @@ async def look(target):
         async with asyncio.timeout(check.timeout):
             return await _look(target)
     except TimeoutError as error:
-        # The kernel's own limit is ETIMEDOUT, which has a number.
+        # The kernel's own limit has the errno ETIMEDOUT.
         return ('timed out' if error.errno else
                 'no answer within %g s' % check.timeout)
     except h11.RemoteProtocolError as error:
@@ -101,7 +101,7 @@ def _host(target):
 
 
 def _words(error):
-    """An OSError in words; asyncio puts addresses into its texts."""
+    """An OSError in words; the texts of asyncio would have addresses."""
     if error.errno:
         text = os.strerror(error.errno)
         return text[0].lower() + text[1:]

@@ -10,20 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""From results of checks to a verdict; pure."""
+"""The verdict about a destination, from the results of checks.  Pure."""
 
 
 class Verdict:
-    """Whether a backend is alive, by one check of it.
+    """Whether a destination is alive, by the results of one check.
 
-    The first result decides at once, because until then a dead backend gets
-    clients.  Later it takes several in a row, so that one lost packet does
-    not move all clients to and fro.
+    The first result decides at once, because a dead destination gets clients
+    until then.  Later, several equal results in a row are needed, so that one
+    lost packet does not move clients to and fro.
 
-    :param rise: so many good results in a row make a dead one alive
-    :param fall: so many bad ones in a row make a living one dead
+    :param rise: number of good results in a row after which a dead
+        destination is alive
+    :param fall: number of bad results in a row after which a living
+        destination is dead
     :ivar alive: True, False, or None without any result
-    :ivar row: how many results in a row led to that
+    :ivar row: number of results in a row that led to this
     """
 
     def __init__(self, rise, fall):
@@ -34,10 +36,10 @@ class Verdict:
         self.row = 0
 
     def take(self, good):
-        """Take one result in.
+        """Count one result.
 
         :param good: bool
-        :returns: whether ``alive`` is another than before
+        :returns: whether ``alive`` has changed
         """
         if good is self.alive:
             self._against = 0

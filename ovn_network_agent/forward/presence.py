@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which addresses the node has that the agent did not make."""
+"""The addresses of the node that the agent did not make."""
 
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import links
 
-# As a prefix, an address that FRR redistributes as itself.
+# Prefix lengths of host routes.
 _WHOLE = ('32', '128')
 
 
@@ -34,10 +34,11 @@ def read(vrf):
 
 
 def host_addresses(found, devices, vrf):
-    """:func:`read` of what the kernel has shown.
+    """The result of :func:`read` for some addresses and devices.
 
     :param found: iterable of :class:`netlink.addresses.Address`
     :param devices: iterable of :class:`netlink.links.Link`
+    :param vrf: name of the VRF, '' for none
     """
     devices = {link.index: link for link in devices}
     masters = {link.index for link in devices.values()
@@ -52,5 +53,5 @@ def host_addresses(found, devices, vrf):
 
 
 def _inside(link, masters, vrf):
-    """Whether a device is in the VRF, or in none where there is none."""
+    """Whether a device is in the VRF, or in no VRF if none is given."""
     return ({link.index, link.master} & masters != set()) == bool(vrf)

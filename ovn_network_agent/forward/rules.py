@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""From the rules file to values: all of it, or all that is wrong."""
+"""Reading the rules file: either all its values, or all its flaws."""
 
 import functools
 
@@ -22,7 +22,7 @@ from ovn_network_agent.forward import document
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import schema
 
-# 10,000 VIPs have less; what is larger was given by mistake.
+# Most bytes of a file.  10,000 VIPs take less, so a larger file is a mistake.
 _LARGEST = 32 * 1024 * 1024
 
 
@@ -31,7 +31,7 @@ def read(path):
 
     :param path: str
     :returns: bytes
-    :raises flaws.BadRules: when it cannot be read
+    :raises flaws.BadRules: when the file cannot be read
     """
     try:
         with open(path, 'rb') as opened:
@@ -48,16 +48,16 @@ def read(path):
     return content
 
 
-# A start looks at it twice: at what is wrong, and at what is right.
+# A start parses the file twice, for its problems and for its values.
 @functools.lru_cache(maxsize=1)
 def parse(content, name):
     """The VIPs in the content of a rules file.
 
     :param content: bytes
-    :param name: of the file, for messages
-    :returns: tuple of :class:`port_forwards.Vip`, empty when there are none
-    :raises flaws.BadRules: with one message for each thing that is wrong,
-        in the order of the file
+    :param name: name of the file, for messages
+    :returns: tuple of :class:`port_forwards.Vip`
+    :raises flaws.BadRules: with one message for each flaw, in the order of
+        the file
     """
     try:
         text = content.decode('utf-8-sig')
@@ -78,11 +78,11 @@ def parse(content, name):
 
 
 def load(conf):
-    """The VIPs that a configuration names.
+    """The VIPs of the configured rules file.
 
     :param conf: the oslo.config ConfigOpts
-    :returns: tuple of :class:`port_forwards.Vip`; empty also without a file
-    :raises flaws.BadRules: when they cannot be used
+    :returns: tuple of :class:`port_forwards.Vip`, empty without a file
+    :raises flaws.BadRules: when the rules cannot be used
     """
     path = conf.port_forward.rules_file
     if not path:
@@ -97,7 +97,7 @@ def load(conf):
 
 
 def _lacking(content, name, found):
-    """Messages about what :func:`mode.lacks` found in a good document."""
+    """Messages for the findings of :func:`mode.lacks` in a good document."""
     text = document.parse(content.decode('utf-8-sig')) if found else None
     for path, lack in found:
         value = flaws.NOTHING if len(path) == 1 else True
@@ -105,7 +105,7 @@ def _lacking(content, name, found):
 
 
 def _our_own(conf, vips):
-    """What the agent uses for itself is no VIP."""
+    """Flaws for VIPs that are addresses of the agent itself."""
     names = {conf.bridge_ip: '[DEFAULT] bridge_ip',
              conf.veth_leak.veth_nexthop: '[veth_leak] veth_nexthop',
              veth_leak.provider_ip(conf): '[veth_leak] veth_provider_ip'}
@@ -127,9 +127,9 @@ def _no_way_back(conf, vips):
 
 
 def warnings(conf):
-    """What looks unintended but prevents nothing.
+    """Rules that look unintended but do not prevent a start.
 
-    :param conf: a ConfigOpts without :func:`problems`
+    :param conf: the oslo.config ConfigOpts, without :func:`problems`
     :returns: list of str
     """
     path = conf.port_forward.rules_file
@@ -141,7 +141,7 @@ def warnings(conf):
 
 
 def problems(conf):
-    """What of the rules file makes a start impossible.
+    """Flaws of the rules file that make a start impossible.
 
     :param conf: the oslo.config ConfigOpts
     :returns: list of str

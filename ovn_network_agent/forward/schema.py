@@ -12,8 +12,8 @@
 
 """The shape of a rules file: JSON Schema, and its errors in plain words.
 
-Each ``description`` says what would be right; it is the second half of the
-message about a value that is not so.  What needs more than one value is in
+Each ``description`` names the right values and is the second half of the
+message about a wrong value.  Checks of several values are in
 :mod:`ovn_network_agent.forward.checks`.
 """
 
@@ -22,7 +22,7 @@ import functools
 from ovn_network_agent.forward import flaws
 
 KEY = 'port_forwards'
-# nft would take more; a hash over more than this is another design.
+# nft would accept more, but a hash over more needs another design.
 MOST_BACKENDS = 256
 MOST_WEIGHT = 256
 
@@ -124,8 +124,9 @@ SCHEMA = {
 
 @functools.cache
 def _validator():
-    """What compares a document with :data:`SCHEMA`."""
-    # A seventh of the agent's imports, which a node without rules is spared.
+    """The validator of :data:`SCHEMA`."""
+    # The import takes a seventh of all imports, so a node without rules
+    # leaves it out.
     import jsonschema
     return jsonschema.Draft202012Validator(SCHEMA)
 
@@ -137,18 +138,18 @@ def check(document):
     :returns: list of :class:`flaws.Flaw`
     """
     found = {}
-    # Of what could not be read there is no value to look at.
+    # A value that could not be read cannot be checked.
     known = {flaw.path for flaw in document.flaws}
     for error in _validator().iter_errors(document.value):
         for flaw in _said(document, error, tuple(error.absolute_path)):
-            # A value that is wrong in several ways is shown once.
+            # A value with several errors is reported once.
             if flaw.path not in known:
                 found.setdefault((flaw.path, flaw.line), flaw)
     return list(found.values())
 
 
 def _said(document, error, path):
-    """One error of the library as flaws."""
+    """An error of the library as an iterator of :class:`flaws.Flaw`."""
     if error.validator == 'additionalProperties':
         known = error.schema['properties']
         for key in error.instance.keys() - known.keys():
@@ -196,7 +197,7 @@ def _is_number(error):
 
 
 def _would_fit(error):
-    """Whether it is only the quotes that are wrong."""
+    """Whether the value would be right without quotes."""
     text = error.instance
     if error.validator == 'type' and error.validator_value == 'boolean':
         return text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The rules in force, with what the node knows of them, for each pass."""
+"""The rules in force, with the state of their destinations, for each pass."""
 
 import dataclasses
 
@@ -28,10 +28,10 @@ LOG = logging.getLogger(__name__)
 
 
 class Source:
-    """Holds the rules and keeps them up to date.
+    """Keeps the rules up to date.
 
-    The file is read beside the loop: a large one takes seconds.  What cannot
-    be used changes nothing.
+    The file is read beside the loop, because a large file takes seconds.  A
+    file with flaws changes nothing.
 
     :param conf: the oslo.config ConfigOpts
     :param health: :class:`health.Health`
@@ -70,7 +70,7 @@ class Source:
         return self._standings.now
 
     def start(self, trigger):
-        """Follow the file from now on.
+        """Begin to follow the file.
 
         :param trigger: :class:`trigger.Trigger`
         """
@@ -80,26 +80,26 @@ class Source:
             self._watcher.start()
 
     def stop(self):
-        """Follow it no longer; may come twice."""
+        """End this; may be called twice."""
         if self._watcher is not None:
             self._watcher.stop()
             self._health.stop()
 
     def reread(self):
-        """Read the file again, beside the caller."""
+        """Read the file again, on the watcher's thread."""
         if self._watcher is not None:
             self._watcher.again()
 
     # -- the file (on the watcher's thread) -------------------------------
 
     def take(self):
-        """Put what the file says now in force, if it can be used."""
+        """Put the present file in force, if it has no flaws."""
         try:
             vips = rules.load(self._conf)
         except flaws.BadRules as error:
             self._refuse(error.messages)
         except Exception as error:
-            # A bug that some file brings to light; what works stays.
+            # A bug in the parser must not end the thread; the rules stay.
             LOG.exception('The rules file could not be taken in')
             self._refuse(('%s: %s: %s' % (
                 self._conf.port_forward.rules_file, type(error).__name__,
@@ -145,7 +145,7 @@ class Source:
     # -- the passes (on the loop's thread) --------------------------------
 
     def with_rules(self, snapshot):
-        """A snapshot with the rules in it.
+        """A snapshot with the present rules added.
 
         :param snapshot: :class:`model.Snapshot`
         :returns: :class:`model.Snapshot`
@@ -153,10 +153,11 @@ class Source:
         return dataclasses.replace(snapshot, forwards=self.current(snapshot))
 
     def current(self, snapshot):
-        """The rules with what is known; the same as long as that is so.
+        """The rules with the present state of their destinations.
 
         :param snapshot: :class:`model.Snapshot`
-        :returns: :class:`port_forwards.Forwards`, None without a rules file
+        :returns: :class:`port_forwards.Forwards`, the same object as long as
+            nothing has changed; None without a rules file
         """
         if self._watcher is None:
             return None
@@ -176,7 +177,7 @@ class Source:
         return self._made
 
     def after_pass(self, outcome, tracker):
-        """Take note of what a pass with :meth:`current` came to.
+        """Note the result of a pass with :meth:`current`.
 
         :param outcome: :class:`outcome.Outcome`
         :param tracker: :class:`tracking.Tracker`
@@ -184,14 +185,14 @@ class Source:
         self._standings.after_pass(self._made, outcome, tracker)
 
     def _present(self, vips):
-        """Those of the VIPs that the node has without us, a frozenset."""
+        """The VIPs that the node has without the agent, a frozenset."""
         others = {vip.address for vip in vips if not vip.managed}
         if not others:
             return frozenset()
         try:
             found = self._read_addresses(self._conf.frr.vrf_name)
         except OSError as error:
-            # What was known stays: nothing is withdrawn on a doubt.
+            # The former result stays, so that nothing is withdrawn in doubt.
             if str(error) != self._blind:
                 LOG.warning('The addresses of this node cannot be read: %s',
                             error)
@@ -203,7 +204,7 @@ class Source:
 
 
 def _targets(rule):
-    """What of a rule is checked, an iterator of Target."""
+    """The targets of a rule's checks, an iterator."""
     for backend in rule.backends if rule.check else ():
         yield _target(rule, backend)
 
@@ -214,7 +215,7 @@ def _target(rule, backend):
 
 
 def _known(vip, present, dead, taken):
-    """A VIP with what is known of it."""
+    """A VIP with its present state."""
     if vip.address in present:
         vip = dataclasses.replace(vip, present=True)
     for address, router in taken:
@@ -228,7 +229,7 @@ def _known(vip, present, dead, taken):
 
 
 def _judged(rule, dead):
-    """The backends of a rule, with what their checks found."""
+    """The destinations of a rule, with the results of their checks."""
     for backend in rule.backends:
         target = _target(rule, backend)
         yield dataclasses.replace(backend, alive=target not in dead,

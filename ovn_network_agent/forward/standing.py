@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which VIP is announced, which is not, and why.
+"""The standing of each VIP: whether it is announced, and why not.
 
-Pure but for the log: it follows from what was wanted and what was reached,
-after each pass.
+Pure except for the log.  After each pass, the standings follow from the
+desired and the actual state.
 """
 
 import dataclasses
@@ -26,16 +26,16 @@ from ovn_network_agent.conf import mode
 
 LOG = logging.getLogger(__name__)
 
-# So many addresses are named in one log line.
+# The most addresses in one log line.
 _NAMED = 10
 
 
 class State(enum.Enum):
-    """What is with a VIP; see :class:`Standing`.
+    """The state of a VIP; see :class:`Standing`.
 
-    DORMANT: not to be announced from this node now.  DOWN: none of its
-    backends is alive.  REFUSED: it should be announced and cannot be.
-    WAITING: its turn is to come.
+    DORMANT: this node must not announce the VIP now.  DOWN: no destination is
+    alive.  REFUSED: the VIP should be announced and cannot be.  WAITING: the
+    announcement is still to come.
     """
 
     ANNOUNCED = 'announced'
@@ -47,11 +47,11 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Standing:
-    """How one VIP stands.
+    """The standing of one VIP.
 
-    :ivar vip: :class:`port_forwards.Vip` with what is known of it
+    :ivar vip: :class:`port_forwards.Vip` with its present state
     :ivar state: :class:`State`
-    :ivar reason: why, '' where that goes without saying
+    :ivar reason: text, '' if the state needs no reason
     """
 
     vip: object
@@ -60,7 +60,7 @@ class Standing:
 
 
 class Standings:
-    """Keeps them, and says what changed.
+    """Keeps the standings of all VIPs, and logs their changes.
 
     :param conf: the oslo.config ConfigOpts
     :ivar now: tuple of :class:`Standing`, replaced as a whole, so that any
@@ -75,7 +75,7 @@ class Standings:
         self.now = ()
 
     def after_pass(self, forwards, outcome, tracker):
-        """Take note of a pass.
+        """Compute the standings after a pass.
 
         :param forwards: :class:`port_forwards.Forwards` or None
         :param outcome: :class:`outcome.Outcome`
@@ -96,17 +96,17 @@ class Standings:
         self._say()
 
     def _is_about(self, resource):
-        """Whether a resource has to do with one of them."""
+        """Whether a resource concerns a VIP."""
         prefix = resource.subject or getattr(resource, 'network', None) or ''
         return prefix.partition('/')[0] in self._said
 
     def _say(self):
-        """Log what is new, one line for all that it is true of."""
+        """Log changes, in one line for all VIPs with the same change."""
         news = {}
         for standing in self.now:
             about = (standing.state, standing.reason)
             before = self._said.setdefault(standing.vip.address)
-            # What is under way is said when it has come to something.
+            # A waiting VIP is logged only when it has another state.
             if standing.state is not State.WAITING and before != about:
                 self._said[standing.vip.address] = about
                 news.setdefault(about, []).append(standing.vip.address)
@@ -122,7 +122,7 @@ class Standings:
 
 
 def _standings(forwards, conf, outcome, tracker):
-    # The table they are in is known to who makes them.
+    # The wanted routes name their table.
     routes = {route.dst: route.ref for route in tracker.wanted(
         (resources.AnnouncedRoute.kind,))} if any(
             not vip.managed and not vip.present
@@ -136,7 +136,7 @@ def _standings(forwards, conf, outcome, tracker):
 
 
 def _silent(vip, gateway, conf):
-    """Why it is not to be announced, (state, reason), or None."""
+    """(state, reason) of a VIP that must not be announced, or None."""
     if vip.dead:
         return State.DOWN, 'none of its backends is alive'
     if mode.forwards_only(conf) and not (vip.managed or vip.present):
@@ -151,8 +151,8 @@ def _silent(vip, gateway, conf):
 
 
 def _announced(vip, routes, conf, failures, problems, tracker):
-    """What has become of it, (state, reason)."""
-    # Whose announcement there is would be no other than this one's.
+    """(state, reason) of a VIP that should be announced."""
+    # A router's announcement would look like that of the VIP.
     if vip.taken:
         return State.REFUSED, 'router %s has this address' % vip.taken
     length = 128 if ':' in vip.address else 32

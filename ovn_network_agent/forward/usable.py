@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which addresses can be VIPs and backends.
+"""Checks of the addresses of VIPs and destinations.
 
-Pure.  What is no such address raises ValueError, whose text has the remedy.
+Pure.  An unusable address raises ValueError, whose text has the remedy.
 """
 
 from ovn_network_agent import iptext
 
-# RFC 1122: this network, and what was never given to anybody.
+# RFC 1122: "this network", and the networks that were never assigned.
 _NOBODY = [iptext.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
 
 
@@ -26,7 +26,7 @@ def parse(text):
 
     :param text: str
     :returns: ipaddress.IPv4Address or IPv6Address
-    :raises ValueError: when it is none
+    :raises ValueError: when the text is no IP address
     """
     if '/' in text:
         raise ValueError('is no IP address; write it without "/" and what '
@@ -47,7 +47,7 @@ def parse(text):
 
 
 def as_vip(address):
-    """Raise ValueError unless this can be announced."""
+    """Raise ValueError unless an address can be announced."""
     _anywhere(address)
     if address.is_link_local:
         raise ValueError('is a link-local address, which no router forwards '
@@ -58,7 +58,7 @@ def as_vip(address):
 
 
 def as_backend(address):
-    """Raise ValueError unless connections can be sent there."""
+    """Raise ValueError unless an address can be a destination."""
     _anywhere(address)
     if address.version == 6 and address.is_link_local:
         raise ValueError('is a link-local address, which is nothing without '

@@ -10,13 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Notices that a file has changed, and waits until it rests.
+"""The watch of a file, which waits until the file no longer changes.
 
-A file that is written in place is incomplete for a moment, and a list that
-ends too early is still YAML.  So the watcher looks once a second, and takes
-the file when two looks in a row saw the same.  Links are followed at each
-look: some programs change where a link leads to (Kubernetes), some editors
-put another file in place.
+A file that is written in place is incomplete for a moment, and an incomplete
+list is still YAML.  So the watcher checks the file once a second, and reads it
+after two equal checks.  Each check follows links, because Kubernetes changes
+the target of a link, and some editors replace the file.
 """
 
 import os
@@ -30,7 +29,7 @@ INTERVAL = 1.0
 
 
 def mark(path):
-    """Something that is another when the file may have changed.
+    """A value that differs when a file may have changed.
 
     :param path: str
     :returns: tuple
@@ -44,11 +43,11 @@ def mark(path):
 
 
 class Watcher:
-    """Looks at one file, once a second.
+    """Checks one file once a second.
 
-    :param path: function without arguments that gives the path
-    :param changed: function without arguments, called on the thread
-    :param interval: seconds between two looks
+    :param path: function without arguments that returns the path
+    :param changed: function without arguments, called on the watcher's thread
+    :param interval: seconds between two checks
     """
 
     def __init__(self, path, changed, interval=INTERVAL):
@@ -59,7 +58,7 @@ class Watcher:
         self._wanted = False
         self._condition = threading.Condition()
         self._thread = None
-        # What is read after this is at least as new.
+        # The first reading comes later, so it is at least as new.
         self._taken = self._last = mark(path())
 
     def start(self):
@@ -69,13 +68,13 @@ class Watcher:
         self._thread.start()
 
     def stop(self):
-        """Have the thread end, without waiting for it; may come twice."""
+        """Tell the thread to end, without a wait; may be called twice."""
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
 
     def again(self):
-        """Take it now, changed or not; returns at once."""
+        """Make the thread call ``changed`` now; returns at once."""
         with self._condition:
             self._wanted = True
             self._condition.notify_all()
@@ -91,9 +90,9 @@ class Watcher:
             self.look(wanted)
 
     def look(self, wanted=False):
-        """Look once.
+        """Check once.
 
-        :param wanted: take it in any case
+        :param wanted: whether to call ``changed`` in any case
         """
         now = mark(self._path())
         rests, self._last = now == self._last, now
@@ -103,5 +102,5 @@ class Watcher:
         try:
             self._changed()
         except Exception:
-            # The thread has to live on, for the next change.
+            # A bug must not end the thread.
             LOG.exception('The change of %s was not taken in', now[0])

@@ -25,12 +25,12 @@ from lab import terminal
 
 
 def _interrupt(_number, _frame):
-    """SIGTERM ends what runs in good order, like Ctrl-C."""
+    """SIGTERM ends the command in good order, like Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def _command(args):
-    """What follows the options; "--" before it is optional."""
+    """The words of the command; a "--" before them is optional."""
     return args.argv[1:] if args.argv[:1] == ['--'] else args.argv
 
 
@@ -67,7 +67,7 @@ def _list(_args):
 
 
 def _session(args, argv, interactive):
-    """As ssh has it: 255 is ours, everything else the command's."""
+    """Run a session; like ssh, 255 is an error of the session itself."""
     try:
         return terminal.session(running.find(args.lab)['socket'], args.node,
                                 argv, interactive)
@@ -75,7 +75,7 @@ def _session(args, argv, interactive):
         print(f'lab: {e}', file=sys.stderr)
         return 255
     except BrokenPipeError:
-        # Nobody wants our output any more, nor Python's last flush.
+        # The reader of the output is gone; Python's last flush must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 128 + signal.SIGPIPE
 
@@ -163,7 +163,7 @@ DIED = 70
 
 
 def main():
-    """Parse the command line and do it; returns the exit status."""
+    """Run the command of the command line; returns the exit status."""
     args = _parser().parse_args()
     signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -64,7 +64,7 @@ class Agent:
         return [*self.program, '--config-file', CONFIG, *args]
 
     def ctl(self, *args, **kwargs):
-        """Run ovn-network-agent-ctl beside it.
+        """Run ovn-network-agent-ctl on the agent's node.
 
         :param kwargs: for :meth:`node.Node.run`
         :returns: subprocess.CompletedProcess
@@ -75,7 +75,7 @@ class Agent:
                              **kwargs)
 
     def start(self):
-        """Start it; returns at once."""
+        """Start the agent; returns at once."""
         self.write_config()
         self._listen()
         self.starts += 1
@@ -90,16 +90,16 @@ class Agent:
             os.unlink(path)
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._notify.bind(path)
-        # Read at once, as systemd does: a socket takes ten messages, then
-        # the agent would wait for us.
+        # The thread reads at once, like systemd.  A socket takes only ten
+        # messages; then the agent would wait.
         self._said = []
         threading.Thread(target=_listen, args=(self._notify, self._said),
                          daemon=True).start()
 
     def wait_ready(self, timeout=60):
-        """Wait until it says READY=1.
+        """Wait until the agent sends READY=1.
 
-        :raises NodeError: when it ended or took too long; with its log
+        :raises NodeError: when the agent ended or took too long; with its log
         """
         def ready():
             if self.process.poll() is not None:
@@ -122,7 +122,7 @@ class Agent:
         return self.node.stop('agent', number, timeout)
 
     def kill(self):
-        """SIGKILL, and wait until its privileged daemons are gone too."""
+        """Kill the agent, and wait for the end of its daemons."""
         children = self.children()
         self.node.stop('agent', signal.SIGKILL)
         nodes.wait_until(
@@ -130,27 +130,27 @@ class Agent:
                 os.path.exists(f'/proc/{pid:d}') for pid in children))
 
     def freeze(self):
-        """SIGSTOP to it and its privileged daemons: wedged, but there."""
+        """Stop the agent and its daemons with SIGSTOP, as if they hung."""
         for pid in (self.process.pid, *self.children()):
             os.kill(pid, signal.SIGSTOP)
 
     def thaw(self):
-        """Let what :meth:`freeze` stopped go on."""
+        """Undo :meth:`freeze`."""
         for pid in (*self.children(), self.process.pid):
             os.kill(pid, signal.SIGCONT)
 
     def children(self):
-        """PIDs of its child processes, as seen from outside."""
+        """PIDs of the agent's child processes, in the machine's namespace."""
         path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
         with open(path, encoding='ascii') as opened:
             return [int(pid) for pid in opened.read().split()]
 
     def log(self):
-        """Everything it wrote, text."""
+        """The output of the agent, text."""
         return self.node.log('agent')
 
     def close(self):
-        """Give back the notify socket."""
+        """Close the notify socket."""
         if self._notify is not None:
             self._notify.shutdown(socket.SHUT_RDWR)
             self._notify.close()
@@ -158,6 +158,6 @@ class Agent:
 
 
 def _listen(opened, said):
-    """Collect what arrives, until the socket is shut down."""
+    """Collect the messages until the socket is shut down."""
     while data := opened.recv(65536):
         said += data.decode().split('\n')

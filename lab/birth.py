@@ -23,7 +23,7 @@ import struct
 from lab import syscalls
 from lab import waiting
 
-# Gone with the power, as on a real host.
+# Directories that a power failure empties, as on a real host.
 KEPT = '/mnt/visible'
 VOLATILE = ('/run', '/tmp')
 # The node's disk: it survives a power failure.
@@ -40,12 +40,12 @@ _libc = ctypes.CDLL(None)
 def start(name, disk):
     """Make the namespaces and PID 1 of a node.
 
-    To be called in the main thread: PID 1 dies with its parent thread, so
-    that no node outlives the program that made it.
+    The caller has to be the main thread: PID 1 dies with its parent thread,
+    so that no node outlives the program that made it.
 
     :param name: host name
-    :param disk: directory for what survives a power failure
-    :returns: the PID of its PID 1, seen from outside; a child of ours
+    :param disk: directory for the files that survive a power failure
+    :returns: the PID of the node's PID 1 in the machine, a child process
     :raises waiting.NodeError: when the kernel refuses
     """
     read_end, write_end = os.pipe()
@@ -56,7 +56,7 @@ def start(name, disk):
     with os.fdopen(read_end) as opened:
         said = opened.read().split()
     os.waitpid(middle, 0)
-    # Two of them write, and either may be the first.
+    # Two processes write, in any order.
     if len(said) != 2 or 'ready' not in said:
         raise waiting.NodeError(f'{name}: its namespaces could not be made')
     said.remove('ready')
@@ -70,7 +70,7 @@ def _birth(name, disk, read_end, write_end):
             syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
             syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET |
             syscalls.CLONE_NEWPID)
-        # Whoever asked for the node shall be able to wait for its PID 1.
+        # With CLONE_PARENT, the caller can wait for PID 1.
         pid = _libc.syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD,
                             0, 0, 0, 0)
         if pid:
@@ -92,7 +92,7 @@ def _mounts(disk):
     syscalls.make_private()
     syscalls.mount('proc', '/proc', 'proc')
     syscalls.mount('sysfs', '/sys', 'sysfs')
-    # The clone and the interpreter have to stay visible, see places.py.
+    # The repository and the interpreter have to stay visible, see places.py.
     visible = [p for p in os.environ.get('LAB_VISIBLE', '').split(':') if p]
     for path in visible:
         syscalls.mount(path, KEPT + path, flags=syscalls.MS_BIND)
@@ -128,10 +128,10 @@ def _loopback_up():
 
 
 def _be_init():
-    """Reap whatever is orphaned, for ever."""
+    """Reap orphaned processes for ever."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    # Nothing of ours may stay open: a reader of a pipe would wait for us.
+    # No file may stay open: the reader of a pipe would wait for its end.
     devnull = os.open('/dev/null', os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(devnull, fd)

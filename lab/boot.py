@@ -34,15 +34,15 @@ from lab import running
 from lab import syscalls
 
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'init.py')
-# Environment that must not reach the machine: it names things of the host.
+# Variables that name things of the host, which the machine must not get.
 FOREIGN = ('TMPDIR', 'XDG_RUNTIME_DIR', 'SSH_AUTH_SOCK', 'NOTIFY_SOCKET',
            'DBUS_SESSION_BUS_ADDRESS')
-# Free bytes below which a place for its memory is not even a last resort.
+# Free bytes that a place for the machine's memory must have at least.
 ROOM = 1 << 30
-# What the kernel writes to its console: warnings, and all that is worse.  The
-# traces of a crash have the level of a warning.
+# The level of messages on the kernel's console: warnings and errors.  The
+# traces of a crash are warnings.
 LOUDNESS = 5
-# Lines of that which are shown when the machine has died.
+# Lines of these messages to show when the machine has died.
 TAIL = 40
 
 
@@ -51,7 +51,7 @@ class BootError(Exception):
 
 
 class MachineDied(BootError):
-    """It was there, and ended before its command did."""
+    """The machine ended before its command."""
 
 
 def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
@@ -59,17 +59,17 @@ def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
     """Run a command as root in a new machine.
 
     :param argv: list of str
-    :param memory: of the machine, with unit
+    :param memory: size of the machine's memory, with unit
     :param writable: directories of the host that the command may write to;
-        everything else it writes is gone when it ends
-    :param interactive: give it our terminal
-    :param verbose: show the kernel's messages
-    :param environ: dict, instead of our own environment
-    :param log: file for what its kernel says, kept after its end; see
+        all other files are gone at its end
+    :param interactive: whether the command gets this terminal
+    :param verbose: whether to show the kernel's messages
+    :param environ: dict, None for the environment of this process
+    :param log: file for the kernel's messages, see
         :class:`lab.lastwords.Keeper`
-    :returns: its exit status
+    :returns: exit status of the command
     :raises BootError: when the machine did not come up
-    :raises MachineDied: when it ended before the command did
+    :raises MachineDied: when the machine ended before the command
     """
     chosen = kernel.choose()
     directory = tempfile.mkdtemp(prefix='ovn-lab-')
@@ -139,8 +139,8 @@ def _run_machine(path, directory, socket, memory, interactive, words):
         stdin, stdout = _console(stack, interactive)
         number = stack.enter_context(
             processor.reserved(running.own_directory()))
-        # A session of its own: a Ctrl-C is forwarded once, by us, and all
-        # its processes can be ended by their group.
+        # In a session of its own, the machine gets a Ctrl-C only once, from
+        # this process, and all its processes can be ended by their group.
         machine = subprocess.Popen(
             command, stdin=stdin, stdout=stdout,
             stderr=words.fd, start_new_session=True,
@@ -165,13 +165,14 @@ def _before_exec(number):
 
 
 def _memory_directory(memory='3G'):
-    """Where the machine's memory is a file: better not on a disk.
+    """The directory for the machine's memory, preferably not on a disk.
 
-    It has to be possible to execute from there.  When the file system is full
-    the kernel of the machine dies in its next access to its memory.
+    The file system must allow execution.  When it is full, the kernel of the
+    machine dies at its next access to the memory.
 
-    :param memory: of the machine, with unit
-    :raises BootError: when there is no such place
+    :param memory: size of the machine's memory, with unit
+    :returns: path
+    :raises BootError: when there is no such directory
     """
     refused, fit = [], []
     for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
@@ -186,12 +187,12 @@ def _memory_directory(memory='3G'):
         raise BootError('the memory of the machine has no place: '
                         f'{", ".join(refused)}; name a directory that fits: '
                         'TMPDIR=...')
-    # Other labs have not taken all of theirs yet; this one is among them.
+    # Running labs, this one included, may not have used all their memory yet.
     return _roomy(fit, _bytes(memory) * max(1, len(running.labs())))
 
 
 def _unfit(path):
-    """Why the memory of the machine cannot be there; empty if it can."""
+    """The reason why the machine's memory cannot be in a place, or ''."""
     if not os.access(path, os.W_OK | os.X_OK):
         return 'cannot be written to'
     stat = os.statvfs(path)
@@ -207,7 +208,7 @@ def _free(stat):
 
 
 def _roomy(fit, needed):
-    """The first place with enough room, else that with the most.
+    """The first place with enough room, else the place with the most room.
 
     :param fit: list of (path, free bytes), not empty
     :param needed: bytes
@@ -221,7 +222,7 @@ def _roomy(fit, needed):
 def _bytes(memory):
     """Bytes of a size with unit, as the kernel reads it.
 
-    :raises BootError: when it is none
+    :raises BootError: when the text is no size
     """
     found = re.fullmatch('([0-9]+)([kmg]?)', memory.lower())
     if not found:
@@ -236,7 +237,7 @@ def _console(stack, interactive):
         stack.callback(termios.tcsetattr, 0, termios.TCSADRAIN, saved)
         tty.setraw(0)
         return 0, 1
-    # The machine polls both, which a file or /dev/null does not offer.
+    # The machine polls both ends, which is not possible with /dev/null.
     read_in, write_in = os.pipe()
     stack.callback(os.close, write_in)
     read_out, write_out = os.pipe()
@@ -263,7 +264,7 @@ def _copy(fd):
 
 
 def _wait(machine):
-    """Wait for the end; a signal to us ends the machine."""
+    """Wait for the end; a signal to this process ends the machine."""
     def stop(number, _frame):
         raise KeyboardInterrupt(number)
 
@@ -304,7 +305,7 @@ def _run_on_host(directory):
     try:
         os.waitpid(pid, 0)
     except KeyboardInterrupt:
-        # PID 1 of the namespace is its grandchild; that ends with it.
+        # PID 1 of the namespace is a grandchild, which ends with this child.
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         raise

@@ -24,7 +24,7 @@ INTERVAL = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What became of the probes of both directions.
+    """The results of the probes of both directions.
 
     :ivar inward: probe.Report, from the client to the floating IP
     :ivar outward: probe.Report, from the machine to the client
@@ -40,7 +40,7 @@ class Report:
 
     @property
     def longest_gap_ms(self):
-        """The longer one of the two longest outages, milliseconds."""
+        """The longest outage of both directions, milliseconds."""
         return max(self.inward.longest_gap_ms, self.outward.longest_gap_ms)
 
     def __str__(self):
@@ -50,7 +50,7 @@ class Report:
 
 
 class BothWays:
-    """Probing while the block runs, answered already when it begins.
+    """Probes while the block runs; both directions answer at its begin.
 
     :param client: the Node outside
     :param vm: cloud.Vm, the machine
@@ -64,10 +64,10 @@ class BothWays:
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
-            for one in self._probes:
-                stack.enter_context(one)
-            for one in self._probes:
-                one.wait_answered(20)
+            for direction in self._probes:
+                stack.enter_context(direction)
+            for direction in self._probes:
+                direction.wait_answered(20)
             self._stack = stack.pop_all()
         return self
 
@@ -75,10 +75,10 @@ class BothWays:
         self._stack.close()
 
     def wait_answered(self, timeout=20):
-        """Wait until both directions answer what is sent from now on."""
+        """Wait until both directions answer new probes."""
         since = time.monotonic()
-        for one in self._probes:
-            one.wait_answered(timeout, after=since)
+        for direction in self._probes:
+            direction.wait_answered(timeout, after=since)
 
     def so_far(self):
         """The :class:`Report` up to now."""

@@ -68,23 +68,23 @@ class Bridge:
                                  for n in range(CONSOLES))
 
     def start(self):
-        """Take clients from now on; the machine has been started."""
+        """Accept clients; the machine has to be started already."""
         for one in self._theirs:
             one.close()
         for function in (self._greet, self._accept):
             threading.Thread(target=function, daemon=True).start()
 
     def close(self):
-        """Take no more clients; the machine has ended."""
-        # Closing alone would not wake the thread that waits for clients.
+        """Accept no more clients, after the end of the machine."""
+        # close() alone would not wake the thread that waits for clients.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def _greet(self):
-        """Use a console when the machine has said that it can be used.
+        """Use a console after the machine's greeting.
 
-        What is sent earlier would be changed and echoed by its terminal.
+        Its terminal would change and echo earlier input.
         """
         waiting = [_Console(ours) for ours in self._ours]
         while waiting:
@@ -123,7 +123,7 @@ class Bridge:
 
 
 class _Console:
-    """Our end of a console.
+    """The host's end of a console.
 
     :param ours: socket
     """
@@ -144,7 +144,7 @@ class _Console:
         self._push()
 
     def forget(self):
-        """Drop what has not been sent, but for the rest of a frame."""
+        """Drop the unsent frames, but not the rest of a begun frame."""
         while len(self._waiting) > 1:
             self._waiting.pop()
 
@@ -183,7 +183,7 @@ class _Session:
         self._there = True
 
     def run(self):
-        """Until the machine has said that the session is over."""
+        """Run until the machine reports the end of the session."""
         while True:
             sources = [self._console]
             if self._there:
@@ -213,7 +213,7 @@ class _Session:
             self._lost()
 
     def _lost(self):
-        """The machine has to know, or the session would never end."""
+        """Report the loss of the client, so that the session ends."""
         self._there = False
         self._console.forget()
         self._console.send(frames.pack(frames.HANGUP))

@@ -16,13 +16,13 @@ import os
 from lab import node as nodes
 from lab import plan
 
-# ovs-vswitchd 3.1 counts its processors once in 10 s of the monotonic
-# clock, from 0: started earlier it believes in none and loses every packet.
+# ovs-vswitchd 3.1 counts the processors at most once in 10 s of the monotonic
+# clock, from 0.  Before, it finds no processor and loses every packet.
 VSWITCHD_UPTIME = 10.2
 
 
 def start_database(node):
-    """Start the local database; created when the node is new."""
+    """Start the local database, which is created on a new node."""
     if not node.exists('/etc/openvswitch/conf.db'):
         node.run(['ovsdb-tool', 'create', '/etc/openvswitch/conf.db',
                   '/usr/share/openvswitch/vswitch.ovsschema'])
@@ -59,7 +59,7 @@ def describe(node, gateway):
 
 
 def start_vswitchd(node):
-    """Start the switch; the machine has to be up for long enough."""
+    """Start the switch, when the machine is up for long enough."""
     with open('/proc/uptime', encoding='ascii') as opened:
         uptime = float(opened.read().split()[0])
     if uptime < VSWITCHD_UPTIME:
@@ -77,10 +77,10 @@ def _old_enough():
 
 
 def stop_controller(node, restart=False):
-    """End ovn-controller in good order, and wait for it.
+    """End ovn-controller in good order, and wait for its end.
 
-    :param restart: leave everything for the next one: its row in the
-        Southbound database, tunnels and flows stay
+    :param restart: whether its row in the Southbound database, tunnels and
+        flows stay for the next ovn-controller
     """
     command = ['ovn-appctl', '-t', 'ovn-controller', 'exit']
     node.run([*command, '--restart'] if restart else command)
@@ -100,8 +100,8 @@ def tunnels_up(node):
 def start_controller(node):
     """Start ovn-controller.
 
-    That of OVN 23.03 crashes in the lab in one start of twenty, within its
-    first seconds; Debian's service would restart it, too.
+    In the lab, ovn-controller of OVN 23.03 crashes in one of twenty starts
+    within its first seconds.  So it is restarted, as by Debian's service.
     """
     node.spawn('ovn-controller', [
         'ovn-controller', '-vconsole:warn',

@@ -33,8 +33,8 @@ from lab import wiring
 class Vm:
     """A virtual machine: a network namespace on a compute node.
 
-    :ivar node: the Node that it is
-    :ivar port: its :class:`neutron.Port`
+    :ivar node: the Node of the machine
+    :ivar port: the :class:`neutron.Port` of the machine
     """
 
     def __init__(self, node, port):
@@ -115,7 +115,7 @@ class Cloud:
         wiring.client(self['client'])
 
     def _start(self):
-        """Everything at once; one processor, but much of it is waiting."""
+        """Start all nodes at the same time, because each mostly waits."""
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             work = [pool.submit(self._start_central),
                     pool.submit(frr.start, self['spine'],
@@ -159,9 +159,9 @@ class Cloud:
         chassis.stop_controller(self[name])
 
     def start_controller(self, name):
-        """Start it again, and wait until its tunnels are up.
+        """Start ovn-controller again, and wait until its tunnels are up.
 
-        Until then the gateways that it may have go to and fro.
+        Until then, its gateway ports may move to and fro.
         """
         chassis.start_controller(self[name])
         self._wait()
@@ -170,7 +170,7 @@ class Cloud:
             if self[other].pid), 30)
 
     def delete_chassis(self, name):
-        """What an operator does about a gateway that is gone for good."""
+        """Delete the chassis of a gateway that is gone for good."""
         self['central'].run(['ovn-sbctl', 'chassis-del',
                              plan.system_id(name)])
 
@@ -217,11 +217,11 @@ class Cloud:
             try:
                 node.close()
             except nodes.NodeError as e:
-                # One that hangs costs the others and the next cloud nothing.
+                # A node that hangs must not prevent the end of the others.
                 failures.append(str(e))
         self.vms.clear()
-        # The cables too: the kernel takes them away later, with the network
-        # namespaces, and the next cloud would find their names in use.
+        # The kernel removes the cables later, with the network namespaces.
+        # The next cloud needs their names now.
         subprocess.run(
             ['ip', '-force', '-batch', '-'], text=True, check=False,
             input=''.join(f'link del {name}\n' for name in (
@@ -235,10 +235,10 @@ class Cloud:
     # -- what Neutron and Nova do -----------------------------------------
 
     def add_router(self, name, order=None, **kwargs):
-        """A router whose gateway prefers the nodes in that order.
+        """Add a router, and wait until a chassis has claimed its gateway.
 
-        :param order: node names, the preferred one first; all by default
-        :returns: :class:`neutron.Router`, when a chassis has claimed it
+        :param order: node names by preference; None for all nodes
+        :returns: :class:`neutron.Router`
         """
         order = list(order or self.gateways)
         priorities = {node: len(order) - i for i, node in enumerate(order)}
@@ -247,9 +247,9 @@ class Cloud:
         return router
 
     def add_vm(self, router, host=None):
-        """A virtual machine behind a router.
+        """Add a virtual machine behind a router; wait until its port is up.
 
-        :returns: :class:`Vm`, when OVN has its port up
+        :returns: :class:`Vm`
         """
         host = host or self.computes[0]
         port = self.neutron.add_port(router, host)
@@ -303,19 +303,18 @@ class Cloud:
         """Start agents and wait until they are ready."""
         chosen = [self.agent(name, config) for name in names or
                   self.gateways]
-        for one in chosen:
-            one.start()
-        for one in chosen:
-            one.wait_ready()
+        for agent in chosen:
+            agent.start()
+        for agent in chosen:
+            agent.wait_ready()
         return chosen
 
     # -- the fabric -------------------------------------------------------
 
     def route(self, address):
-        """Next hop of the spine's route to exactly that address.
+        """Next hop of the spine's host route to an address.
 
-        Read from the kernel's table without any process: what zebra
-        installed there is what forwards.
+        The route is read from the kernel's table, without a process.
 
         :returns: IPv4 address as text, or None
         """
@@ -344,7 +343,7 @@ class Cloud:
             lambda: self.announcer(address) == by, timeout, interval=0.005)
 
     def wait_all_announced(self, addresses, by, timeout=30):
-        """Wait until the spine sends all of them to a gateway."""
+        """Wait until the spine sends all addresses to a gateway."""
         wanted = dict.fromkeys(addresses, plan.UPLINKS[by][1])
         nodes.wait_until(
             f'{len(wanted)} addresses are announced by {by}',

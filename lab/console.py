@@ -9,12 +9,12 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Sessions in nodes, asked for from outside of the machine.
+"""Sessions in nodes for clients outside of the machine.
 
 The machine has some consoles besides its own; each carries one session at a
-time (see :mod:`lab.frames`).  On the host's own kernel a socket in the job's
+time (see :mod:`lab.frames`).  On the host's kernel, a socket in the job's
 directory takes their place.  :mod:`lab.init` starts the process that serves
-them, so that every machine can be entered, whatever it runs.
+the sessions, so that every machine can be entered.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def _serve_client(client):
 
 
 class _Reader(frames.Reader):
-    """Says what it has read, which makes room for more."""
+    """Reports the number of read bytes, which makes room for more."""
 
     def read(self):
         found = super().read()
@@ -95,7 +95,7 @@ class _Reader(frames.Reader):
 def _sessions(fd):
     reader = _Reader(fd)
     while True:
-        # What belongs to an earlier session is passed over.
+        # Frames of an earlier session are passed over.
         for kind, content in reader.read():
             if kind == frames.REQUEST:
                 _answer(fd, reader, content)
@@ -111,7 +111,7 @@ def _answer(fd, reader, content):
     try:
         session = Session(fd, reader, request)
     except (FileNotFoundError, PermissionError) as e:
-        # What a shell says and does.
+        # The message and status of a shell.
         frames.send(fd, frames.pack(frames.ERRORS, (
             f'lab: {request["argv"][0]}: {e.strerror}\n').encode()))
         frames.send(fd, frames.pack(frames.EXIT, (
@@ -138,7 +138,7 @@ class Session:
         self._reader = reader
         self._outputs = {}
         self._terminal = bool(request['terminal'])
-        # Input that the program has not read, and whether that is all.
+        # Input that the program has not read, and whether the input has ended.
         self._pending = b''
         self._input_ended = False
         environ = dict(os.environ, TERM=request.get('term') or 'dumb')
@@ -152,9 +152,9 @@ class Session:
                 self._process = launch(node.popen, request, environ)
         # Readable when the program has ended.
         self._ended = os.pidfd_open(self._process.pid)
-        # A program that does not read must not hold us up.
-        for one in {self._input, *self._outputs}:
-            os.set_blocking(one, False)
+        # A program that does not read must not block this process.
+        for descriptor in {self._input, *self._outputs}:
+            os.set_blocking(descriptor, False)
 
     def _launch_on_terminal(self, popen, request, environ):
         leader, follower = pty.openpty()
@@ -191,8 +191,8 @@ class Session:
         try:
             while self._process.poll() is None:
                 self._round()
-            # What it left in the background may go on writing; only what
-            # a pipe holds is from itself.
+            # Programs in the background may go on writing; only the content
+            # of a pipe is of this program.
             for fd in list(self._outputs):
                 for _piece in range(PIPE // frames.CHUNK):
                     if not self._give(fd):
@@ -274,7 +274,7 @@ class Session:
             self._input = None
 
     def _hang_up(self):
-        """The client is gone: so are its programs and its output."""
+        """End the programs of a client that is gone."""
         self._close_streams()
         if self._process.poll() is not None:
             return

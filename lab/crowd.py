@@ -19,7 +19,7 @@ import socket
 from lab import echo
 from lab import node as nodes
 
-# So many sockets are open at a time.
+# Most open sockets at a time.
 _BATCH = 200
 # Seconds after which a question is asked again.  A datagram may be lost when
 # hundreds arrive in the same millisecond.
@@ -30,13 +30,13 @@ _TRIES = 5
 def ask(node, target, sources, port=echo.PORT):
     """Ask the responder behind an address once from each source, by UDP.
 
-    :param node: the Node to send from; it has the sources (a local route is
+    :param node: the Node that sends, and has the sources (a local route is
         enough)
     :param target: IP address, text
     :param sources: list of IP addresses, text
     :returns: dict of source to (address that the responder saw, its own
         address)
-    :raises NodeError: when some were not answered
+    :raises NodeError: when some sources got no answer
     """
     found = {}
     for first in range(0, len(sources), _BATCH):
@@ -63,7 +63,7 @@ def _ask(target, port, sources):
             one.connect((target, port))
         for _try in range(_TRIES):
             for one in opened:
-                # One that was refused says so at the next send.
+                # A refused socket raises at its next send.
                 with contextlib.suppress(OSError):
                     if opened[one] not in found:
                         one.send(token.encode())
@@ -77,7 +77,7 @@ def _ask(target, port, sources):
 
 
 def _collect(opened, token, found):
-    """Take answers until all have come or none has for a while."""
+    """Collect answers until all have come, or none for a while."""
     with selectors.DefaultSelector() as selector:
         for one in opened:
             selector.register(one, selectors.EVENT_READ)

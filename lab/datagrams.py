@@ -12,8 +12,8 @@
 """The program that sends datagrams, or counts them, for :mod:`lab.oneway`.
 
 ``datagrams.py send ADDRESS PORT SECONDS`` and ``datagrams.py receive PORT``.
-Both say ``ready``, end when their standard input does, and print what they
-know as JSON: when each datagram was sent, and which ones arrived.
+Both print ``ready``, and end with their standard input.  Then they print JSON:
+the time of each sent datagram, or the arrived datagrams.
 """
 
 import json
@@ -33,7 +33,7 @@ def _send(address, port, interval):
         try:
             made.sendto(b'%d' % (len(sent) - 1), (address, port))
         except OSError:
-            # It has not been sent, and so it is lost.
+            # A datagram that was not sent counts as lost.
             continue
     return sent
 

@@ -9,11 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Everything on a node, and in NB, that an agent could change: as text."""
+"""All state of a node and of NB that an agent could change, as text."""
 
 import re
 
-# What changes by itself: counters, ages, transaction numbers.
+# Values that change by themselves: counters, ages, transaction numbers.
 _VOLATILE = re.compile(
     r'duration=[\d.]+s, |n_packets=\d+, |n_bytes=\d+, |idle_age=\d+, |'
     r'hard_age=\d+, |\(xid=0x[0-9a-f]+\)|REACHABLE|STALE|DELAY|PROBE| nhid '
@@ -75,7 +75,7 @@ def _plain(value):
 
 
 def difference(before, after):
-    """What differs between two dumps, a list of lines with + and -."""
+    """The differences of two dumps, a list of lines with + and -."""
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = set(before.get(name, ())), set(after.get(name, ()))

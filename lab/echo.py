@@ -9,11 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A responder: answers UDP datagrams and TCP lines with who asked whom.
+"""A responder: answers UDP datagrams and TCP lines with both addresses.
 
-An answer has the address that it saw the peer with, and its own that was
-asked, over IPv4 and IPv6.  :func:`start` runs it on a node.  As a program of
-its own it needs nothing but Python, and it never ends by itself.
+An answer has the address of the peer, and the address that the peer asked,
+over IPv4 and IPv6.  :func:`start` runs the responder on a node.  The program
+needs only Python, and never ends by itself.
 """
 
 import argparse
@@ -30,16 +30,16 @@ import time
 
 PORT = 7007
 NAME = 'echo'
-# A peer that connects and says nothing is forgotten after that many seconds.
+# Seconds after which the connection of a silent peer is closed.
 IDLE = 30.0
-# A line that begins so is not the last one of its connection.
+# First character of a line after which the connection stays open.
 STAY = b'+'
 LONGEST = 4096
 _IP_PKTINFO = 8  # linux/in.h; in Python's socket from 3.14
 
 
 class _Family:
-    """How the address that was asked is read and set, IPv4 or IPv6.
+    """Reading and setting the local address of datagrams, IPv4 or IPv6.
 
     :ivar family: of sockets
     :ivar option: level, kind of control message, option that asks for it
@@ -53,7 +53,7 @@ class _Family:
         self.size = socket.CMSG_SPACE(self._layout.size)
 
     def asked(self, control):
-        """The address that a datagram was sent to, packed, and its way."""
+        """(address that a datagram was sent to, packed; its interface)."""
         for level, kind, raw in control:
             if (level, kind) == self.option[:2]:
                 found = self._layout.unpack(raw)
@@ -61,9 +61,9 @@ class _Family:
         raise OSError('no packet information')
 
     def answering(self, asked, index):
-        """Control message for an answer from that address."""
+        """Control message for an answer from an address."""
         if self.family == socket.AF_INET:
-            # The way is the kernel's to choose.
+            # The kernel chooses the interface.
             return [(*self.option[:2], self._layout.pack(0, asked, b''))]
         # A link-local address means nothing without its link.
         index = index if asked[:2] == b'\xfe\x80' else 0
@@ -133,13 +133,13 @@ class Responder:
                        device)
             return
         self._open(_FAMILIES[4], '0.0.0.0', port, device)
-        # Not everywhere is there IPv6.
+        # A kernel may lack IPv6.
         with contextlib.suppress(OSError):
             self._open(_FAMILIES[6], '::', port, device)
 
     def _open(self, family, address, port, device):
         udp = _socket(family, socket.SOCK_DGRAM, address, port, device)
-        # The answer shall come from the address that was asked.
+        # The answer has to come from the address that was asked.
         udp.setsockopt(family.option[0], family.option[2], 1)
         tcp = _socket(family, socket.SOCK_STREAM, address, port, device)
         tcp.listen(1024)
@@ -169,8 +169,8 @@ class Responder:
         try:
             connection, peer = tcp.accept()
         except OSError:
-            # Perhaps out of descriptors: make room, so that this does not
-            # come back at once for ever.
+            # There may be no descriptors left; without room for one, the loop
+            # would come here again and again.
             self._drop(next(iter(self._connections), None))
             raise
         connection.setblocking(False)

@@ -9,11 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A wire that both ends of a move hear: the client on every provider bridge.
+"""A link that joins the client to the provider bridge of every gateway.
 
-Whatever OVN hands to the provider network on any gateway reaches the client,
-and what the client sends is offered to OVN on every gateway.  Nothing on the
-way changes in a move: no agent, no route, no BGP.
+Each packet that OVN sends to the provider network on any gateway reaches the
+client.  Each packet of the client reaches OVN on every gateway.  A move
+changes nothing on this link: there is no agent, no route and no BGP.
 """
 
 import subprocess
@@ -28,7 +28,7 @@ _PORT = 'everywhere'
 
 
 def connect(cloud, router):
-    """Lay it, and let a router know the client.
+    """Connect the link, and let a router know the client.
 
     :param cloud: the Cloud, without agents
     :param router: neutron.Router
@@ -43,7 +43,7 @@ def connect(cloud, router):
              'type', 'veth', 'peer', 'name', _PORT, 'netns',
              str(cloud[name].pid)], check=True)
         client.batch(f'link set to-{name} master hub\nlink set to-{name} up\n')
-        # All frames to all gateways, none from one to another.
+        # Frames go to all gateways, but not from one gateway to another.
         client.run(['bridge', 'link', 'set', 'dev', 'to-' + name, 'learning',
                     'off', 'isolated', 'on'])
         cloud[name].batch(f'link set {_PORT} up\n')
@@ -54,13 +54,13 @@ def connect(cloud, router):
 
 
 def know(cloud, router, address):
-    """The client asks nobody for the MAC of an address of a router."""
+    """Set the MAC of a router's address on the client, without ARP."""
     cloud['client'].batch(f'neigh replace {address} lladdr {router.mac} '
                           'dev hub\n')
 
 
 def _join(node):
-    """On the provider bridge: the wire and OVN, and nothing else."""
+    """Join only the link and OVN on the provider bridge."""
     node.run(['ovs-vsctl', 'add-port', plan.BRIDGE, _PORT])
     ports = [nodes.wait_until(f'{node.name}: {what}', find) for
              what, find in (('the wire', lambda: _number(node, _PORT)),
@@ -78,7 +78,7 @@ def _patch(node):
 
 
 def _number(node, name):
-    """OpenFlow port number, 0 when there is none (yet)."""
+    """OpenFlow port number, 0 while there is none."""
     found = node.out('ovs-vsctl', '--if-exists', 'get', 'interface', name,
                      'ofport').strip() if name else ''
     return int(found) if found.isdigit() else 0

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""One floating IP through every layer it crosses, as the systems show it."""
+"""The state of one floating IP in every layer, in the systems' own output."""
 
 import re
 
@@ -17,10 +17,10 @@ from lab import plan
 
 
 def layers(cloud, name, fip):
-    """What each layer says about an address.
+    """The state of an address in each layer.
 
     :param cloud: cloud.Cloud
-    :param name: gateway that has it
+    :param name: name of the gateway that has the address
     :param fip: neutron.FloatingIp
     :returns: list of (layer, command that shows it, list of lines)
     """

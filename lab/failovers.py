@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Many failovers in a row: what grows?  ``python3 -m lab.failovers``
+"""The growth of agents in many failovers.  ``python3 -m lab.failovers``
 
 Inside the machine: ``tools/lab run .venv/bin/python -m lab.failovers``.
 """
@@ -22,22 +22,22 @@ import sys
 from lab import cloud as clouds
 from lab import node as nodes
 
-# Samples at either end that are compared, a share of all.
+# The first and the last third of the samples are compared.
 _SHARE = 3
-# Growth of the memory of one agent with its daemons, KiB: what the allocator
-# needs for itself within a hundred failovers.
+# Allowed growth of the memory of one agent with its daemons, KiB.  The
+# allocator needs so much in a hundred failovers.
 _SLACK = 6 * 1024
-# Agents number a group anew beyond it, see their driver gateway_drain.
+# Beyond this priority, the driver gateway_drain gives a group new priorities.
 PRIORITY_LIMIT = 100
-# The lead of an owner is at least that.
+# The lowest priority of an owner with the lead.
 _LEAD = 2
 
 
 class Watch:
-    """Follows what the agents of a cloud need.
+    """Follows the needs of the agents of a cloud.
 
     :param agents: dict of node name to lab.agent.Agent
-    :ivar samples: dict of (node, what) to list of int, one each look
+    :ivar samples: dict of (node, kind of need) to list of int
     """
 
     def __init__(self, agents):
@@ -45,13 +45,13 @@ class Watch:
         self.samples = {}
 
     def look(self):
-        """Take a sample of all."""
+        """Take a sample of each need of each agent."""
         for name, agent in self._agents.items():
             for what, value in _needs(agent).items():
                 self.samples.setdefault((name, what), []).append(value)
 
     def growth(self):
-        """What has grown from the first to the last of the looks.
+        """The needs that have grown from the first to the last samples.
 
         :returns: list of str
         """
@@ -75,7 +75,7 @@ class Watch:
 
 
 def _needs(agent):
-    """Of an agent and its daemons: open files, threads, KiB of memory."""
+    """Open files, threads and KiB of memory of an agent and its daemons."""
     files = threads = memory = 0
     for pid in (agent.process.pid, *agent.children()):
         files += len(os.listdir(f'/proc/{pid:d}/fd'))
@@ -87,16 +87,16 @@ def _needs(agent):
 
 
 def run(cloud, router, settled, rounds):
-    """Have a router's gateway move from one to the next, again and again.
+    """Move a router's gateway port from node to node, again and again.
 
-    As the drains of agents on other nodes would: its owner gets priority 0,
-    and when the next one leads, 1.
+    Each move is like a drain: the owner gets the priority 0, and the priority
+    1 when the next owner has the lead.
 
     :param cloud: the Cloud, with agents that have the driver gateway_drain
     :param router: neutron.Router
     :param settled: function that waits until nothing is under way
-    :param rounds: how many
-    :returns: (:class:`Watch`, the highest priority that was left)
+    :param rounds: number of moves
+    :returns: (:class:`Watch`, the highest priority at the end)
     """
     watch, highest = Watch(cloud.agents), 0
     cloud.neutron.set_priorities(router, {
@@ -125,7 +125,7 @@ def _leads(cloud, router):
 
 
 def main():
-    """A cloud of its own, and what grew in it; returns the exit status."""
+    """Print the growth in a new cloud; returns the exit status."""
     parser = argparse.ArgumentParser(prog='lab.failovers',
                                      description=__doc__)
     parser.add_argument('--rounds', type=int, default=100)
@@ -146,7 +146,7 @@ def main():
 
 
 def _settled(cloud, router):
-    """Only the owner announces, and its priority is a small one."""
+    """Wait until only the owner announces, and priorities are small."""
     owner = cloud.neutron.owner(router)
     cloud.wait_announced(router.address, owner)
     nodes.wait_until('the others withdraw', lambda: len(

@@ -9,21 +9,20 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What OVN alone loses in a move of a gateway: ``python3 -m lab.floor``
+"""The packets that OVN alone loses in a move: ``python3 -m lab.floor``
 
 Inside the machine: ``tools/lab run .venv/bin/python -m lab.floor``.  There is
 no agent, and nothing outside of OVN changes in a move (:mod:`lab.everywhere`);
 probes are one-way.  The ways to move take turns:
 
-priority   another gateway gets a higher priority
-paused     the same, with the old owner's ovn-controller paused around it
-overlap    first the other one takes over, because BFD tells it that the old
-           owner has died; then the same.  By the program that the agent's
-           drains use.
+priority   the new owner gets a higher priority
+paused     likewise, while the old owner's ovn-controller is paused
+overlap    first the new owner takes over, because BFD reports the death of
+           the old owner; then likewise, by the program of the agent's drains
 
-A line tells, too, who had the gateway, one after the other: it is to move
-once.  With ``--install 5.5`` the Southbound server has asked the paused
-ovn-controller whether it is still there, before the order changes.
+A line also names the owners in turn, because the port should move only once.
+With ``--install 5.5`` the Southbound server has sent an inactivity probe to
+the paused ovn-controller before the priorities change.
 """
 
 import argparse
@@ -40,9 +39,9 @@ from lab import overlapping
 
 # Seconds of probes before a move, and after it.
 _BEFORE, _AFTER = 1.0, 1.5
-# Seconds until one that has claimed the port has its flows, too.
+# Seconds from the claim of the port until the new owner has its flows.
 _INSTALL = 0.5
-# Seconds until everybody sends to the new owner.
+# Seconds until all chassis send to the new owner.
 _SWITCH = 0.7
 
 
@@ -93,10 +92,10 @@ class Floor:
                                  check=False).returncode == 0)
 
     def move(self, way):
-        """One move.
+        """Make one move.
 
         :param way: a key of :data:`WAYS`
-        :returns: (inward, outward, host names that got the gateway)
+        :returns: (report inward, report outward, host names of the owners)
         """
         cloud, router = self._cloud, self._router
         old = cloud.neutron.owner(router)
@@ -112,7 +111,7 @@ class Floor:
                 time.sleep(_SWITCH)
             time.sleep(_AFTER)
             reports = inward.stop(), outward.stop(), followed.owners(router)
-        # An old owner sometimes keeps its flows until it does that.
+        # An old owner sometimes keeps its flows until it recomputes them.
         _control(cloud[old], 'recompute')
         cloud.wait_owner(router, new)
         return reports
@@ -123,7 +122,7 @@ def _control(node, command):
 
 
 def _summary(found):
-    """A line about moves: list of what :meth:`Floor.move` returns."""
+    """A line about moves, from a list of results of :meth:`Floor.move`."""
     gaps = [max(i.longest_gap_ms, o.longest_gap_ms) for i, o, _w in found]
     whole = sum(1 for i, o, _w in found if not i.lost + o.lost)
     lost = ' '.join(f'{i.lost:d}+{o.lost:d}' for i, o, _w in found)
@@ -140,7 +139,7 @@ def _load():
 
 
 def main():
-    """A cloud of its own, and what was lost in it."""
+    """Print the losses in a new cloud."""
     parser = argparse.ArgumentParser(
         prog='lab.floor', description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)

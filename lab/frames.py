@@ -9,11 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What goes over a console of the machine: frames, both ways.
+"""The frames that a console of the machine carries, both ways.
 
-A frame is one letter, its length in four bytes, and its content.  To the
-machine go requests and input, from it come output and the exit status, so
-that one byte stream carries a whole session.
+A frame is one letter, its length in four bytes, and its content.  Requests and
+input go to the machine; output and the exit status come back.  So one byte
+stream carries a whole session.
 """
 
 import json
@@ -37,13 +37,13 @@ FAILED = b'F'  # text; ends the session
 
 LAST = (EXIT, FAILED)
 CHUNK = 2048
-# Bytes on their way through a console that the machine has not read.  Its
-# terminal buffers 4096; when that is full, user-mode Linux stops listening
-# to the console and does not start again (Linux 6.12).
+# Most bytes on the way that the machine has not read.  The terminal of a
+# console buffers 4096 bytes.  When this buffer is full, user-mode Linux stops
+# to listen to the console for good (Linux 6.12).
 ROOM = 2048
-# Bytes of input that a client may send before the machine has taken any.
-# Whoever carries frames can so always store them: a program that does not
-# read its input holds up neither its output nor its end.
+# Most bytes of input that a client may send before the machine has taken any.
+# So each side can store all frames, and a program that does not read its input
+# blocks neither its output nor its end.
 CREDIT = 32768
 _HEAD = struct.Struct('>cI')
 
@@ -59,7 +59,7 @@ def pack_json(kind, value):
 
 
 def send(fd, data):
-    """Write all of it."""
+    """Write all data."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view):]
@@ -79,7 +79,7 @@ class Reader:
     def read(self):
         """Read once; blocks when nothing has arrived.
 
-        :returns: list of (kind, content) that are complete
+        :returns: list of the complete frames, (kind, content)
         :raises EOFError: at the end of the stream
         """
         data = os.read(self._fd, 65536)

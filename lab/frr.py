@@ -19,7 +19,7 @@ from lab import node as nodes
 from lab import plan
 
 DAEMONS = '/usr/lib/frr'
-# FRR 9 and later: it has the configuration of others.
+# In FRR 9 and later, mgmtd has the configuration of other daemons.
 _FIRST = tuple(name for name in ('mgmtd',)
                if os.path.exists(os.path.join(DAEMONS, name)))
 
@@ -125,7 +125,7 @@ exit
 
 
 def gateway_config6(name):
-    """What is added on a gateway for IPv6: a session and its filters."""
+    """The additions for IPv6 on a gateway: a session and its filters."""
     peer = plan.uplink6(name)[0]
     return f'''\
 router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}
@@ -147,7 +147,7 @@ ipv6 prefix-list FABRIC seq 10 permit ::/0 ge 128
 
 
 def spine_config6(gateways):
-    """What is added on the spine for IPv6."""
+    """The additions for IPv6 on the spine."""
     neighbors, activations = '', ''
     for name in gateways:
         peer = plan.uplink6(name)[1]
@@ -166,9 +166,9 @@ exit
 
 
 def add(node, config):
-    """More configuration for daemons that run, saved as an operator would.
+    """Add configuration to running daemons, and save it like an operator.
 
-    One process, whatever the number of lines.
+    One process handles any number of lines.
     """
     node.write('/etc/frr/more.conf', config)
     node.run(['vtysh', '-f', '/etc/frr/more.conf'])
@@ -191,10 +191,10 @@ def start(node, config):
 
 
 def stop(node, number=signal.SIGTERM):
-    """End all daemons; SIGKILL leaves what zebra installed.
+    """End all daemons; after SIGKILL, zebra's routes stay.
 
-    :func:`start` brings them back, as the operator configured them: what was
-    added at run time alone is gone.
+    :func:`start` starts them with the saved configuration; unsaved lines are
+    gone.
     """
     for name in ('bgpd', 'staticd', 'zebra', *_FIRST):
         node.stop(name, number)
@@ -202,7 +202,7 @@ def stop(node, number=signal.SIGTERM):
 
 def start_daemon(node, name):
     """Start one FRR daemon in the foreground."""
-    # One that was killed left its socket behind.
+    # A killed daemon leaves its socket.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(node.path(_socket(name)))
     argv = [os.path.join(DAEMONS, name), '-A', '127.0.0.1', '--log',
@@ -211,7 +211,7 @@ def start_daemon(node, name):
 
 
 def wait_for(node, name):
-    """Wait until a daemon takes commands."""
+    """Wait until a daemon accepts commands."""
     nodes.wait_until(f'{node.name}: {name} takes commands', lambda:
                      os.path.exists(node.path(_socket(name))))
 

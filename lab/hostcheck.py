@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Whether the host's own kernel has what the lab needs: tried, not read."""
+"""Tries whether the host's own kernel has the features that the lab needs."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ import sys
 
 from lab import syscalls
 
-# Every one of them in a network namespace that vanishes with the process.
+# The trials, in a network namespace that goes with the process.
 TRIALS = (
     ['ip', 'link', 'add', 'v', 'type', 'vrf', 'table', '10'],
     ['ip', 'link', 'add', 'd', 'type', 'dummy'],

@@ -11,9 +11,9 @@
 # under the License.
 """PID 1 of the lab machine: file systems, the command, its exit status.
 
-The root is the host's file system, read-only, with an overlay in memory:
-what is installed on the host is there, and what the command writes is gone
-when it ends, except below the directories named in the job.
+The root is the host's file system, read-only, with an overlay in memory.  So
+the programs of the host are there.  The files of the command are gone at its
+end, except in the directories that the job names.
 
 Started by the kernel (or by :mod:`lab.boot` in fresh namespaces of the host)
 with the path of the job's directory as its only argument.
@@ -68,7 +68,7 @@ def main(directory):
 
 
 def _file_systems(writable, visible):
-    """The overlay as root, and below it what is not of the overlay.
+    """Mount the overlay as root, and the other file systems below it.
 
     :param writable: directories of the host that can be written
     :param visible: directories that the new /tmp and /run would hide
@@ -81,8 +81,8 @@ def _file_systems(writable, visible):
     syscalls.mount('overlay', root, 'overlay', options=(
         f'lowerdir=/,upperdir={STAGING}/upper,workdir={STAGING}/work'))
     on_host = bool(os.environ.get('LAB_ON_HOST'))
-    # Their sources have to be reached before the old root is gone, their
-    # targets lie below what is mounted meanwhile.
+    # These mounts need the old root, and their targets are below mounts that
+    # are still to come.
     for path in (*visible, *writable):
         _from_host(path, os.path.join(STAGING, 'host') + path, on_host)
     _basic_mounts(root, on_host)
@@ -128,8 +128,8 @@ def _network():
 def _sysctls(machine):
     values = {'net/ipv4/ip_forward': 0}
     if machine:
-        # What is written to directories of the host gets there within a
-        # second: the machine may die before its command closes the file.
+        # Written data reach the directories of the host within a second,
+        # because the machine may die before its command closes a file.
         values.update({'vm/dirty_expire_centisecs': 50,
                        'vm/dirty_writeback_centisecs': 50})
     for name, value in values.items():
@@ -138,7 +138,7 @@ def _sysctls(machine):
 
 
 def _console(interactive):
-    """Make the second console our terminal; the first is the kernel's."""
+    """Make the second console the terminal; the kernel has the first."""
     os.setsid()
     fd = os.open(CONSOLE, os.O_RDWR)
     fcntl.ioctl(fd, termios.TIOCSCTTY, 1)
@@ -163,8 +163,8 @@ def _serve_sessions(job):
     if os.fork():
         return
     try:
-        # Away from the terminal of the command, and from its Ctrl-C; but
-        # one that is pressed in a session has to arrive.
+        # This process must not get the Ctrl-C of the command's terminal, but
+        # its sessions must get theirs.
         os.setsid()
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
@@ -186,7 +186,7 @@ def _become(job):
 
 
 def _run(job):
-    """Run the command and reap everything until it ends."""
+    """Run the command, and reap all processes until its end."""
     pid = os.fork()
     if pid == 0:
         _exec(job)

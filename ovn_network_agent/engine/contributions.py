@@ -39,9 +39,10 @@ class Contributions:
 
     :param drivers: list of :class:`drivers.base.Driver`
     :param tracker: :class:`tracking.Tracker` that takes the desired state
-    :param kinds: set of kinds that there is a backend for
-    :ivar drivers: they may be replaced by drivers of the same names; only
-        those with other settings are asked again
+    :param kinds: set of the kinds that have a backend
+    :ivar drivers: list, which the caller may replace by drivers of the same
+        names; only drivers with changed settings are asked again
+    :ivar broken: dict of contributor to text: drivers that raised
     """
 
     def __init__(self, drivers, tracker, kinds):
@@ -101,10 +102,10 @@ class Contributions:
                 del known[contributor]
 
     def _ask(self, contributor, method, phase, known):
-        """Have a driver contribute, unless its input is the same.
+        """Make a driver contribute, unless its input is the same.
 
-        :param known: the input: the settings of the driver, of which the
-            driver is made, and the arguments of the method
+        :param known: the input: the settings of the driver, and the arguments
+            of the method
         :returns: whether the driver was asked
         """
         if self._memo.get(contributor) == known:
@@ -173,10 +174,11 @@ class Contributions:
 
 
 def _questions(driver, snapshot):
-    """What a driver is asked: (about what, method, arguments but the node).
+    """The questions to a driver: (subject, method, arguments but the node).
 
     :param driver: :class:`drivers.base.Driver`
     :param snapshot: :class:`model.Snapshot`
+    :returns: iterator of such tuples
     """
     yield 'node', driver.for_node
     if snapshot.forwards is not None:

@@ -34,8 +34,7 @@ class Pass:
     :ivar urgent: a gateway port has moved here: announce first
     :ivar retry: try failed backends again before their back-off is over
     :ivar at_once: do not wait between announcements and what follows them
-    :ivar remembers: a full pass reads everything anew, and asks the drivers
-        only where their input has changed
+    :ivar remembers: in a full pass, ask a driver only about changed inputs
     """
 
     snapshot: model.Snapshot

@@ -307,8 +307,8 @@ class Loop:
         :param due: False when only a reload asked for that one.  It does not
             ask all drivers, and so does not put off one that does.
         """
-        # On a starved node a comparison takes longer than the interval; what
-        # happens meanwhile gets as much time as the comparison.
+        # On a slow node, a comparison may take longer than the interval.
+        # Then at least as much time is left for other passes.
         ended = self._clock()
         when = max(started + self._conf.reconcile_interval,
                    ended + (ended - started))

@@ -72,7 +72,7 @@ class Rules:
     def reread(self):
         pass
 
-    def on(self, snapshot):
+    def with_rules(self, snapshot):
         return dataclasses.replace(snapshot, forwards=port_forwards.Forwards(
             (golden.vip(),), True))
 

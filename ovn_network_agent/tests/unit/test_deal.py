@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The tests of the lab are dealt out by class and by what a class takes."""
+
+import unittest
+
+from ovn_network_agent.tests import tools
+
+deal = tools.load('deal')
+_PREFIX = 'ovn_network_agent.tests.lab.'
+COSTS = {'lab.a.A': (90.0, 3), 'lab.b.B': (50.0, 1), 'lab.c.C': (40.0, 2)}
+
+
+def tests(name, number):
+    return [f'{_PREFIX}{name}.test_{n}' for n in range(number)]
+
+
+A, B, C = tests('a.A', 3), tests('b.B', 1), tests('c.C', 2)
+
+
+class DealTest(unittest.TestCase):
+
+    def test_the_longest_first_to_the_one_with_the_least(self):
+        self.assertEqual([A, B + C], deal.deal(C + B + A, COSTS, 2))
+
+    def test_one_machine_has_all(self):
+        self.assertEqual([A + B + C], deal.deal(A + B + C, COSTS, 1))
+
+    def test_more_machines_than_classes(self):
+        self.assertEqual([A, B, C, []], deal.deal(A + B + C, COSTS, 4))
+
+    def test_some_tests_of_a_class_take_their_part(self):
+        self.assertEqual([B, C + A[:1]], deal.deal(A[:1] + B + C, COSTS, 2))
+
+    def test_a_class_that_nothing_is_known_of(self):
+        """Its tests take as long as all others on average: 30 s."""
+        new = tests('d.D', 2)
+        self.assertEqual([A, new + B], deal.deal(A + B + new, COSTS, 2))
+
+    def test_what_a_run_leaves_can_be_read(self):
+        self.assertEqual(COSTS, deal.read_costs([
+            '# a comment', ''] + [f'{seconds:7.1f} {number:4d}  {name}\n'
+                                  for name, (seconds, number)
+                                  in COSTS.items()]))
+
+    def test_the_list_of_the_repository(self):
+        with open(deal.COSTS, encoding='utf-8') as opened:
+            self.assertNotEqual({}, deal.read_costs(opened))
+
+
+if __name__ == '__main__':
+    unittest.main()

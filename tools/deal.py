@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Deals the tests of the lab out to machines that run side by side.
+
+Takes a directory with a file "all", one test a line, and a number of
+machines; makes the files shard.1, shard.2 and so on beside it.  The tests of
+a class stay together, as the class builds one cloud for all of them.  The
+class that takes longest comes first, to the machine with the least to do.
+
+How long a class takes stands in lab-costs.txt, written from the list that a
+run of the whole tier leaves in build/costs-lab.  Only the ratios count, so
+any machine may write it:
+
+    tools/test lab && python3 tools/deal.py --learn build/costs-lab
+"""
+
+import collections
+import os
+import sys
+
+_PREFIX = 'ovn_network_agent.tests.'
+COSTS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                     'lab-costs.txt')
+
+
+def read_costs(lines):
+    """What classes take.
+
+    :param lines: iterable of "SECONDS TESTS CLASS"
+    :returns: dict of class to (seconds, tests)
+    """
+    found = {}
+    for line in lines:
+        if line.strip() and not line.startswith('#'):
+            seconds, tests, name = line.split()
+            found[name] = float(seconds), int(tests)
+    return found
+
+
+def deal(tests, costs, number):
+    """Which machine runs which tests.
+
+    :param tests: list of ids
+    :param costs: dict of class to (seconds, tests)
+    :param number: of machines
+    :returns: list of lists of ids, one for each machine
+    """
+    classes = collections.defaultdict(list)
+    for test in tests:
+        classes[test.rpartition('.')[0].removeprefix(_PREFIX)].append(test)
+    weights = {name: _weight(name, len(members), costs)
+               for name, members in classes.items()}
+    shards, loads = [[] for _ in range(number)], [0.0] * number
+    for name in sorted(classes, key=lambda each: (-weights[each], each)):
+        least = loads.index(min(loads))
+        loads[least] += weights[name]
+        shards[least] += classes[name]
+    return shards
+
+
+def _weight(name, number, costs):
+    """Seconds of so many tests of a class; a new one is an average one."""
+    seconds, tests = costs.get(name) or (
+        sum(each for each, _tests in costs.values()) or 1.0,
+        sum(tests for _seconds, tests in costs.values()) or 1)
+    return seconds / tests * number
+
+
+def learn(path):
+    """Write down what classes took.
+
+    :param path: of the list that tools/test has left
+    """
+    with open(path, encoding='utf-8') as opened:
+        lines = [line.replace(' s ', ' ') for line in opened]
+    found = read_costs(lines)
+    with open(COSTS, 'w', encoding='utf-8') as opened:
+        opened.write('# Seconds, number of tests, class: see deal.py.\n')
+        for name in sorted(found):
+            opened.write(f'{found[name][0]:.0f} {found[name][1]} {name}\n')
+
+
+def main(arguments):
+    if arguments[0] == '--learn':
+        learn(arguments[1])
+        return
+    directory, number = arguments[0], int(arguments[1])
+    with open(os.path.join(directory, 'all'), encoding='utf-8') as opened:
+        tests = opened.read().split()
+    with open(COSTS, encoding='utf-8') as opened:
+        costs = read_costs(opened)
+    for place, shard in enumerate(deal(tests, costs, number), 1):
+        path = os.path.join(directory, f'shard.{place}')
+        with open(path, 'w', encoding='utf-8') as opened:
+            opened.writelines(f'{test}\n' for test in shard)
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

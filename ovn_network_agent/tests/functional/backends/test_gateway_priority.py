@@ -77,7 +77,7 @@ class PriorityTestCase(base.OvsdbTestCase):
         super().setUp()
         for number, table in enumerate(TABLES):
             self.cloud.add_router(table, chassis=HERE, group=table, networks=[
-                '198.51.100.%d/24' % (number + 1)])
+                f'198.51.100.{number + 1}/24'])
         self.eyes_ = self.eyes()
         self.backend = self.agent()
 
@@ -413,12 +413,12 @@ class GroupTest(PriorityTestCase):
                 ([('geneve', 'somewhere')], ('', '')),
                 ([('stt', 6)], ('', ''))):
             self.sb.transact(
-                *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
-                               ip='192.0.2.%s' % ip, chassis_name=OTHER)
+                *(ovsdb.insert('Encap', f'encap{n}', type=type,
+                               ip=f'192.0.2.{ip}', chassis_name=OTHER)
                   for n, (type, ip) in enumerate(tunnels)),
                 ovsdb.update('Chassis', {'name': OTHER},
                              encaps=ovsdb.ovsdb_set(
-                                 [['named-uuid', 'encap%d' % n]
+                                 [['named-uuid', f'encap{n}']
                                   for n, _each in enumerate(tunnels)])))
             self.eventually(lambda b=best: self._other() == {b}, str(best))
         # An address that changes in place.

@@ -178,7 +178,7 @@ class TrafficTestCase(base.NftTestCase):
         super().setUp()
         self.client = self.node('client', '198.51.100.1', '198.51.100.2')
         self.servers = {
-            name: self.node(name, '10.0.%d.1' % i, address)
+            name: self.node(name, f'10.0.{i}.1', address)
             for i, (name, address) in enumerate(
                 [('a', '10.0.0.5'), ('b', '10.0.0.6')], 1)}
         with open('/proc/sys/net/ipv4/ip_forward', 'w') as forward:

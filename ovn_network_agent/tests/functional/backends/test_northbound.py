@@ -141,7 +141,7 @@ class WriteTest(NorthboundTestCase):
     def test_what_was_written_is_read_back_at_once(self):
         # The reconciler reads after an apply and must not see the past.
         for number in range(2, 30):
-            changed = self.route(nexthop='198.51.100.%d' % number)
+            changed = self.route(nexthop=f'198.51.100.{number}')
             self.assertEqual({}, self.create(changed))
             self.assertEqual([changed], self.backend.read(frozenset()))
 
@@ -205,10 +205,10 @@ class WriteTest(NorthboundTestCase):
         self.assertEqual({('lrp-r1', GATEWAY): MAC}, self.bindings())
 
     def test_many_at_once_are_one_transaction(self):
-        routers = [self.cloud.add_router('m%d' % n, chassis=HERE)
+        routers = [self.cloud.add_router(f'm{n}', chassis=HERE)
                    for n in range(50)]
         self.seen(lambda nb: len(nb['Logical_Router']) == 51)
-        wanted = [self.route(router, lrp='lrp-m%d' % n)
+        wanted = [self.route(router, lrp=f'lrp-m{n}')
                   for n, router in enumerate(routers)]
         self.foreign('198.51.100.9')
         monitor = self.watched('Logical_Router_Static_Route')
@@ -448,7 +448,7 @@ class TroubleTest(NorthboundTestCase):
         other_eyes = self.eyes()
         other = self.agent(cloud.OTHER_HOSTNAME, other_eyes)
         for number in range(20):
-            name = 'race%d' % number
+            name = f'race{number}'
             router = self.cloud.add_router(name, chassis=HERE)
             for eyes in (self.eyes_, other_eyes):
                 self.seen(lambda nb: any(
@@ -481,7 +481,7 @@ class TroubleTest(NorthboundTestCase):
 
     def test_a_foreign_route_that_comes_while_we_decide(self):
         for number in range(10):
-            name = 'late%d' % number
+            name = f'late{number}'
             router = self.cloud.add_router(name, chassis=HERE)
             self.seen(lambda nb, r=router: uuid.UUID(r) in
                       nb['Logical_Router'])

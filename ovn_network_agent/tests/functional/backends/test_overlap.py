@@ -56,7 +56,7 @@ class OverlapTest(oslotest.BaseTestCase):
         self.here.connect(self.there)
         for gateway in (self.here, self.there):
             gateway.vsctl('set', 'interface', base.OVN, *(
-                'bfd:%s=%s' % item for item in BFD.items()))
+                f'bfd:{key}={value}' for key, value in BFD.items()))
         waiting.eventually(self.both_up, 'BFD is up')
         self._start_controller()
         self._configure()
@@ -67,10 +67,10 @@ class OverlapTest(oslotest.BaseTestCase):
     def _start_controller(self):
         # In the place of the Southbound database: who connects is seen.
         self.southbound = self.listening('sb.sock')
+        remote = f'unix:{self.southbound.getsockname()}'
         self.here.vsctl('set', 'Open_vSwitch', '.',
                         'external_ids:system-id=gw1',
-                        'external_ids:ovn-remote=unix:%s' %
-                        self.southbound.getsockname())
+                        f'external_ids:ovn-remote={remote}')
         self.controller = subprocess.Popen(
             ['ovn-controller', '--no-chdir', self.here.remote],
             stderr=subprocess.DEVNULL,
@@ -119,12 +119,14 @@ class OverlapTest(oslotest.BaseTestCase):
 
     # -- looking ----------------------------------------------------------
 
+    def _controller_socket(self):
+        return os.path.join(self.here.rundir,
+                            f'ovn-controller.{self.controller.pid}.ctl')
+
     def state(self):
         """What ovn-controller says of itself, '' when nothing."""
         done = subprocess.run(
-            ['ovn-appctl', '-t', os.path.join(
-                self.here.rundir, 'ovn-controller.%d.ctl' %
-                self.controller.pid), 'debug/status'],
+            ['ovn-appctl', '-t', self._controller_socket(), 'debug/status'],
             capture_output=True, text=True)
         return done.stdout.strip()
 
@@ -295,9 +297,8 @@ class OverlapTest(oslotest.BaseTestCase):
         return failures[WANTED.ref]
 
     def test_somebody_else_has_paused_it(self):
-        subprocess.run(['ovn-appctl', '-t', os.path.join(
-            self.here.rundir, 'ovn-controller.%d.ctl' %
-            self.controller.pid), 'debug/pause'], check=True)
+        subprocess.run(['ovn-appctl', '-t', self._controller_socket(),
+                        'debug/pause'], check=True)
         self.assertIn('paused already', self.failed())
         self.assertEqual(('paused', ''), (self.state(), self.mark()))
 

@@ -125,8 +125,8 @@ class SilentAgentTest(SilentTestCase, stale.AgentTestCase):
         for number, (name, host) in enumerate((
                 ('gateway', 'gw7.example.org'), ('fresh', 'gw8.example.org'),
                 ('unheard', 'gw9.example.org'))):
-            self.appear(name, host, '192.0.2.%d' % (20 + number))
-            self.leave('r%d' % number, stale.tags(host))
+            self.appear(name, host, f'192.0.2.{20 + number}')
+            self.leave(f'r{number}', stale.tags(host))
         self.leave('live', stale.tags(cloud.OTHER_HOSTNAME))
         kept = self.left()
         self.leave('silent', stale.tags(HOST))

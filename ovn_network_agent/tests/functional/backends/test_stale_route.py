@@ -131,7 +131,7 @@ class BackendTest(stale.StaleTestCase):
         other_eyes = self.eyes()
         agents = [self.agent(DEAD), self.agent(DEAD, eyes=other_eyes)]
         for number in range(10):
-            self.leave('r%d' % number, stale.tags(DEAD))
+            self.leave(f'r{number}', stale.tags(DEAD))
             self.synchronise(self.eyes_)
             self.synchronise(other_eyes)
             together = threading.Barrier(2)
@@ -211,7 +211,7 @@ class AgentTest(stale.AgentTestCase):
         # Trap T18: and nobody writes it again.
         passes = services.Passes(self)
         for number in range(3):
-            self.cloud.add_router('more%d' % number)
+            self.cloud.add_router(f'more{number}')
             self.eventually(lambda n=number: len(passes.times) > n, 'a pass')
         self.assertEqual(kept, self.left()[0])
 

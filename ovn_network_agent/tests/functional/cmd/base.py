@@ -65,17 +65,17 @@ class ProgramTestCase(base.BaseTestCase):
 
         :param entry_points: dict of group to dict of name to object
         """
-        folder = os.path.join(self.site, '%s-%s.dist-info' % (
-            name.replace('-', '_'), version))
+        distribution = name.replace('-', '_')
+        folder = os.path.join(self.site, f'{distribution}-{version}.dist-info')
         os.mkdir(folder)
         with open(os.path.join(folder, 'METADATA'), 'w') as metadata:
-            metadata.write('Metadata-Version: 2.1\nName: %s\nVersion: %s\n'
-                           % (name, version))
+            metadata.write(f'Metadata-Version: 2.1\nName: {name}\n'
+                           f'Version: {version}\n')
         with open(os.path.join(folder, 'entry_points.txt'), 'w') as points:
             for group, named in entry_points.items():
-                points.write('[%s]\n' % group)
-                points.writelines('%s = %s\n' % item
-                                  for item in named.items())
+                points.write(f'[{group}]\n')
+                points.writelines(f'{point} = {value}\n'
+                                  for point, value in named.items())
 
     def config(self, more='', remotes=True, mode=0o600, **default):
         """Write a configuration file and give its path."""
@@ -83,13 +83,13 @@ class ProgramTestCase(base.BaseTestCase):
         with open(path, 'w') as opened:
             opened.write('[DEFAULT]\n')
             # The default would be shared with other tests.
-            opened.writelines('%s = %s\n' % item for item in {
-                'control_socket': '', **default}.items())
+            for option, value in {'control_socket': '', **default}.items():
+                opened.write(f'{option} = {value}\n')
             if remotes:
-                opened.write('[ovn]\novn_nb_remote = %(nb)s\n'
-                             'ovn_sb_remote = %(sb)s\n'
-                             '[ovs]\novsdb_connection = %(ovs)s\n'
-                             % (REMOTES if remotes is True else remotes))
+                of = REMOTES if remotes is True else remotes
+                opened.write(f'[ovn]\novn_nb_remote = {of["nb"]}\n'
+                             f'ovn_sb_remote = {of["sb"]}\n'
+                             f'[ovs]\novsdb_connection = {of["ovs"]}\n')
             opened.write(more)
         os.chmod(path, mode)
         return path

@@ -61,7 +61,7 @@ class CtlTest(base.CtlTestCase):
 
         def status(value, **env):
             with open(path, 'w') as opened:
-                opened.write('[DEFAULT]\ncontrol_socket = %s\n' % value)
+                opened.write(f'[DEFAULT]\ncontrol_socket = {value}\n')
             return subprocess.run(
                 self.ctl_argv('--config-file', path, 'status'), text=True,
                 capture_output=True, timeout=base.LIMIT,

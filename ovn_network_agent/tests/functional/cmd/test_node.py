@@ -73,8 +73,7 @@ class LackTest(node.NodeTestCase):
         with open(rules, 'w') as opened:
             opened.write('port_forwards: [{vip: 192.0.2.53, rules: '
                          '[{proto: udp, port: 53, dest_addr: 10.0.0.5}]}]\n')
-        return self.config(PLAIN + '[port_forward]\nrules_file = %s\n' %
-                           rules)
+        return self.config(PLAIN + f'[port_forward]\nrules_file = {rules}\n')
 
     def test_no_nft(self):
         self.sh(BRIDGE + '; ip link add loopback1 type veth peer name other')
@@ -171,7 +170,7 @@ class SurroundingsTest(node.NodeTestCase):
                 made.bind(os.path.join(rundir, name))
 
         bind('br-ex.mgmt')
-        self.start(self.config(PLAIN + '[ovs]\novs_rundir = %s\n' % rundir))
+        self.start(self.config(PLAIN + f'[ovs]\novs_rundir = {rundir}\n'))
         self.logged('waiting for OVN')
         bind('new')
         os.rename(os.path.join(rundir, 'new'),
@@ -208,5 +207,5 @@ class BridgePortTest(node.NodeTestCase):
             {'op': 'mutate', 'table': 'Bridge',
              'where': [['name', '==', cloud.BRIDGE]],
              'mutations': [['ports', 'insert', ['named-uuid', 'p']]]})
-        self.logged('[DEFAULT] bridge_dev = %s: its port uplink leads out of '
-                    'this node' % cloud.BRIDGE, 'proxy_arp')
+        self.logged(f'[DEFAULT] bridge_dev = {cloud.BRIDGE}: its port uplink '
+                    'leads out of this node', 'proxy_arp')

@@ -94,7 +94,7 @@ class ProgramTest(base.ProgramTestCase):
             path = os.path.join(etc, name.replace('__', '.conf.d/') + '.conf')
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, 'w') as opened:
-                opened.write('[DEFAULT]\nbridge_dev = %s\n' % device)
+                opened.write(f'[DEFAULT]\nbridge_dev = {device}\n')
         ended = subprocess.run(
             ['unshare', '--mount', 'sh', '-c',
              'mount -t tmpfs none /etc && mkdir /etc/ovn-network-agent && '

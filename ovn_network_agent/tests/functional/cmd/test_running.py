@@ -65,7 +65,7 @@ class ProgramTest(node.NodeTestCase, base.ControlTestCase):
         self.assertEqual(0, listed.returncode, listed.stderr)
         for name in ('drain', 'undrain', 'status', 'version'):
             self.assertIn(name, listed.stdout)
-        self.assertEqual('ovn-network-agent %s' % version.STRING,
+        self.assertEqual(f'ovn-network-agent {version.STRING}',
                          self.appctl('version').stdout.strip())
         said = self.appctl('status').stdout
         for words in ('gw1.example.org', 'running', 'database nb: connected',
@@ -140,7 +140,7 @@ class ProgramTest(node.NodeTestCase, base.ControlTestCase):
     def test_nobody_takes_over(self):
         # Row DRN-24: it waits, says for whom, and ends with 4.
         agent = self.draining(signal.SIGTERM, 'shutdown', '1')
-        waits = 'the agent of %s to be back, for lrp-r1' % base.THERE
+        waits = f'the agent of {base.THERE} to be back, for lrp-r1'
         self.eventually(lambda: self.status()['waiting'] == [waits],
                         self.log)
         self.assertIn('stopping, and waiting for: ' + waits,
@@ -157,7 +157,7 @@ class ProgramTest(node.NodeTestCase, base.ControlTestCase):
         agent = self.draining(signal.SIGTERM, 'maintenance', '1')
         self.assertEqual(4, agent.wait(base.LIMIT), self.log())
         self.logged('Drain: nobody has taken over',
-                    '%s is drained by its operator' % base.THERE)
+                    f'{base.THERE} is drained by its operator')
 
     def test_a_socket_that_another_agent_has(self):
         """One of another network namespace, with the same /run."""

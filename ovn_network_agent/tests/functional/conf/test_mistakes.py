@@ -153,7 +153,7 @@ class MistakesTest(base.ProgramTestCase):
         with open(path, 'w') as opened:
             opened.write(text)
         return path, ('--config-file', self.config(
-            '[port_forward]\nrules_file = %s\n' % path))
+            f'[port_forward]\nrules_file = {path}\n'))
 
     def test_mistakes_in_the_rules_file(self):
         """Each of them, at a check, a dry run and a start."""
@@ -164,8 +164,8 @@ class MistakesTest(base.ProgramTestCase):
             said = self.said(*arguments, *config)
             self.assertEqual(4, len(said), said)
             for line, text in zip((2, 3, 5, 5), said, strict=True):
-                self.assertIn('configuration: %s, line %d: port_forwards[0]'
-                              % (path, line), text)
+                self.assertIn(f'configuration: {path}, line {line:d}: '
+                              'port_forwards[0]', text)
 
     def test_a_rules_file_that_is_not_there(self):
         self.check_one(('/nowhere/rules.yaml', 'No such file', 'rules_file'),
@@ -177,8 +177,8 @@ class MistakesTest(base.ProgramTestCase):
         path, config = self.rules('port_forwards: []\n')
         ended = self.run_agent('--check-config', *config)
         self.assertEqual(0, ended.returncode, ended.stderr)
-        self.assertIn('warning: [port_forward] rules_file = %s: has no '
-                      'rules' % path, ended.stderr)
+        self.assertIn(f'warning: [port_forward] rules_file = {path}: has no '
+                      'rules', ended.stderr)
 
     def test_a_mistake_stops_a_dry_run_too(self):
         self.made('interval_zero', '--dry-run')

@@ -86,7 +86,7 @@ class ControlTestCase(services.ServiceTestCase):
     def priority(self, lrp, chassis, priority):
         """Set the priority of a candidate."""
         self.nb.transact(ovsdb.update(
-            'Gateway_Chassis', {'name': '%s_%s' % (lrp, chassis)},
+            'Gateway_Chassis', {'name': f'{lrp}_{chassis}'},
             priority=priority))
 
     def appctl(self, *argv):

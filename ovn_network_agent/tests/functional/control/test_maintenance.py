@@ -31,7 +31,7 @@ class MaintenanceTest(base.ControlTestCase):
     def sole(self, name):
         """Take the other candidate from a group."""
         row, = self.nb.rows('Gateway_Chassis', '_uuid', where=ovsdb.clauses(
-            {'name': '%s_%s' % (name, base.THERE)}))
+            {'name': f'{name}_{base.THERE}'}))
         self.nb.transact(ovsdb.mutate(
             'Logical_Router_Port', {'name': name}, 'gateway_chassis',
             'delete', row['_uuid']))
@@ -131,7 +131,7 @@ class MaintenanceTest(base.ControlTestCase):
             self.assertIn('none of its other candidates is ready '
                           '(gw2.example.org has priority 0)', str(e))
             self.assertIn(group, str(e))
-            self.assertIn('router r1 (%s)' % self.uuid, str(e))
+            self.assertIn(f'router r1 ({self.uuid})', str(e))
             self.assertIn('--force', str(e))
             return True
         # The agent had not seen it yet.
@@ -152,8 +152,8 @@ class MaintenanceTest(base.ControlTestCase):
         self.ready(*self.groups)
         text = self.call('drain')
         self.assertEqual('all', self.wished())
-        self.assertIn('stays here: lrp-r1 of router r1 (%s): this chassis '
-                      'is its only candidate' % self.uuid, text)
+        self.assertIn(f'stays here: lrp-r1 of router r1 ({self.uuid}): this '
+                      'chassis is its only candidate', text)
         self.assertNotIn('lrp-r2', text)
         self.call('undrain')
         self.eventually(lambda: not self.status()['drains'], 'undone')

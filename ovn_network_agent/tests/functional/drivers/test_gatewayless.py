@@ -33,7 +33,7 @@ class GatewaylessTest(services.ServiceTestCase):
         for number, (name, (networks, _gateway)) in enumerate(
                 ROUTERS.items()):
             self.cloud.add_router(name, networks, cloud.CHASSIS,
-                                  mac='fa:16:3e:00:00:%02x' % number)
+                                  mac=f'fa:16:3e:00:00:{number:02x}')
         for address in ('192.0.2.10', '2001:db8:1::10'):
             self.cloud.add_nat('both', address)
         self.service = self.agent()
@@ -93,7 +93,7 @@ class NetworksTest(services.ServiceTestCase):
     def test_discovered(self):
         agent = self.agent(fip_route__standby_prepare=False)
         self.eventually(lambda: self.announced() == {
-            '198.51.100.%d/32' % n for n in (1, 2, 10)}, self.announced)
+            f'198.51.100.{n}/32' for n in (1, 2, 10)}, self.announced)
         self.assertEqual({'198.51.100.0/24'}, self.listed())
         self.eventually(lambda: '203.0.113.10' in str(agent.status.reasons),
                         'said')

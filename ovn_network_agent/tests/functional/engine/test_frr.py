@@ -43,8 +43,8 @@ FOREIGN = ('ip route 198.51.100.77/32 10.0.0.2',
            'ip route 198.51.100.78/32 blackhole',
            f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/25 ge 32',
            f'ip prefix-list {base.LIST} seq 9 permit 192.0.2.0/24 ge 32 le 32')
-ENTRY = 'seq %d permit 198.51.100.0/24 ge 32 le 32' % (
-    ownership.prefix_list_numbers('198.51.100.0/24')[0])
+NUMBER, *_ = ownership.prefix_list_numbers('198.51.100.0/24')
+ENTRY = f'seq {NUMBER:d} permit 198.51.100.0/24 ge 32 le 32'
 
 
 class Patient(gateways.Gateway):
@@ -54,7 +54,7 @@ class Patient(gateways.Gateway):
         outcome = self.once(*routers, full=full, stale=stale, **how)
         while outcome.pending:
             if not self.reconciler.wait_beside(60):
-                raise AssertionError('still at work: %s' % outcome.pending)
+                raise AssertionError(f'still at work: {outcome.pending}')
             outcome = self.once(*routers, **how)
         return outcome
 

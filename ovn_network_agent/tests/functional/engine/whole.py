@@ -122,9 +122,9 @@ class WholeTestCase(base.KernelTestCase):
                 lines.add(f'{command.split()[-2]}: '
                           f'{_MOMENTARY.sub("", line).strip()}')
         for shown in self.shown('link show'):
-            lines.add('link: {ifname} {master} {alias} {up}'.format(
-                ifname=shown['ifname'], master=shown.get('master'),
-                alias=shown.get('ifalias'), up='UP' in shown['flags']))
+            master, alias = shown.get('master'), shown.get('ifalias')
+            up = 'UP' in shown['flags']
+            lines.add(f'link: {shown["ifname"]} {master} {alias} {up}')
         return lines
 
     def assert_state(self, wanted):

@@ -50,8 +50,8 @@ SERVER = '''
 import socketserver, sys
 class Handler(socketserver.BaseRequestHandler):
     def handle(self):
-        self.request.sendall(('%s %s' % (
-            sys.argv[1], self.client_address[0])).encode())
+        self.request.sendall(
+            f'{sys.argv[1]} {self.client_address[0]}'.encode())
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 server = Server((sys.argv[1], int(sys.argv[2])), Handler)
@@ -72,16 +72,16 @@ class ForwardTestCase(node.NodeTestCase):
         super().setUp()
         self.called = os.path.join(self.directory, 'called')
         for name in FORBIDDEN:
-            self.program(name, '#!/bin/sh\necho "%s $*" >>%s\nexit 1\n' % (
-                name, self.called))
+            self.program(name, f'#!/bin/sh\necho "{name} $*" >>{self.called}\n'
+                               'exit 1\n')
         self.client = self.space()
         self.sh(TOPOLOGY.format(client=self.client.pid))
-        self.run_in(self.client, '''
+        self.run_in(self.client, f'''
             ip link set lo up
-            ip address add %s/24 dev eth0
+            ip address add {CLIENT}/24 dev eth0
             ip link set eth0 up
             ip route add 203.0.113.0/24 via 198.51.100.1
-            ''' % CLIENT)
+            ''')
         self.socket = os.path.join(self.directory, 'control.ctl')
         self.rules = os.path.join(self.directory, 'rules.yaml')
 
@@ -96,13 +96,14 @@ class ForwardTestCase(node.NodeTestCase):
     def backend(self, address):
         """A namespace with an address behind the node."""
         holder = self.space()
-        name = 'lan%s' % address.rpartition('.')[2]
-        self.sh('ip link add %s type veth peer name eth0 netns %d\n'
-                'ip link set %s master lan up' % (name, holder.pid, name))
+        name = f'lan{address.rpartition(".")[2]}'
+        self.sh(f'ip link add {name} type veth peer name eth0 netns '
+                f'{holder.pid}\n'
+                f'ip link set {name} master lan up')
         self.run_in(
-            holder, 'ip link set lo up\nip address add %s/24 dev eth0\n'
-            'ip link set eth0 up\nip route add default via 10.0.0.1'
-            % address)
+            holder, 'ip link set lo up\n'
+                    f'ip address add {address}/24 dev eth0\n'
+                    'ip link set eth0 up\nip route add default via 10.0.0.1')
         return holder
 
     def serve(self, holder, address, program=SERVER, port=PORT):
@@ -124,8 +125,8 @@ class ForwardTestCase(node.NodeTestCase):
     def alone(self, more='', **default):
         """Path of a configuration without OVN, in the default VRF."""
         return self.config(
-            '[frr]\nvrf_name =\n[port_forward]\nrules_file = %s\n%s' % (
-                self.rules, more), remotes=False,
+            f'[frr]\nvrf_name =\n[port_forward]\nrules_file = {self.rules}\n'
+            f'{more}', remotes=False,
             control_socket=self.socket, **default)
 
     def ask(self, vip=VIP, port=53, holder=None):

@@ -17,17 +17,17 @@ import signal
 
 from ovn_network_agent.tests.functional.forward import base
 
-RULES = '''\
+RULES = f'''\
 port_forwards:
-- vip: %s
+- vip: {base.VIP}
   manage_vip: true
-  health_check: {type: tcp, interval: 0.2, timeout: 0.2, rise: 2, fall: 2}
+  health_check: {{type: tcp, interval: 0.2, timeout: 0.2, rise: 2, fall: 2}}
   rules:
   - proto: tcp
     port: 53
-    dest_port: %d
-    dest_addrs: [%s]
-''' % (base.VIP, base.PORT, ', '.join(base.BACKENDS))
+    dest_port: {base.PORT}
+    dest_addrs: [{', '.join(base.BACKENDS)}]
+'''
 
 
 class DyingTest(base.ForwardTestCase):
@@ -77,8 +77,8 @@ class DyingTest(base.ForwardTestCase):
         self.eventually(lambda: self.vips() == [])
         self.eventually(lambda: self.vip()['state'] == 'down')
         self.assertIn('none of its backends is alive', self.vip()['reason'])
-        self.assertIn('dead: %s (connection refused), %s (connection '
-                      'refused)' % (first, second),
+        self.assertIn(f'dead: {first} (connection refused), {second} '
+                      '(connection refused)',
                       self.ctl('status').stdout)
         self.revive(1)
         self.eventually(lambda: self.vips() == [base.VIP])
@@ -87,7 +87,7 @@ class DyingTest(base.ForwardTestCase):
         self.revive(0)
         self.eventually(lambda: self.targets() == {first, second})
         self.assertEqual({}, self.dead())
-        self.logged('VIP down: %s' % base.VIP)
+        self.logged(f'VIP down: {base.VIP}')
         self.agent.send_signal(signal.SIGTERM)
         self.assertEqual(0, self.agent.wait(60), self.log())
 

@@ -23,12 +23,6 @@ from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import golden
 
-VIP = '''\
-- vip: %s
-  manage_vip: true
-  rules:
-  - {proto: udp, port: 53, dest_addr: 10.0.0.5}
-'''
 FIRST, SECOND = '192.0.2.53', '192.0.2.54'
 
 
@@ -44,8 +38,12 @@ class ForwardsTest(base.ControlTestCase):
     def write(self, *vips):
         """Put another file in place of the rules."""
         with open(self.path + '.new', 'w') as opened:
-            opened.write('port_forwards:\n' + ''.join(
-                VIP % vip for vip in vips))
+            opened.write('port_forwards:\n' + ''.join(f'''\
+- vip: {vip}
+  manage_vip: true
+  rules:
+  - {{proto: udp, port: 53, dest_addr: 10.0.0.5}}
+''' for vip in vips))
         os.rename(self.path + '.new', self.path)
 
     def agent(self, **options):

@@ -82,7 +82,7 @@ class Server:
 
 
 def status(code):
-    return 'HTTP/1.1 %d Said\r\nContent-Length: 0\r\n\r\n' % code
+    return f'HTTP/1.1 {code:d} Said\r\nContent-Length: 0\r\n\r\n'
 
 
 def opened():
@@ -137,7 +137,7 @@ class HealthTestCase(base.BaseTestCase):
         wake = self.trigger.wait(10)
         self.assertIsNotNone(wake)
         self.assertTrue(wake.urgent)
-        self.assertIn('health of %s' % target.address, wake.reasons[0])
+        self.assertIn(f'health of {target.address}', wake.reasons[0])
 
 
 class TcpTest(HealthTestCase):
@@ -152,7 +152,7 @@ class TcpTest(HealthTestCase):
         server.start()
         self.lives(target)
         # Each change is said once.
-        name = '127.0.0.1 port %d (tcp): ' % server.port
+        name = f'127.0.0.1 port {server.port:d} (tcp): '
         for said in ('alive -> dead: connection refused (3 bad checks',
                      'dead -> alive (2 good checks'):
             self.assertEqual(1, self.log.output.count(name + said),
@@ -207,7 +207,7 @@ class HttpTest(HealthTestCase):
         self.lives(target)
         request = server.asked[0].decode().split('\r\n')
         self.assertEqual('GET /health HTTP/1.1', request[0])
-        self.assertIn('Host: 127.0.0.1:%d' % server.port, request)
+        self.assertIn(f'Host: 127.0.0.1:{server.port:d}', request)
 
     def test_only_what_is_expected(self):
         server = self.server(answer=status(200))
@@ -256,7 +256,7 @@ class ManyTest(HealthTestCase):
         self.addCleanup(server.close)
         check = port_forwards.HealthCheck('http', interval=0.5, timeout=0.2)
         targets = frozenset(
-            health.Target('127.0.%d.%d' % (n // 100, n % 100 + 1),
+            health.Target(f'127.0.{n // 100}.{n % 100 + 1}',
                           server.getsockname()[1], check)
             for n in range(300))
         self.checks = health_checks.Checks(room=30)

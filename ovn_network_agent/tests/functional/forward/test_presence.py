@@ -24,7 +24,7 @@ class PresenceTest(base.KernelTestCase):
     def test_host_addresses(self):
         self.bridge_up()
         for address in ('192.0.2.1/32', '2001:db8::1/128', '192.0.2.4/24'):
-            self.ip('address add %s dev br-ex' % address)
+            self.ip(f'address add {address} dev br-ex')
         self.assertEqual({'169.254.169.254', '192.0.2.1', '2001:db8::1',
                           '::1'}, presence.read(''))
         self.assertEqual(frozenset(), presence.read('vrf-x'))

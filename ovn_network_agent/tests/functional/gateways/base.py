@@ -42,7 +42,7 @@ class OrderTestCase(services.ServiceTestCase):
         super().setUp()
         for number, table in enumerate(TABLES, 1):
             self.cloud.add_router(table, chassis=HERE, group=table, networks=[
-                '198.51.100.%d/24' % number])
+                f'198.51.100.{number}/24'])
         self.moves = []
 
     def running(self, **options):
@@ -108,7 +108,7 @@ class OrderTestCase(services.ServiceTestCase):
         server.transact(ovsdb.update(
             'Open_vSwitch', {}, external_ids=ovsdb.ovsdb_dict({
                 'system-id': chassis,
-                'ovn-bridge-mappings': 'physnet1:%s' % cloud.BRIDGE})))
+                'ovn-bridge-mappings': f'physnet1:{cloud.BRIDGE}'})))
         mine, self.world = self.world, worlds.World()
         self.addCleanup(setattr, self, 'world', mine)
         agent = self.running(ovs__ovsdb_connection=server.remote, **values)

@@ -63,8 +63,7 @@ class FleetTest(gateways.OrderTestCase):
         last, = [agent for agent in agents if agent is not first]
         self.assertIs(drain.Result.COMPLETED, first.drain.result)
         self.with_ovn(lambda: last.status.waiting == tuple(
-            'the agent of %s to be back, for %s' % (
-                first._view.chassis, group.name)
+            f'the agent of {first._view.chassis} to be back, for {group.name}'
             for group in last._view.last.groups), lambda: last.status.waiting)
         self.assertFalse(last.wait(0))
         for table in TABLES:
@@ -124,9 +123,9 @@ class FleetTest(gateways.OrderTestCase):
             self.nb.transact(
                 ovsdb.update(owner, names, **{column: ovsdb.ovsdb_set([])}),
                 *(ovsdb.insert(
-                    member, 'm%d' % n, chassis_name=chassis,
+                    member, f'm{n}', chassis_name=chassis,
                     priority=priority, **(
-                        {'name': 'new-%d' % n} if table == member else {}))
+                        {'name': f'new-{n}'} if table == member else {}))
                   for n, (chassis, priority) in enumerate(
                       ((HERE, here), (OTHER, other)))),
                 ovsdb.update(owner, names, **{column: ovsdb.ovsdb_set(

@@ -72,7 +72,7 @@ class HandoverTest(gateways.OrderTestCase):
         self.assertEqual({}, self.relayed())
         self.cloud.move(LRP, cloud.OTHER)
         self.eventually(lambda: self.relayed() == {
-            ADDRESS: 'ports:%d,3' % RELAY}, self.relayed)
+            ADDRESS: f'ports:{RELAY},3'}, self.relayed)
         return agent
 
     def test_served_until_the_new_owner_has_proved_it(self):

@@ -113,7 +113,7 @@ class StopTest(gateways.OrderTestCase):
         agent.stop()
         self.eventually(lambda: agent.drain and agent.drain.waiting,
                         'waiting')
-        self.assertIn('%s to be able to announce' % OTHER,
+        self.assertIn(f'{OTHER} to be able to announce',
                       agent.drain.waiting[0])
         # What is seen later would have been seen after that.
         self.mark_other(0, 'unfit', '7')
@@ -133,7 +133,7 @@ class StopTest(gateways.OrderTestCase):
         before = self.announced()
         agent.stop()
         self.eventually(lambda: agent.status.waiting, 'waiting')
-        self.assertIn('the agent of %s to be back' % OTHER,
+        self.assertIn(f'the agent of {OTHER} to be back',
                       agent.status.waiting[0])
         self.mark_other(0, 'shutdown', '7')
         self.eventually(lambda: self.seen_of_other(agent) == {7}, 'seen')

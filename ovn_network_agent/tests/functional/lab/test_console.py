@@ -61,8 +61,9 @@ class Machine:
         said = self._first_line()
         if said != b'ready\n':
             self.process.terminate()
-            raise AssertionError('the machine said:\n%s%s' % (
-                said.decode(), self.process.communicate()[0].decode()))
+            rest = self.process.communicate()[0].decode()
+            raise AssertionError(
+                f'the machine said:\n{said.decode()}{rest}')
         self.name = next(one['name'] for one in running.labs()
                          if one['pid'] == self.process.pid)
 
@@ -202,7 +203,7 @@ class TestSessions(ConsoleTestCase):
         clients = [self.machine.start('one', 'echo', str(n),
                                       stdin=subprocess.DEVNULL)
                    for n in range(14)]
-        self.assertEqual(['%d\n' % n for n in range(14)], [
+        self.assertEqual([f'{n}\n' for n in range(14)], [
             client.communicate(timeout=PATIENCE)[0].decode()
             for client in clients])
         self.assertEqual([0] * 14, [one.returncode for one in clients])
@@ -221,8 +222,9 @@ class TestSessions(ConsoleTestCase):
             out = subprocess.run(lab(word), cwd=TOP, check=True,
                                  timeout=PATIENCE,
                                  stdout=subprocess.PIPE).stdout.decode()
-            self.assertRegex(out, r'%s  pid %d .*\n    nodes: one two\n' % (
-                self.machine.name, self.machine.process.pid))
+            self.assertRegex(out, rf'{self.machine.name}  pid '
+                                  rf'{self.machine.process.pid} .*\n    '
+                                  r'nodes: one two\n')
 
 
 class TestEnter(ConsoleTestCase):
@@ -260,7 +262,7 @@ class TestEnter(ConsoleTestCase):
             left = deadline - time.monotonic()
             if left < 0 or not select.select([self.leader], [], [],
                                              left)[0]:
-                self.fail('%r is not in %r' % (pattern, self.seen))
+                self.fail(f'{pattern!r} is not in {self.seen!r}')
             self.seen += os.read(self.leader, 4096).decode()
 
     def test_shell(self):
@@ -307,14 +309,14 @@ class TestEnd(ConsoleTestCase):
     def _assert_gone(self, machine):
         self.assertNotIn(machine.name,
                          [one['name'] for one in running.labs()])
-        self.wait_for('no process of %s' % machine.name,
+        self.wait_for(f'no process of {machine.name}',
                       lambda: not self._processes(machine.name))
 
     def _processes(self, name):
         found = []
         for pid in filter(str.isdigit, os.listdir('/proc')):
             try:
-                with open('/proc/%s/cmdline' % pid, 'rb') as opened:
+                with open(f'/proc/{pid}/cmdline', 'rb') as opened:
                     if name.encode() in opened.read():
                         found.append(int(pid))
             except OSError:

@@ -57,7 +57,7 @@ def own_kernel():
 
 def child(pid):
     """The first child of a process, as soon as there is one."""
-    with open('/proc/%d/task/%d/children' % (pid, pid)) as opened:
+    with open(f'/proc/{pid:d}/task/{pid:d}/children') as opened:
         return int(opened.read().split()[0])
 
 
@@ -111,7 +111,7 @@ class DeathTest(testtools.TestCase):
         log = os.path.join(self.useFixture(fixtures.TempDir()).path, 'log')
         machine = subprocess.Popen(
             [sys.executable, '-m', 'lab', 'run', '--mem', '512M', '--log',
-             log, '--', 'sh', '-c', 'echo up; exec sleep %d' % LIMIT],
+             log, '--', 'sh', '-c', f'echo up; exec sleep {LIMIT}'],
             cwd=TOP, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(machine.wait)
@@ -137,7 +137,7 @@ class KeeperTest(testtools.TestCase):
         keeper.start()
         with os.fdopen(source, 'w') as opened:
             for number in range(2000):
-                opened.write('line %d\n' % number)
+                opened.write(f'line {number}\n')
         keeper.close()
         sizes = [os.path.getsize(path)
                  for path in (log, log + lastwords.OLDER)]

@@ -50,7 +50,7 @@ class PlaceTest(unittest.TestCase):
             stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=120)
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
-        self.assertIn("from '%s/lab/plan.py'" % clone, ended.stdout)
+        self.assertIn(f"from '{clone}/lab/plan.py'", ended.stdout)
         # What else is in the machine's directory is not in that of the node.
         self.assertEqual(os.path.basename(clone),
                          ended.stdout.split()[-1])

@@ -128,8 +128,8 @@ class OpenVSwitch:
         return self._processes['ovs-vswitchd'].pid
 
     def appctl(self, *args):
-        return self.run('ovs-appctl', '-t', '%s/ovs-vswitchd.%d.ctl' % (
-            self.rundir, self.pid), *args)
+        return self.run('ovs-appctl', '-t',
+                        f'{self.rundir}/ovs-vswitchd.{self.pid}.ctl', *args)
 
     def flows(self):
         """All flows of the bridge as ovs-ofctl shows them, a set."""

@@ -162,7 +162,7 @@ class OvsdbTestCase(base.BaseTestCase):
 
     def synchronise(self, eyes):
         """Wait until all that was written has been seen and handed on."""
-        text = 'mark%s' % uuid.uuid4().hex
+        text = f'mark{uuid.uuid4().hex}'
         marks = []
         for name, (table, column) in MARKS.items():
             marks.append(MarkEvent(table, column, text))

@@ -43,7 +43,7 @@ class Cloud:
     def fill_sb(self):
         """Two chassis and a provider network."""
         encaps = [ovsdb.insert(
-            'Encap', 'encap%d' % n, type='geneve', ip='192.0.2.%d' % n,
+            'Encap', f'encap{n:d}', type='geneve', ip=f'192.0.2.{n:d}',
             chassis_name=name) for n, name in ((1, CHASSIS), (2, OTHER))]
         self.sb.transact(
             *encaps,
@@ -71,7 +71,7 @@ class Cloud:
                          external_ids=ovsdb.ovsdb_dict({
                              'system-id': CHASSIS, 'hostname': 'gw1',
                              'ovn-bridge-mappings':
-                                 'physnet1:%s' % BRIDGE})))
+                                 f'physnet1:{BRIDGE}'})))
 
     # -- routers ----------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Cloud:
         :param port: short name of the port, default that of the router
         :returns: UUID of the router, text
         """
-        lrp = 'lrp-%s' % (port or name)
+        lrp = f'lrp-{port or name}'
         operations, fields = self._group(lrp, group)
         result = self.nb.transact(
             *operations,
@@ -93,7 +93,7 @@ class Cloud:
                          networks=ovsdb.ovsdb_set(networks),
                          external_ids=ovsdb.ovsdb_dict({
                              'neutron:router_name': name}), **fields),
-            ovsdb.insert('Logical_Router', name='neutron-%s' % name,
+            ovsdb.insert('Logical_Router', name=f'neutron-{name}',
                          ports=['named-uuid', 'lrp'],
                          external_ids=ovsdb.ovsdb_dict({
                              'neutron:router_name': name,
@@ -104,7 +104,7 @@ class Cloud:
     def add_port(self, router, port, networks, chassis=None,
                  mac='fa:16:3e:00:00:02', network=None):
         """A further gateway port of a router."""
-        lrp = 'lrp-%s' % port
+        lrp = f'lrp-{port}'
         operations, fields = self._group(lrp, 'Gateway_Chassis')
         self.nb.transact(
             *operations,
@@ -116,7 +116,7 @@ class Cloud:
 
     def _group(self, lrp, table):
         if table == 'HA_Chassis_Group':
-            members = [ovsdb.insert('HA_Chassis', 'ha%d' % n,
+            members = [ovsdb.insert('HA_Chassis', f'ha{n:d}',
                                     chassis_name=name, priority=n)
                        for n, name in ((2, CHASSIS), (1, OTHER))]
             group = ovsdb.insert(
@@ -125,8 +125,8 @@ class Cloud:
                     [['named-uuid', 'ha1'], ['named-uuid', 'ha2']]))
             return [*members, group], {
                 'ha_chassis_group': ['named-uuid', 'hag']}
-        members = [ovsdb.insert('Gateway_Chassis', 'gc%d' % n,
-                                name='%s_%s' % (lrp, name),
+        members = [ovsdb.insert('Gateway_Chassis', f'gc{n:d}',
+                                name=f'{lrp}_{name}',
                                 chassis_name=name, priority=n)
                    for n, name in ((2, CHASSIS), (1, OTHER))]
         return members, {'gateway_chassis': ovsdb.ovsdb_set(

@@ -35,7 +35,7 @@ class ConfirmTest(loss.LossTestCase):
     def setUp(self):
         super().setUp()
         self.cloud.add_nat('r1', '198.51.100.11')
-        self.wanted = {'198.51.100.%d/32' % n for n in (1, 10, 11)}
+        self.wanted = {f'198.51.100.{n}/32' for n in (1, 10, 11)}
         self.balancers = set()
 
     def running(self, **options):
@@ -67,7 +67,7 @@ class ConfirmTest(loss.LossTestCase):
         self.cloud.add_nat('r1', '198.51.100.12')
         self.cloud.remove_nat('r1', '198.51.100.10')
         self.eventually(lambda: self.announced() == {
-            '198.51.100.%d/32' % n for n in (1, 11, 12)} | self.balancers,
+            f'198.51.100.{n}/32' for n in (1, 11, 12)} | self.balancers,
             self.announced)
         self.assertEqual({'198.51.100.10/32'}, {
             ref.key[1] for ref in self.deleted()
@@ -280,7 +280,7 @@ class Forgetful:
 
     def __enter__(self):
         self._listening = socket.create_server(('127.0.0.1', 0))
-        self.remote = 'tcp:127.0.0.1:%d' % self._listening.getsockname()[1]
+        self.remote = f'tcp:127.0.0.1:{self._listening.getsockname()[1]:d}'
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 

@@ -38,7 +38,7 @@ class DrainsTest(base.OvsdbTestCase):
     def sees(self, eyes, *drains):
         self.eventually(
             lambda: eyes.look().node.drains == frozenset(drains),
-            'drains: %s' % (drains,))
+            f'drains: {drains}')
 
     def test_one_router_all_and_none(self):
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
@@ -46,7 +46,7 @@ class DrainsTest(base.OvsdbTestCase):
         self.sees(eyes)
         self.wish(ONE)
         self.sees(eyes, ONE)
-        self.wish('%s, %s' % (TWO, ONE.upper()))
+        self.wish(f'{TWO}, {ONE.upper()}')
         self.sees(eyes, ONE, TWO)
         self.wish('all')
         self.sees(eyes, model.ALL)
@@ -56,11 +56,11 @@ class DrainsTest(base.OvsdbTestCase):
 
     def test_what_is_malformed_costs_only_itself(self):
         eyes = self.eyes()
-        self.wish('everything,%s,,%s-' % (ONE, TWO))
+        self.wish(f'everything,{ONE},,{TWO}-')
         self.sees(eyes, ONE)
         found = trouble.problems(eyes.look(), cloud.BRIDGE, True)
         self.assertEqual(2, len(found), found)
         for text, part in zip(found, (TWO + '-', 'everything')):
             self.assertIn(ownership.EXT_ID_DRAIN, text)
-            self.assertIn("'%s'" % part, text)
+            self.assertIn(f"'{part}'", text)
             self.assertIn('ovn-network-agent-ctl', text)

@@ -140,7 +140,7 @@ class EventsTest(base.OvsdbTestCase):
         while eyes.trigger.wait(1):
             pass
         for number in range(20, 120):
-            self.cloud.add_nat('r1', '198.51.100.%d' % number)
+            self.cloud.add_nat('r1', f'198.51.100.{number}')
         wakes = []
 
         def complete():
@@ -220,9 +220,9 @@ class IdentityTest(base.OvsdbTestCase):
     def test_the_candidates_are_names_of_chassis(self):
         for number, table in enumerate(('Gateway_Chassis',
                                         'HA_Chassis_Group')):
-            name = 'r%d' % number
+            name = f'r{number}'
             self.cloud.add_router(name, chassis=HERE, group=table, networks=[
-                '198.51.100.%d/24' % (number + 1)])
+                f'198.51.100.{number + 1}/24'])
         found = self.eyes().look().groups
         self.assertEqual(2, len(found))
         for group in found:

@@ -32,7 +32,7 @@ class NorthdTest(base.OvsdbTestCase):
     def test_a_router_translated_by_northd(self):
         for table in ('Port_Binding', 'Datapath_Binding'):
             self.sb.transact(ovsdb.delete(table, {}))
-        suffix = '%08x' % random.getrandbits(32)
+        suffix = f'{random.getrandbits(32):08x}'
         self.nb.transact(
             ovsdb.insert('Logical_Switch_Port', 'net', name='provnet-1',
                          type='localnet', addresses='unknown',

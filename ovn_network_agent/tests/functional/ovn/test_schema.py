@@ -159,13 +159,12 @@ class TestConverted(SchemaTestCase):
                 (schemas.with_bindings, True),
                 (schemas.without('Static_MAC_Binding'), False),
                 (schemas.with_bindings, True))):
-            address = '198.51.100.%d' % (20 + number)
+            address = f'198.51.100.{20 + number}'
             self.servers['nb'].convert(change)
             self.cloud.add_nat('r1', address)
             waiting.eventually(
                 lambda a=address: self.seen(eyes, a),
-                lambda a=address: '%s: %s' % (
-                    a, eyes.databases['nb'].trouble))
+                lambda a=address: f'{a}: {eyes.databases["nb"].trouble}')
             # What is new is there, too.
             waiting.eventually(
                 lambda t=there: t == self.replicated(eyes), 'the tables')

@@ -145,7 +145,7 @@ class ViewTest(base.OvsdbTestCase):
         self.cloud.add_router('r2', chassis=HERE, mac='fa:16:3e:00:00:02')
         self.eventually(lambda: eyes.router('r1'), 'the router')
         becomes()
-        one, two, three = (('198.51.100.%d' % n, True, '')
+        one, two, three = ((f'198.51.100.{n}', True, '')
                            for n in (20, 21, 22))
         self.cloud.add_balancer('r1', '198.51.100.20:22', '198.51.100.20:80')
         becomes(one)
@@ -267,7 +267,7 @@ class ViewTest(base.OvsdbTestCase):
         """Whichever of router, port, group and balancer comes last."""
         self.cloud.add_router('r1', chassis=HERE)
         for number, group in enumerate((False, True)):
-            name = 'lb%d' % number
+            name = f'lb{number}'
             self.cloud.add_router(name, networks=['203.0.113.1/24'],
                                   network=self.cloud.add_network())
             self.cloud.add_balancer(name, '198.51.100.254:80', group=group)
@@ -343,8 +343,8 @@ class ViewTest(base.OvsdbTestCase):
 
     def test_one_event_rebuilds_one_router(self):
         for n in range(1, 6):
-            self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
-                '198.51.100.%d/24' % n])
+            self.cloud.add_router(f'r{n}', chassis=HERE, networks=[
+                f'198.51.100.{n}/24'])
         eyes = self.eyes()
         before = {r.name: r for r in eyes.look().routers}
         self.cloud.add_nat('r3', '198.51.100.30')
@@ -432,8 +432,8 @@ class ViewTest(base.OvsdbTestCase):
         self.cloud.add_router('r1', chassis=HERE)
         for number in range(1, 6):
             self.cloud._add_binding(
-                self.cloud.network, 'provnet-1%d' % number, 'localnet',
-                options=ovsdb.ovsdb_map(network_name='rack%d' % number))
+                self.cloud.network, f'provnet-1{number}', 'localnet',
+                options=ovsdb.ovsdb_map(network_name=f'rack{number}'))
         eyes = self.eyes()
 
         def name():

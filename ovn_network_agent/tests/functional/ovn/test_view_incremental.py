@@ -34,7 +34,7 @@ class IncrementalTest(base.OvsdbTestCase):
         """Strategy for one transaction, as (method, arguments)."""
         name = strategies.sampled_from(self.names)
         address = strategies.sampled_from(
-            ['198.51.100.%d' % n for n in range(10, 14)] +
+            [f'198.51.100.{n}' for n in range(10, 14)] +
             ['198.51.100.254', 'bad'])
         where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
         tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
@@ -99,7 +99,7 @@ class IncrementalTest(base.OvsdbTestCase):
 
     def _do_port(self, name, where):
         if ('lrp-' + name in self.cloud.ports and
-                'lrp-%s2' % name not in self.cloud.ports):
+                f'lrp-{name}2' not in self.cloud.ports):
             self.cloud.add_port(name, name + '2', ['203.0.113.1/24'],
                                 chassis=self.present(where))
 
@@ -110,11 +110,11 @@ class IncrementalTest(base.OvsdbTestCase):
             self.cloud.remove_router(name)
             self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
                 'name': 'neutron-lrp-' + name}))
-            lsp = self.cloud.ports.pop('lrp-%s2' % name, None)
+            lsp = self.cloud.ports.pop(f'lrp-{name}2', None)
             if lsp:
                 self.sb.transact(*(
                     ovsdb.delete('Port_Binding', {'logical_port': port})
-                    for port in ('lrp-%s2' % name, 'cr-lrp-%s2' % name,
+                    for port in (f'lrp-{name}2', f'cr-lrp-{name}2',
                                  lsp)))
 
     def _take_back(self, name):
@@ -152,10 +152,10 @@ class IncrementalTest(base.OvsdbTestCase):
         self.cloud.change_balancers(name, address + ':80')
 
     def _do_networks(self, name, number):
+        last = number if number < 9 else 254
         self.nb.transact(ovsdb.update(
             'Logical_Router_Port', {'name': 'lrp-' + name},
-            networks=ovsdb.ovsdb_set(['198.51.100.%d/24' % (
-                number if number < 9 else 254),
+            networks=ovsdb.ovsdb_set([f'198.51.100.{last:d}/24',
                                       'malformed'])))
 
     def _do_route(self, name, tag):
@@ -199,12 +199,12 @@ class IncrementalTest(base.OvsdbTestCase):
         """The other chassis has these tunnels, if it is there."""
         unique = dict.fromkeys(tunnels)
         self.sb.transact(
-            *(ovsdb.insert('Encap', 'encap%d' % n, type=type,
-                           ip='192.0.2.%d' % ip, chassis_name=cloud.OTHER)
+            *(ovsdb.insert('Encap', f'encap{n}', type=type,
+                           ip=f'192.0.2.{ip:d}', chassis_name=cloud.OTHER)
               for n, (type, ip) in enumerate(unique)),
             ovsdb.update('Chassis', {'name': cloud.OTHER},
                          encaps=ovsdb.ovsdb_set(
-                             [['named-uuid', 'encap%d' % n]
+                             [['named-uuid', f'encap{n}']
                               for n, _each in enumerate(unique)])))
 
     def _do_other(self, there):
@@ -249,7 +249,7 @@ class IncrementalTest(base.OvsdbTestCase):
     def _do_nat_addresses(self, name, address):
         if 'lrp-' + name in self.cloud.ports:
             self.cloud.set_nat_addresses(
-                'lrp-' + name, 'fa:16:3e:00:00:01 %s' % address)
+                'lrp-' + name, f'fa:16:3e:00:00:01 {address}')
 
     def _do_localnet(self, there):
         self.sb.transact(ovsdb.delete('Port_Binding',

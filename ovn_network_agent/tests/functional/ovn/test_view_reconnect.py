@@ -28,9 +28,9 @@ class ReconnectTest(base.OvsdbTestCase):
     def setUp(self):
         super().setUp()
         for n in range(1, 4):
-            self.cloud.add_router('r%d' % n, chassis=HERE, networks=[
-                '198.51.100.%d/24' % n])
-            self.cloud.add_nat('r%d' % n, '198.51.100.%d0' % n)
+            self.cloud.add_router(f'r{n}', chassis=HERE, networks=[
+                f'198.51.100.{n}/24'])
+            self.cloud.add_nat(f'r{n}', f'198.51.100.{n}0')
 
     def watch(self, eyes, until):
         """Look again and again; give every different set of routers."""
@@ -47,7 +47,7 @@ class ReconnectTest(base.OvsdbTestCase):
 
     def lost(self, eyes, name):
         self.eventually(lambda: not eyes.databases[name].connected,
-                        '%s is lost' % name)
+                        f'{name} is lost')
 
     def test_the_last_view_stays_while_a_server_is_gone(self):
         for name in ('nb', 'sb', 'ovs'):
@@ -103,16 +103,16 @@ class ReconnectTest(base.OvsdbTestCase):
         self.nb.start()
         for n in range(1, 4):
             lrp = ovsdb.insert(
-                'Logical_Router_Port', 'lrp', name='lrp-r%d' % n,
+                'Logical_Router_Port', 'lrp', name=f'lrp-r{n:d}',
                 mac='fa:16:3e:00:00:01',
-                networks='203.0.113.%d/24' % n)
+                networks=f'203.0.113.{n:d}/24')
             self.nb.transact(lrp, ovsdb.insert(
-                'Logical_Router', name='neutron-r%d' % n,
+                'Logical_Router', name=f'neutron-r{n:d}',
                 ports=['named-uuid', 'lrp']))
         self.eventually(
             lambda: [r.ports[0].networks for r in sorted(
                 eyes.look().routers, key=lambda r: r.name)] ==
-            [('203.0.113.%d/24' % n,) for n in range(1, 4)],
+            [(f'203.0.113.{n}/24',) for n in range(1, 4)],
             lambda: eyes.look().routers)
         self.assertEqual(eyes.look(), views.fresh(eyes))
         self.assertEqual(set(), {n for r in eyes.look().routers
@@ -134,8 +134,8 @@ class ReconnectTest(base.OvsdbTestCase):
                 other.file, 'wb') as target:
             shutil.copyfileobj(source, target)
         self.nb.start()
-        eyes = base.Eyes({**self.remotes(), 'nb': '%s,%s' % (
-            self.nb.remote, other.remote)})
+        eyes = base.Eyes({**self.remotes(),
+                          'nb': f'{self.nb.remote},{other.remote}'})
         self.addCleanup(eyes.stop)
         eyes.start()
         before = eyes.look()

@@ -40,7 +40,7 @@ OVN = 'ovn-other-0'
 
 def address(number):
     """Address of the tunnels of a gateway."""
-    return '192.0.2.%d' % number
+    return f'192.0.2.{number}'
 
 
 class Gateway(base.OpenVSwitch):
@@ -72,7 +72,7 @@ class Gateway(base.OpenVSwitch):
 
     def connect(self, other):
         """A cable to the other gateway."""
-        here, there = 'eth%d' % self.number, 'eth%d' % other.number
+        here, there = f'eth{self.number:d}', f'eth{other.number:d}'
         self.netns('ip', 'link', 'add', here, 'type', 'veth', 'peer', 'name',
                    there, 'netns', str(other.pid))
         for gateway, name in ((self, here), (other, there)):
@@ -97,8 +97,9 @@ class Gateway(base.OpenVSwitch):
 
     def send(self, bridge, in_port, packet, actions='TABLE'):
         """A packet that comes in at a port of a bridge."""
-        self.ofctl('packet-out', bridge, 'in_port=%s,packet=%s,actions=%s' % (
-            in_port, packet.hex(), actions))
+        self.ofctl(
+            'packet-out', bridge,
+            f'in_port={in_port},packet={packet.hex()},actions={actions}')
 
     def sent(self, bridge, port):
         """Number of packets that left a bridge through a port."""

@@ -84,19 +84,20 @@ class RelayTest(oslotest.BaseTestCase):
         for match, ports in (
                 ('in_port=LOCAL,ip,nw_dst=' + FIP,
                  [gateway.patch, gateway.relay]),
-                ('in_port=%d,ip,nw_dst=%s' % (gateway.relay, FIP),
+                (f'in_port={gateway.relay:d},ip,nw_dst={FIP}',
                  [gateway.patch])):
+            actions = ','.join(f'output:{p:d}' for p in sorted(ports))
             gateway.ofctl(
                 'add-flow', base.BRIDGE,
-                'cookie=%#x,priority=%d,%s,actions=%s' % (
-                    ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY, match,
-                    ','.join('output:%d' % p for p in sorted(ports))))
+                f'cookie={ownership.COOKIE_RELAY:#x},'
+                f'priority={ownership.PRIORITY_RELAY:d},{match},'
+                f'actions={actions}')
 
     def warm_up(self):
         """Until the underlay has learned its MAC addresses."""
         def arrived():
             self.here.send('br-int', 'CONTROLLER', packet(),
-                           'set_tunnel:5,output:%d' % self.here.tunnel)
+                           f'set_tunnel:5,output:{self.here.tunnel:d}')
             return self.there.received('br-int', base.OVN)
         waiting.eventually(arrived, 'a packet through the tunnel of OVN')
         self.count = {}
@@ -185,7 +186,7 @@ class RelayTest(oslotest.BaseTestCase):
 
     def into_relay(self, *args, **kwargs):
         self.here.send(base.BRIDGE, 'CONTROLLER', packet(*args, **kwargs),
-                       'output:%d' % self.here.relay)
+                       f'output:{self.here.relay:d}')
 
     def test_one_with_the_reserved_tag_makes_no_loop(self):
         # Somebody forges it.  It comes in, and into no further relay.
@@ -210,7 +211,7 @@ class RelayTest(oslotest.BaseTestCase):
         self.here.ofctl('del-flows', base.BRIDGE)
         self.here.ofctl('add-flow', base.BRIDGE, 'priority=0,actions=NORMAL')
         self.there.ofctl('del-flows', base.BRIDGE,
-                         'in_port=%d' % self.there.relay)
+                         f'in_port={self.there.relay:d}')
         self.from_node(mac=BROADCAST)
         self.from_ovn(mac=BROADCAST)
         self.into_relay()
@@ -223,8 +224,7 @@ class RelayTest(oslotest.BaseTestCase):
         keys = (1, 5, 0xff0000, ownership.RELAY_KEY - 1)
         for key in keys:
             self.here.send('br-int', 'CONTROLLER', packet(),
-                           'set_tunnel:%d,output:%d' % (key,
-                                                        self.here.tunnel))
+                           f'set_tunnel:{key:d},output:{self.here.tunnel:d}')
             self.from_node()
         self.wait_for(self.there, 'OVN tunnel in', len(keys))
         self.wait_for(self.there, 'into OVN', len(keys))

@@ -130,8 +130,7 @@ class Server:
                 '--unixctl=' + self._path('ctl'),
                 '--remote=p' + self.remote]
         if self._scheme:
-            argv.append('--remote=p%s:%s:127.0.0.1' % (self._scheme,
-                                                       self._port))
+            argv.append(f'--remote=p{self._scheme}:{self._port}:127.0.0.1')
         if self.ssl:
             argv += ['--ca-cert=' + self.ssl[0],
                      '--certificate=' + self.ssl[1],
@@ -147,7 +146,7 @@ class Server:
             # The same port again after a restart.
             self._port = waiting.eventually(self._listening_port, 'a port')
             setattr(self, 'remote_' + self._scheme,
-                    '%s:127.0.0.1:%s' % (self._scheme, self._port))
+                    f'{self._scheme}:127.0.0.1:{self._port}')
         self.transact({'op': 'comment', 'comment': 'hello'})
         return self
 
@@ -201,7 +200,7 @@ class Server:
                                     [self.database, *operations])
         for result in results:
             if result and 'error' in result:
-                raise AssertionError('%s: %s' % (operations, results))
+                raise AssertionError(f'{operations}: {results}')
         return results
 
     def rows(self, table, *columns, where=()):

@@ -83,8 +83,8 @@ class StartTest(base.base.BaseTestCase):
     def test_a_list_of_remotes_needs_only_one(self):
         self.server.start()
         self.server.transact(ovsdb.insert('Logical_Router', name='r1'))
-        database = self.database('unix:/nowhere/sock,%s'
-                                 % self.server.remote_tcp)
+        database = self.database(
+            f'unix:/nowhere/sock,{self.server.remote_tcp}')
         database.start()
         self.assertEqual(['r1'], self.names(database))
 
@@ -104,7 +104,7 @@ class StartTest(base.base.BaseTestCase):
         with self.listener() as (port, accepted):
             error = self.assertRaises(
                 connection.Unavailable,
-                self.database('tcp:127.0.0.1:%d' % port).start)
+                self.database(f'tcp:127.0.0.1:{port:d}').start)
             self.assertTrue(accepted.wait(base.TIMEOUT))
         self.assertIn('tcp:127.0.0.1', str(error))
 
@@ -149,7 +149,7 @@ class StartTest(base.base.BaseTestCase):
         with (self.listener() as (port, _accepted),
               FrozenAfterSchema(self.server.remote_tcp) as frozen):
             for remote in ('unix:/nowhere/sock', 'tcp:127.0.0.1:1',
-                           'tcp:127.0.0.1:%d' % port,
+                           f'tcp:127.0.0.1:{port:d}',
                            'tcp:no-such-host.invalid:1', frozen.remote):
                 database = self.database(remote, timeout=0.2)
                 self.assertRaises(connection.Unavailable, database.start)
@@ -222,8 +222,7 @@ class FrozenAfterSchema:
 
     def __enter__(self):
         self._listening = socket.create_server(('127.0.0.1', 0))
-        self.remote = 'tcp:127.0.0.1:%d' % (
-            self._listening.getsockname()[1])
+        self.remote = f'tcp:127.0.0.1:{self._listening.getsockname()[1]:d}'
         threading.Thread(target=self._accept, daemon=True,
                          name='fake-frozen').start()
         return self
@@ -355,6 +354,6 @@ class SchemaTest(base.OvsdbTestCase):
     def test_each_remote_has_its_reason(self):
         error = self.assertRaises(
             bounded.NoSchema, bounded.fetch_schema,
-            'unix:/nowhere/sock,%s' % self.sb.remote, 'OVN_Northbound', 5)
+            f'unix:/nowhere/sock,{self.sb.remote}', 'OVN_Northbound', 5)
         self.assertIn('unix:/nowhere/sock: No such file', str(error))
         self.assertIn(self.sb.remote, str(error))

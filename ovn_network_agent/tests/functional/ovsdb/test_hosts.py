@@ -124,7 +124,7 @@ class ReplicaTest(DnsTestCase):
         handler = events.Handler()
         self.addCleanup(handler.stop)
         self.database = connection.Database(
-            'nb', 'tcp:%s:%s' % (NAME, port), handler, base.TIMEOUT, 5000)
+            'nb', f'tcp:{NAME}:{port}', handler, base.TIMEOUT, 5000)
         self.database.require('Logical_Router', ('name',))
         self.addCleanup(self.database.stop)
         waiting.eventually(self.started, 'loaded')

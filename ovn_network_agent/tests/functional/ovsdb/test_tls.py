@@ -67,9 +67,9 @@ class TlsTestCase(base.base.BaseTestCase):
         files = {'ca': self.authority.path, 'cert': self.client[0],
                  'key': self.client[1], **options}
         conf = world.conf(
-            **{'%s__%s' % (group, option):
+            **{f'{group}__{option}':
                [remote] if group == 'ovn' else remote},
-            **{'%s__%s_ssl_%s' % (group, group, what): value
+            **{f'{group}__{group}_ssl_{what}': value
                for what, value in files.items()})
         streams.configure(conf)
         return conf
@@ -117,7 +117,7 @@ class ReachTest(TlsTestCase):
         def counted():
             with database.rows() as nb:
                 return len(nb['Logical_Router']) == number
-        waiting.eventually(counted, '%d routers' % number)
+        waiting.eventually(counted, f'{number:d} routers')
 
     def test_a_server_that_is_started_anew_is_found_again(self):
         server = self.server()
@@ -133,13 +133,13 @@ class ReachTest(TlsTestCase):
         # More than one record of TLS, and more than one read.
         server = self.server()
         server.transact(*(
-            ovsdb.insert('Logical_Router', name='router-%d' % n * 20)
+            ovsdb.insert('Logical_Router', name=f'router-{n}' * 20)
             for n in range(2000)))
         self.configure(server.remote_ssl)
         database = self.accepted(server.remote_ssl)
         self.eventually_has(database, 2000)
         server.transact(*(
-            ovsdb.insert('Logical_Router', name='another-%d' % n * 20)
+            ovsdb.insert('Logical_Router', name=f'another-{n}' * 20)
             for n in range(2000)))
         self.eventually_has(database, 4000)
 
@@ -325,7 +325,8 @@ class OldServer:
         self._listening = socket.create_server((HERE, 0))
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
-        return 'ssl:%s:%d' % self._listening.getsockname()
+        host, port = self._listening.getsockname()
+        return f'ssl:{host}:{port}'
 
     def __exit__(self, *_exc):
         self._listening.shutdown(socket.SHUT_RDWR)
@@ -349,8 +350,8 @@ class ConfigurationTest(TlsTestCase):
         os.unlink(self.client[1])
         error = self.assertRaises(validate.ConfigError, self.configure,
                                   'ssl:127.0.0.1:1')
-        self.assertIn('[ovn] ovn_ssl_key = %s: cannot be read' %
-                      self.client[1], str(error))
+        self.assertIn(f'[ovn] ovn_ssl_key = {self.client[1]}: '
+                      'cannot be read', str(error))
 
 
 class AgentTest(loss.LossTestCase):

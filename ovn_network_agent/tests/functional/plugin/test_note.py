@@ -71,8 +71,7 @@ class NoteTest(running.RunningTestCase):
         """Write the configuration anew; gives its path."""
         return self.config(
             '[frr]\nvrf_name =\n'
-            '[note]\nfolder = %s\ngreeting = %s\n' % (
-                self.folder, greeting) + more,
+            f'[note]\nfolder = {self.folder}\ngreeting = {greeting}\n' + more,
             self.remotes, drivers='note', reconcile_interval=3600,
             shutdown_timeout=3, control_socket=self.socket)
 
@@ -100,14 +99,18 @@ class NoteTest(running.RunningTestCase):
     def test_from_start_to_stop(self):
         self.install(BACKEND)
         uuid = self.router('r1', '198.51.100.1/24')
-        text = '%s gw1.example.org: 198.51.100.1/24 with %d floating IPs'
+
+        def text(greeting, number):
+            return (f'{greeting} gw1.example.org: 198.51.100.1/24 with '
+                    f'{number} floating IPs')
+
         self.start(self.configure())
         self.eventually(lambda: self.notes() == {
             'node': 'served by gw1.example.org',
-            uuid: text % ('served by', 0)})
+            uuid: text('served by', 0)})
         self.cloud.add_nat('r1', '198.51.100.10')
         self.eventually(
-            lambda: self.notes()[uuid] == text % ('served by', 1))
+            lambda: self.notes()[uuid] == text('served by', 1))
         # The table that the driver watches puts the notes in doubt.
         os.unlink(os.path.join(self.folder, uuid))
         self.cloud.nb.transact(ovsdb.insert('Address_Set', name='any'))
@@ -119,7 +122,7 @@ class NoteTest(running.RunningTestCase):
         self.configure('on')
         self.agent.send_signal(signal.SIGHUP)
         self.eventually(lambda: self.notes() == {
-            'node': 'on gw1.example.org', uuid: text % ('on', 1)})
+            'node': 'on gw1.example.org', uuid: text('on', 1)})
         self.cloud.move('lrp-r1', cloud.OTHER)
         self.eventually(lambda: list(self.notes()) == ['node'])
         self.cloud.move('lrp-r1', cloud.CHASSIS)
@@ -138,8 +141,7 @@ class NoteTest(running.RunningTestCase):
         self.start(self.configure())
         self.eventually(lambda: good in self.notes())
         self.eventually(lambda: self.about_notes() == (
-            'note %s: %s exists, and is not a note; remove it' % (bad,
-                                                                 path)))
+            f'note {bad}: {path} exists, and is not a note; remove it'))
         self.assertEqual('by hand', self.notes()[bad])
         # Nobody tells: the next attempt finds out.
         os.unlink(path)
@@ -171,8 +173,8 @@ class NoteTest(running.RunningTestCase):
         plan = [line for line in ended.stdout.splitlines()
                 if 'note' in line]
         self.assertEqual(
-            ['+ note name=%s text=served by gw1.example.org: '
-             '198.51.100.1/24 with 0 floating IPs' % uuid,
+            [f'+ note name={uuid} text=served by gw1.example.org: '
+             '198.51.100.1/24 with 0 floating IPs',
              '+ note name=node text=served by gw1.example.org'],
             plan, ended.stderr)
         self.assertEqual([], os.listdir(self.folder))
@@ -180,8 +182,8 @@ class NoteTest(running.RunningTestCase):
     def test_without_its_backend(self):
         uuid = self.router('r1', '198.51.100.1/24')
         reasons = [
-            'driver note on %s: ValueError: no backend makes resources of '
-            'the kind note; install the package that has this backend' % on
+            f'driver note on {on}: ValueError: no backend makes resources of '
+            'the kind note; install the package that has this backend'
             for on in ('node', uuid)]
         ended = self.dry_run(self.configure())
         self.assertEqual(3, ended.returncode, ended.stderr)
@@ -197,8 +199,8 @@ class NoteTest(running.RunningTestCase):
         ended = self.dry_run(self.configure())
         self.assertEqual(1, ended.returncode, ended.stderr)
         self.assertIn(
-            'ovn-network-agent: environment: [note] folder = %s: '
-            % self.folder, ended.stderr)
+            'ovn-network-agent: environment: [note] folder = '
+            f'{self.folder}: ', ended.stderr)
 
     def test_without_ovn(self):
         rules = os.path.join(self.directory, 'rules.yaml')
@@ -206,8 +208,8 @@ class NoteTest(running.RunningTestCase):
             opened.write(RULES)
         config = self.config(
             '[frr]\nvrf_name =\n'
-            '[port_forward]\nrules_file = %s\nport_forward_dev = lo\n'
-            '[note]\nfolder = %s\n' % (rules, self.folder),
+            f'[port_forward]\nrules_file = {rules}\nport_forward_dev = lo\n'
+            f'[note]\nfolder = {self.folder}\n',
             {**self.remotes, 'nb': '', 'sb': ''},
             drivers='port_forward,note')
         ended = self.dry_run(config)

@@ -18,16 +18,16 @@ import subprocess
 
 from ovn_network_agent.tests.functional.forward import base
 
-RULES = '''\
+RULES = f'''\
 port_forwards:
-- vip: %s
+- vip: {base.VIP}
   manage_vip: true
   rules:
   - proto: tcp
     port: 53
-    dest_port: %d
-    dest_addrs: [%s]
-''' % (base.VIP, base.PORT, ', '.join(base.BACKENDS))
+    dest_port: {base.PORT:d}
+    dest_addrs: [{', '.join(base.BACKENDS)}]
+'''
 
 
 class AloneTest(base.ForwardTestCase):
@@ -95,7 +95,7 @@ class AloneTest(base.ForwardTestCase):
         """An address and a table are restored by their watches."""
         self.start(self.alone(reconcile_interval=3600))
         self.serves()
-        self.sh('ip address del %s/32 dev loopback1' % base.VIP)
+        self.sh(f'ip address del {base.VIP}/32 dev loopback1')
         self.eventually(lambda: self.vips() == [base.VIP])
         self.sh('nft flush ruleset')
         self.eventually(lambda: self.ask())
@@ -142,7 +142,7 @@ class AloneTest(base.ForwardTestCase):
                                        '  manage_vip'))
         ended = checked(self.alone())
         self.assertEqual(2, ended.returncode)
-        self.assertIn('%s, line 3: port_forwards[0].hairpin_masquerade' %
-                      self.rules, ended.stderr)
+        self.assertIn(f'{self.rules}, line 3: '
+                      'port_forwards[0].hairpin_masquerade', ended.stderr)
         self.assertEqual(0, checked(self.alone(
             network_cidr='198.51.100.0/24')).returncode)

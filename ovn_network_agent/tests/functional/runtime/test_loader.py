@@ -26,8 +26,8 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 ANYCAST = os.path.join(os.path.dirname(plugin.__file__), 'anycast')
 ADDRESS = '192.0.2.53/32'
-OPTIONS = '[frr]\nvrf_name =\n[anycast]\ndevice = br-ex\naddress = %s\n' % (
-    ADDRESS)
+OPTIONS = ('[frr]\nvrf_name =\n[anycast]\ndevice = br-ex\n'
+           f'address = {ADDRESS}\n')
 GROUP = 'ovn_network_agent.drivers'
 BACKEND = '''
 from oslo_config import cfg
@@ -80,7 +80,7 @@ class AnycastTest(running.RunningTestCase):
             namespaces.inside(self.agent.pid, 'ip', '-j', '-4', 'address',
                               'show', 'dev', 'br-ex'),
             capture_output=True, text=True).stdout
-        return {'%s/%d' % (address['local'], address['prefixlen'])
+        return {f'{address["local"]}/{address["prefixlen"]:d}'
                 for link in json.loads(shown or '[]')
                 for address in link.get('addr_info', ())}
 
@@ -123,7 +123,7 @@ class UnusableTest(base.ProgramTestCase):
     def provide(self, text, name='anycast', module='ovna_test',
                 package='ovna-test', target='Driver'):
         self.write_module(module, text)
-        self.declare(package, {GROUP: {name: '%s:%s' % (module, target)}})
+        self.declare(package, {GROUP: {name: f'{module}:{target}'}})
 
     def test_missing(self):
         self.refused('anycast', 'fip_route, gateway_drain, port_forward, '

@@ -39,7 +39,7 @@ class SecondTest(node.NodeTestCase):
             'ovn_nb_remote = tcp:127.0.0.1:1\n'
             'ovn_sb_remote = tcp:127.0.0.1:1\n', remotes=False,
             control_socket=os.path.join(self.directory, name))
-        path = '%s.%s' % (config, name)
+        path = f'{config}.{name}'
         os.rename(config, path)
         return path
 
@@ -58,14 +58,14 @@ class SecondTest(node.NodeTestCase):
         before = self.state()
         container = ('unshare', '--pid', '--fork', '--mount-proc')
         for prefix, seen in (
-                ((), 'process %d here' % self.first.pid),
+                ((), f'process {self.first.pid} here'),
                 (container, 'in another container')):
             ended = self.second(prefix=prefix)
             self.assertEqual(1, ended.returncode, ended.stderr)
             said, = [line for line in ended.stderr.splitlines()
                      if line.startswith('ovn-network-agent: environment: ')]
             for words in ('another agent works', seen,
-                          'process %d' % self.first.pid,
+                          f'process {self.first.pid}',
                           os.path.join(self.directory, 'first')):
                 self.assertIn(words, said)
             self.assertNotIn('Traceback', ended.stderr)

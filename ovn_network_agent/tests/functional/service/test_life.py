@@ -160,7 +160,8 @@ class LifeTest(services.ServiceTestCase):
             r for r in self.world.values()
             if '198.51.100.10' in str(r)], 'what is not wanted any more')
         for verb, ref in self.world.journal:
-            self.assertIn('198.51.100.1%d' % (verb == 'create'), str(ref))
+            self.assertIn(f'198.51.100.{11 if verb == "create" else 10}',
+                          str(ref))
         self.assertEqual({r for r in adopted if '100.10' not in str(r)},
                          {r for r in self.world.values()
                           if '100.11' not in str(r)})

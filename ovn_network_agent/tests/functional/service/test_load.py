@@ -71,8 +71,7 @@ class LoadTest(services.ServiceTestCase):
             while not stop.is_set():
                 number += 1
                 self.cloud.change_nat('203.0.113.9',
-                                      logical_ip='10.0.0.%d' % (
-                                          number % 200 + 1))
+                                      logical_ip=f'10.0.0.{number % 200 + 1}')
 
         self.cloud.add_nat('far', '203.0.113.9')
         writer = threading.Thread(target=stream)
@@ -101,13 +100,13 @@ class LoadTest(services.ServiceTestCase):
         self.nb.transact(*(
             operation for number in range(10000) for operation in (
                 ovsdb.insert(
-                    'NAT', 'n%d' % number, type='dnat_and_snat',
-                    external_ip='203.0.%d.%d' % (
-                        113 + number // 250, number % 250 + 1),
+                    'NAT', f'n{number}', type='dnat_and_snat',
+                    external_ip=f'203.0.{113 + number // 250}.'
+                                f'{number % 250 + 1}',
                     logical_ip='10.0.0.5'),)),
             ovsdb.mutate('Logical_Router', {'name': 'neutron-far'}, 'nat',
                          'insert', ovsdb.ovsdb_set(
-                             ['named-uuid', 'n%d' % number]
+                             ['named-uuid', f'n{number}']
                              for number in range(10000))))
         self.cloud.add_nat('r1', '198.51.100.10')
 
@@ -148,7 +147,7 @@ class LoadTest(services.ServiceTestCase):
             turn = 0
             while not stop.wait(0.002):
                 turn += 1
-                agent.trigger.fire('storm %d %d' % (number, turn),
+                agent.trigger.fire(f'storm {number:d} {turn}',
                                    urgent=bool(turn % 2),
                                    stale=tuple(worlds.BACKENDS))
 

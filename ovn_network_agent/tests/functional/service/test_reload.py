@@ -38,11 +38,12 @@ class ReloadTest(services.ServiceTestCase):
 
     def write(self, text):
         with open(self.path, 'w') as opened:
+            nb, sb, ovs = self.remotes().values()
             opened.write(
-                '[DEFAULT]\nbridge_dev = %s\n%s[frr]\nvrf_name =\n'
-                '[ovn]\novn_nb_remote = %s\novn_sb_remote = %s\n'
-                '[ovs]\novsdb_connection = %s\n' % (
-                    cloud.BRIDGE, text, *self.remotes().values()))
+                f'[DEFAULT]\nbridge_dev = {cloud.BRIDGE}\n{text}'
+                '[frr]\nvrf_name =\n'
+                f'[ovn]\novn_nb_remote = {nb}\novn_sb_remote = {sb}\n'
+                f'[ovs]\novsdb_connection = {ovs}\n')
 
     def running(self):
         """The service, announcing, on what is in the file."""

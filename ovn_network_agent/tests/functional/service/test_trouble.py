@@ -129,9 +129,9 @@ class TroubleTest(services.ServiceTestCase):
             agent.trigger.fire('test', stale=(name,))
             self.eventually(lambda n=name: any(
                 n in reason for reason in agent.status.reasons), name)
-            self.cloud.add_router('n%d' % number, chassis=HERE, networks=[
-                '192.0.%d.1/24' % number])
-            address = '192.0.%d.1/32' % number
+            self.cloud.add_router(f'n{number}', chassis=HERE, networks=[
+                f'192.0.{number}.1/24'])
+            address = f'192.0.{number}.1/32'
             # The planes that do not depend on it follow.
             self.eventually(
                 lambda n=number: len(self.routes()) == n + 2, name)
@@ -140,5 +140,5 @@ class TroubleTest(services.ServiceTestCase):
                     resources.KernelRoute), name)
             self.world.down.clear()
             self.eventually(lambda a=address: a in self.announced(),
-                            '%s is healed' % name)
+                            f'{name} is healed')
             self.eventually(lambda: not agent.status.reasons, 'all is well')

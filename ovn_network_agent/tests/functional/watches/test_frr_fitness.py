@@ -124,9 +124,9 @@ class TestRead(FitnessTestCase):
     def test_none_at_all(self):
         empty = self.frr.rundir + '/bin'
         self.root_side(frr_run_dir=empty)
-        self.frr.write_vtysh('#!/bin/sh\nexec %s "$@"\n' % (
-            self.frr.real_vtysh.replace('--vty_socket ' + self.frr.rundir,
-                                        '--vty_socket ' + empty)))
+        elsewhere = self.frr.real_vtysh.replace(
+            f'--vty_socket {self.frr.rundir}', f'--vty_socket {empty}')
+        self.frr.write_vtysh(f'#!/bin/sh\nexec {elsewhere} "$@"\n')
         self.addCleanup(self.frr.restore_vtysh)
         self.assertEqual([sorted(NEEDED), {}, []],
                          bgp.read_sessions('', NEEDED))

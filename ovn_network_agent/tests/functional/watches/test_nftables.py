@@ -52,7 +52,7 @@ class WatchTest(base.NftTestCase):
         self.told()
         self.assertTrue(self.woken.empty())
         self.nft('delete element ip ovn-network-agent provider_networks '
-                 '{ %s }' % marker.element)
+                 f'{{ {marker.element} }}')
         self.told()
 
     def told(self):
@@ -100,8 +100,8 @@ class WatchTest(base.NftTestCase):
 
     def test_lost_notifications(self):
         """So many that they do not fit into the socket's buffer."""
-        rules = ''.join('add rule ip other c ip saddr 10.%d.%d.%d drop\n' %
-                        (i >> 16, i >> 8 & 255, i & 255)
+        rules = ''.join('add rule ip other c ip saddr '
+                        f'10.{i >> 16}.{i >> 8 & 255}.{i & 255} drop\n'
                         for i in range(5000))
         self.nft('add table ip other\nadd chain ip other c')
 

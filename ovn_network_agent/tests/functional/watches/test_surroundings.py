@@ -18,12 +18,15 @@ import tempfile
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.watches import surroundings
 
-RULES = '''port_forwards:
-- vip: '%s'
-  rules: [{proto: tcp, port: 80, dest_addr: '%s'}]
-'''
 SIX = ('2001:db8::53', 'fd00::5')
 SWITCH = '/proc/sys/net/ipv6/conf/all/forwarding'
+
+
+def rules(vip, backend):
+    return f'''port_forwards:
+- vip: '{vip}'
+  rules: [{{proto: tcp, port: 80, dest_addr: '{backend}'}}]
+'''
 
 
 class Ipv6ForwardingTest(base.KernelTestCase):
@@ -32,7 +35,7 @@ class Ipv6ForwardingTest(base.KernelTestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, 'rules.yaml')
             with open(path, 'w') as opened:
-                opened.write(RULES % addresses if addresses else '')
+                opened.write(rules(*addresses) if addresses else '')
             self.conf.set_override('rules_file', path, 'port_forward')
             return surroundings.ipv6_forwarding(self.conf)
 

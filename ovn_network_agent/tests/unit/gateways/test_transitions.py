@@ -61,9 +61,9 @@ def candidate(name, priority, mark=''):
 
 def group(number, owner, candidates, facts=()):
     return model.GatewayGroup(
-        'Gateway_Chassis', 'key-%d' % number, 'lrp-%d' % number,
+        'Gateway_Chassis', f'key-{number:d}', f'lrp-{number:d}',
         tuple(sorted(candidates, key=lambda c: c.chassis)),
-        (model.GroupPort('cr-lrp-%d' % number, owner, 'lrp-%d' % number),),
+        (model.GroupPort(f'cr-lrp-{number:d}', owner, f'lrp-{number:d}'),),
         (world.router(number).uuid,), frozenset(facts))
 
 

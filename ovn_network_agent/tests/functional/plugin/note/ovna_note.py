@@ -75,18 +75,19 @@ class NoteDriver(base.Driver):
         for port in router.local_ports:
             if port.segment is None:
                 yield resources.Problem(
-                    'the note of router %s leaves out port %s, because its '
-                    'network cannot be resolved; map the network in '
-                    'ovn-bridge-mappings' % (router.name, port.lrp),
+                    f'the note of router {router.name} leaves out port '
+                    f'{port.lrp}, because its network cannot be resolved; map '
+                    'the network in ovn-bridge-mappings',
                     router=router.uuid)
         networks = [network for port in router.local_ports if port.segment
                     for network in port.networks]
-        yield self._note(router.uuid, node, ': %s with %d floating IPs' % (
-            ' '.join(networks), len(floating_ips(router))))
+        yield self._note(router.uuid, node,
+                         f': {" ".join(networks)} with '
+                         f'{len(floating_ips(router))} floating IPs')
 
     def _note(self, name, node, rest=''):
         own = self.settings.note
-        text = '%s %s%s' % (own.greeting, node.hostname, rest)
+        text = f'{own.greeting} {node.hostname}{rest}'
         return Note(name, text[:own.width])
 
 

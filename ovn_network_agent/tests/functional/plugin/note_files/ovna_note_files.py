@@ -64,15 +64,15 @@ class NoteBackend(base.Backend):
         folder = self.conf.note.folder
         if os.path.isdir(folder) and os.access(folder, os.W_OK):
             return []
-        return ['[note] folder = %s: this is no folder that the agent can '
-                'write; make the folder, for the user of the agent' % folder]
+        return [f'[note] folder = {folder}: this is no folder that the agent '
+                'can write; make the folder, for the user of the agent']
 
     def read(self, known):
         try:
             names = os.listdir(self.conf.note.folder)
         except OSError as e:
             self._look_out()
-            raise base.BackendError('the notes cannot be read: %s' % e) from e
+            raise base.BackendError(f'the notes cannot be read: {e}') from e
         return [note for note in map(self._read, names) if note]
 
     def _look_out(self):
@@ -120,9 +120,9 @@ class NoteBackend(base.Backend):
         """Write a note; gives the reason where that must not be."""
         path = self._path(note.name)
         if os.path.lexists(path) and not self._read(note.name):
-            return '%s exists, and is not a note; remove it' % path
+            return f'{path} exists, and is not a note; remove it'
         with open(path + '.new', 'w') as opened:
-            opened.write('%s%s\n' % (MARK, note.text))
+            opened.write(f'{MARK}{note.text}\n')
         os.replace(path + '.new', path)
         return None
 
@@ -134,7 +134,7 @@ class NoteBackend(base.Backend):
             # Gone, or replaced by somebody: nothing of ours is left.
             return None
         if '\n' in found.text:
-            return base.Kept('somebody has added lines to %s' % path)
+            return base.Kept(f'somebody has added lines to {path}')
         os.unlink(path)
         return None
 

@@ -39,7 +39,7 @@ def host_prefix(address):
 
     :raises ValueError: when the text is no address
     """
-    return '%s/%d' % (address, _parsed(address).max_prefixlen)
+    return f'{address}/{_parsed(address).max_prefixlen:d}'
 
 
 def family(address):

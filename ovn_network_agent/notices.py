@@ -42,7 +42,7 @@ def kernel(kind):
 
     :param kind: one of :data:`watches.kernel.KINDS`
     """
-    return 'kernel:%s' % kind
+    return f'kernel:{kind}'
 
 
 def connected(database):
@@ -50,4 +50,4 @@ def connected(database):
 
     :param database: 'nb', 'sb' or 'ovs'
     """
-    return '%s:connected' % database
+    return f'{database}:connected'

@@ -132,7 +132,7 @@ def relay_name(address):
     """
     ip = iptext.address(address)
     digits = (ip.packed.hex() if ip.version == 4 else
-              '%08x' % zlib.crc32(ip.packed))
+              f'{zlib.crc32(ip.packed):08x}')
     return RELAY_PREFIX + digits
 
 

@@ -89,9 +89,10 @@ class Checker:
             self._flaw(path, text, str(error))
             return None
         if family and address.version != family:
-            self._flaw(path, text, 'is IPv%d and its VIP is IPv%d; there is '
-                       'no translation between the two, so name a backend '
-                       'of the same family' % (address.version, family))
+            self._flaw(path, text,
+                       f'is IPv{address.version:d} and its VIP is '
+                       f'IPv{family:d}; there is no translation between the '
+                       'two, so name a backend of the same family')
             return None
         return str(address)
 
@@ -119,10 +120,10 @@ class Checker:
     def _once(self, path, text, address):
         first = self._vips.setdefault(address, path)
         if first != path:
-            self._flaw(path, text, 'this VIP is in line %d already (%s); '
-                       'put all its rules there' % (
-                           self._document.line(first),
-                           flaws.where_is(first)))
+            self._flaw(path, text,
+                       f'this VIP is in line {self._document.line(first):d} '
+                       f'already ({flaws.where_is(first)}); put all its '
+                       'rules there')
 
     def _one_each(self, path, rule, ports):
         """Check that each port of a protocol is forwarded only once."""
@@ -131,11 +132,12 @@ class Checker:
             return
         first = ports.setdefault(key, path)
         if first != path:
-            self._flaw(path + ('port',), key[1],
-                       '%s port %d of this VIP is forwarded in line %d '
-                       'already (%s); for several backends use dest_addrs '
-                       'there' % (*key, self._document.line(first),
-                                  flaws.where_is(first)))
+            proto, port = key
+            self._flaw(path + ('port',), port,
+                       f'{proto} port {port:d} of this VIP is forwarded '
+                       f'in line {self._document.line(first)} already '
+                       f'({flaws.where_is(first)}); for several backends '
+                       'use dest_addrs there')
 
     # -- a rule -----------------------------------------------------------
 
@@ -180,17 +182,19 @@ class Checker:
                 continue
             first = seen.setdefault(address, where)
             if first != where:
-                self._flaw(where, address, 'this backend is in line %d '
-                           'already (%s); for a larger share use weight' % (
-                               self._document.line(first),
-                               flaws.where_is(first)))
+                self._flaw(where, address,
+                           'this backend is in line '
+                           f'{self._document.line(first):d} already '
+                           f'({flaws.where_is(first)}); for a larger share '
+                           'use weight')
             found.append((where, port_forwards.Backend(
                 address, int(self._get(value, where, 'weight', 1))
                 if isinstance(value, dict) else 1)))
         if found and not any(backend.weight for _path, backend in found):
-            self._flaw(path, flaws.NOTHING, 'all its backends have weight 0, '
-                       'so that no client gets any; give one a weight from '
-                       '1 to %d' % schema.MOST_WEIGHT)
+            self._flaw(path, flaws.NOTHING,
+                       'all its backends have weight 0, so that no client '
+                       'gets any; give one a weight from 1 to '
+                       f'{schema.MOST_WEIGHT:d}')
         return found
 
     def _backend(self, path, value, family, vip):
@@ -211,16 +215,16 @@ class Checker:
         """
         first = self._behind.setdefault(behind, (masquerade, path))
         if first[0] != masquerade:
+            address, port, proto = behind
+            here = 'here' if masquerade else 'elsewhere and not here'
+            there = 'not' if masquerade else 'so'
             self._flaw(path, flaws.NOTHING,
-                       'the backend %s, %s port %d, is masqueraded %s, and '
-                       'in line %d (%s) it is %s; the two cannot be told '
-                       'apart behind the translation, so make them the '
-                       'same' % (
-                           behind[0], behind[2], behind[1],
-                           'here' if masquerade else 'elsewhere and not '
-                           'here', self._document.line(first[1]),
-                           flaws.where_is(first[1]),
-                           'not' if masquerade else 'so'))
+                       f'the backend {address}, {proto} port {port:d}, is '
+                       f'masqueraded {here}, and in line '
+                       f'{self._document.line(first[1])} '
+                       f'({flaws.where_is(first[1])}) it is {there}; the two '
+                       'cannot be told apart behind the translation, so make '
+                       'them the same')
 
     # -- a health check ---------------------------------------------------
 
@@ -239,8 +243,9 @@ class Checker:
                              port_forwards.HealthCheck(kind).interval)
         timeout = self._get(check, path, 'timeout', min(_TIMEOUT, interval))
         if timeout > interval:
-            self._flaw(path + ('timeout',), timeout, 'is longer than the '
-                       'interval (%g); make it that or less' % interval)
+            self._flaw(path + ('timeout',), timeout,
+                       f'is longer than the interval ({interval:g}); make it '
+                       'that or less')
         plain = {name: self._get(check, path, name)
                  for name in ('rise', 'fall', 'port', 'path', 'host')
                  if self._get(check, path, name) is not None}
@@ -256,5 +261,5 @@ class Checker:
         first, last = int(first), int(last or first)
         if first > last:
             self._flaw(path, value, 'begins after its end; write it as '
-                       '"%d-%d"' % (last, first))
+                                    f'"{last:d}-{first:d}"')
         return first, last

@@ -102,9 +102,10 @@ def _malformed(text, error):
         # For a character that is not allowed, only the position is known.
         line = text.count('\n', 0, getattr(error, 'position', 0) or 0) + 1
     context = getattr(error, 'context', None)
-    return flaws.Flaw(line, (), flaws.NOTHING, 'this is no YAML: %s%s; '
-                      'look at this line and the one before' % (
-                          what, ' (%s)' % context if context else ''))
+    if context:
+        what = f'{what} ({context})'
+    return flaws.Flaw(line, (), flaws.NOTHING, f'this is no YAML: {what}; '
+                      'look at this line and the one before')
 
 
 class _Reader:
@@ -172,8 +173,8 @@ class _Reader:
 
     def _unknown_tag(self, node, path):
         self._flaw(node, path, flaws.NOTHING,
-                   'tag %s has no meaning here; remove it' %
-                   node.tag.replace(_TAG, '!!'))
+                   f'tag {node.tag.replace(_TAG, "!!")} has no meaning here; '
+                   'remove it')
         return None
 
     def _pairs(self, node, path):
@@ -187,8 +188,8 @@ class _Reader:
                 merged += self._merged(value, path)
             elif key.value in found:
                 self._flaw(key, path + (key.value,), flaws.NOTHING,
-                           'this key is there twice, also in line %d; '
-                           'remove one of them' % lines[key.value])
+                           'this key is there twice, also in line '
+                           f'{lines[key.value]:d}; remove one of them')
             else:
                 found[key.value] = value
                 lines[key.value] = line

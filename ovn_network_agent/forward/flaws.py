@@ -43,9 +43,10 @@ class Flaw:
         """
         where = where_is(self.path)
         if where and self.value is not NOTHING:
-            where += ' = %s' % shown(self.value)
-        return '%s, line %d: %s%s' % (
-            name, self.line, where + ': ' if where else '', self.text)
+            where += f' = {shown(self.value)}'
+        if where:
+            where += ': '
+        return f'{name}, line {self.line:d}: {where}{self.text}'
 
 
 NOTHING = object()
@@ -62,7 +63,7 @@ def where_is(path):
     """A path as text, such as ``port_forwards[0].rules[1].port``."""
     text = ''
     for step in path:
-        text += '[%d]' % step if isinstance(step, int) else '.%s' % step
+        text += f'[{step:d}]' if isinstance(step, int) else f'.{step}'
     return text.removeprefix('.')
 
 
@@ -76,12 +77,12 @@ def shown(value):
         return 'a mapping'
     if isinstance(value, list):
         return 'a list'
-    text = '"%s"' % value if isinstance(value, str) else str(value)
+    text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN - 3] + '...'
 
 
 def meant(name, known):
     """The known name nearest to a name, as the end of a sentence."""
     close = difflib.get_close_matches(name.lower(), known, n=1)
-    return ('did you mean "%s"?' % close[0] if close else
-            'known are %s' % ', '.join(sorted(known)))
+    return (f'did you mean "{close[0]}"?' if close else
+            f'known are {", ".join(sorted(known))}')

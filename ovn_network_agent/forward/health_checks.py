@@ -153,7 +153,7 @@ class Checks(health.Health):
         except Exception as error:
             # A bug must end neither the checks nor a destination.
             LOG.exception('The check of %s failed', _name(target))
-            return '', '%s: %s' % (type(error).__name__, error)
+            return '', f'{type(error).__name__}: {error}'
 
     def _say_doubt(self, target, doubt):
         if doubt:
@@ -178,9 +178,8 @@ class Checks(health.Health):
         else:
             LOG.warning('Backend %s: alive -> dead: %s (%d bad checks in a '
                         'row)', _name(target), why, verdict.row)
-        trigger.fire('health of %s' % _name(target), urgent=True)
+        trigger.fire(f'health of {_name(target)}', urgent=True)
 
 
 def _name(target):
-    return '%s port %d (%s)' % (target.address, target.port,
-                                target.check.kind)
+    return f'{target.address} port {target.port:d} ({target.check.kind})'

@@ -50,9 +50,9 @@ async def look(target):
     except TimeoutError as error:
         # The kernel's own limit has the errno ETIMEDOUT.
         return ('timed out' if error.errno else
-                'no answer within %g s' % check.timeout)
+                f'no answer within {check.timeout:g} s')
     except h11.RemoteProtocolError as error:
-        return 'the answer is no HTTP: %s' % error
+        return f'the answer is no HTTP: {error}'
     except OSError as error:
         reason = _words(error)
         if error.errno in _OUR_OWN:
@@ -88,7 +88,7 @@ async def _ask(reader, writer, target):
         elif isinstance(event, h11.Response):
             good = any(first <= event.status_code <= last
                        for first, last in check.statuses)
-            return '' if good else 'status %d' % event.status_code
+            return '' if good else f'status {event.status_code:d}'
         elif isinstance(event, h11.ConnectionClosed):
             return 'the connection was closed without an answer'
 
@@ -96,8 +96,8 @@ async def _ask(reader, writer, target):
 def _host(target):
     address = (target.address
                if iptext.address(target.address).version == 4
-               else '[%s]' % target.address)
-    return address if target.port == 80 else '%s:%d' % (address, target.port)
+               else f'[{target.address}]')
+    return address if target.port == 80 else f'{address}:{target.port:d}'
 
 
 def _words(error):

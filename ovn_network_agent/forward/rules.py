@@ -37,14 +37,13 @@ def read(path):
         with open(path, 'rb') as opened:
             content = opened.read(_LARGEST + 1)
     except OSError as error:
-        raise flaws.BadRules(['%s: %s; let the user of the agent read it, or '
-                              'name another file in [port_forward] '
-                              'rules_file' % (path,
-                                              error.strerror or error)])
+        raise flaws.BadRules([f'{path}: {error.strerror or error}; let the '
+                              'user of the agent read it, or name another '
+                              'file in [port_forward] rules_file'])
     if len(content) > _LARGEST:
-        raise flaws.BadRules(['%s: has more than %d bytes; is this the file '
-                              'that [port_forward] rules_file should name?'
-                              % (path, _LARGEST)])
+        raise flaws.BadRules([f'{path}: has more than {_LARGEST} bytes; is '
+                              'this the file that [port_forward] rules_file '
+                              'should name?'])
     return content
 
 
@@ -62,9 +61,9 @@ def parse(content, name):
     try:
         text = content.decode('utf-8-sig')
     except UnicodeDecodeError as error:
-        raise flaws.BadRules(['%s, line %d: this is no UTF-8; save it as '
-                              'such' % (name, content.count(
-                                  b'\n', 0, error.start) + 1)]) from error
+        line = content.count(b'\n', 0, error.start) + 1
+        raise flaws.BadRules([f'{name}, line {line}: this is no UTF-8; save '
+                              'it as such']) from error
     found = document.parse(text)
     wrong = found.flaws
     if found.value is not None or not wrong:
@@ -111,19 +110,18 @@ def _our_own(conf, vips):
              veth_leak.provider_ip(conf): '[veth_leak] veth_provider_ip'}
     for vip in vips:
         if vip.address in names:
-            yield '%s: VIP %s is %s too; choose another one' % (
-                conf.port_forward.rules_file, vip.address,
-                names[vip.address])
+            yield (f'{conf.port_forward.rules_file}: VIP {vip.address} is '
+                   f'{names[vip.address]} too; choose another one')
 
 
 def _no_way_back(conf, vips):
     if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
         yield relations.say(
             '[port_forward] rules_file', conf.port_forward.rules_file,
-            'forwards %d VIPs, and their answers leave [frr] vrf_name = %s '
-            'through the veth pair, which is off; set [veth_leak] '
-            'veth_leak_enabled to true and have veth_leak in [DEFAULT] '
-            'drivers, or remove the rules' % (len(vips), conf.frr.vrf_name))
+            f'forwards {len(vips)} VIPs, and their answers leave [frr] '
+            f'vrf_name = {conf.frr.vrf_name} through the veth pair, which is '
+            'off; set [veth_leak] veth_leak_enabled to true and have '
+            'veth_leak in [DEFAULT] drivers, or remove the rules')
 
 
 def warnings(conf):

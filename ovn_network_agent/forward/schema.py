@@ -77,7 +77,7 @@ _BACKEND = {
     'properties': {
         'addr': _ADDRESS,
         'weight': {'type': 'integer', 'minimum': 0, 'maximum': MOST_WEIGHT,
-                   'description': 'a number from 0 to %d' % MOST_WEIGHT}}}
+                   'description': f'a number from 0 to {MOST_WEIGHT}'}}}
 
 _RULE = {
     'type': 'object',
@@ -90,8 +90,8 @@ _RULE = {
         'dest_addr': _ADDRESS,
         'dest_addrs': {'type': 'array', 'minItems': 1,
                        'maxItems': MOST_BACKENDS, 'items': _BACKEND,
-                       'description': 'a list of 1 to %d backends' %
-                                      MOST_BACKENDS},
+                       'description': 'a list of 1 to '
+                                      f'{MOST_BACKENDS} backends'},
         'dest_port': _PORT_OR_SAME,
         'masquerade': _SWITCH,
         'health_check': _HEALTH_CHECK}}
@@ -115,7 +115,7 @@ _VIP = {
 SCHEMA = {
     '$schema': 'https://json-schema.org/draft/2020-12/schema',
     'type': ['object', 'null'],
-    'description': 'a mapping with the one key "%s"' % KEY,
+    'description': f'a mapping with the one key "{KEY}"',
     'additionalProperties': False,
     'properties': {
         KEY: {'type': ['array', 'null'], 'items': _VIP,
@@ -155,15 +155,15 @@ def _said(document, error, path):
         for key in error.instance.keys() - known.keys():
             yield flaws.Flaw(
                 document.line(path + (key,)), path + (key,), flaws.NOTHING,
-                'this key is not known; %s' % _instead(path, key, known))
+                f'this key is not known; {_instead(path, key, known)}')
     elif error.validator == 'required':
         missing = [key for key in error.schema['required']
                    if key not in error.instance]
         for key in missing:
+            wanted = error.schema['properties'][key]['description']
             yield flaws.Flaw(
                 document.line(path), path + (key,), flaws.NOTHING,
-                'is missing; it has to be %s' %
-                error.schema['properties'][key]['description'])
+                f'is missing; it has to be {wanted}')
     else:
         yield flaws.Flaw(document.line(path), path, error.instance,
                          _wrong(error))
@@ -171,24 +171,24 @@ def _said(document, error, path):
 
 def _instead(path, key, known):
     if not path:
-        return ('this file has the one key "%s", all other options are in '
-                'the configuration of the agent' % KEY)
+        return (f'this file has the one key "{KEY}", all other options are in '
+                'the configuration of the agent')
     return flaws.meant(key, known)
 
 
 def _wrong(error):
     value, wanted = error.instance, error.schema['description']
     if error.validator == 'maxItems':
-        return 'has %d items; it must be %s' % (len(value), wanted)
+        return f'has {len(value)} items; it must be {wanted}'
     if error.validator == 'minItems':
-        return 'is empty; it must be %s' % wanted
+        return f'is empty; it must be {wanted}'
     if value is None:
-        return 'is empty; it must be %s' % wanted
+        return f'is empty; it must be {wanted}'
     if isinstance(value, str) and _would_fit(error):
-        return 'is text; it must be %s: remove the quotes' % wanted
+        return f'is text; it must be {wanted}: remove the quotes'
     if isinstance(value, str) and _is_number(error) and value:
-        return 'is no decimal number; it must be %s' % wanted
-    return 'is not possible; it must be %s' % wanted
+        return f'is no decimal number; it must be {wanted}'
+    return f'is not possible; it must be {wanted}'
 
 
 def _is_number(error):

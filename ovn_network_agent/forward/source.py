@@ -101,9 +101,8 @@ class Source:
         except Exception as error:
             # A bug in the parser must not end the thread; the rules stay.
             LOG.exception('The rules file could not be taken in')
-            self._refuse(('%s: %s: %s' % (
-                self._conf.port_forward.rules_file, type(error).__name__,
-                error),))
+            self._refuse((f'{self._conf.port_forward.rules_file}: '
+                          f'{type(error).__name__}: {error}',))
         else:
             if self._messages:
                 LOG.info('The rules file %s can be used again',
@@ -119,9 +118,9 @@ class Source:
                       '\n'.join(messages))
         self._messages = messages
         more = len(messages) - 1
-        self.reasons = ('the port forwards stay as they were: %s%s' % (
-            messages[0], ' (and %d more, see the log)' % more
-            if more else ''),)
+        others = f' (and {more} more, see the log)' if more else ''
+        self.reasons = (
+            f'the port forwards stay as they were: {messages[0]}{others}',)
 
     def _put_in_force(self, vips):
         before = {vip.address: vip for vip in self._vips}

@@ -117,8 +117,8 @@ class Standings:
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
                     else logging.INFO, 'VIP %s: %s%s%s', state.value,
                     ', '.join(addresses[:_NAMED]),
-                    ' and %d more' % more if more > 0 else '',
-                    ' (%s)' % reason if reason else '')
+                    f' and {more} more' if more > 0 else '',
+                    f' ({reason})' if reason else '')
 
 
 def _standings(forwards, conf, outcome, tracker):
@@ -154,9 +154,9 @@ def _announced(vip, routes, conf, failures, problems, tracker):
     """(state, reason) of a VIP that should be announced."""
     # A router's announcement would look like that of the VIP.
     if vip.taken:
-        return State.REFUSED, 'router %s has this address' % vip.taken
+        return State.REFUSED, f'router {vip.taken} has this address'
     length = 128 if ':' in vip.address else 32
-    prefix = '%s/%d' % (vip.address, length)
+    prefix = f'{vip.address}/{length:d}'
     found = next((ref for ref in (
         resources.Ref(resources.VipAddress.kind,
                       (conf.port_forward.port_forward_dev, prefix)),
@@ -168,7 +168,7 @@ def _announced(vip, routes, conf, failures, problems, tracker):
     refs = [ref for ref in (found, line) if ref and tracker.desired(ref)]
     for ref in refs:
         if ref in failures:
-            return State.REFUSED, '%s: %s' % (ref.kind, failures[ref])
+            return State.REFUSED, f'{ref.kind}: {failures[ref]}'
     if not all(tracker.in_sync(ref) for ref in refs):
         return State.WAITING, ''
     problem = problems.get(vip.address)

@@ -41,8 +41,8 @@ def parse(text):
         raise ValueError('is no IP address; write it like 192.0.2.53 or '
                          '2001:db8::53, a name is not looked up') from None
     if address.version == 6 and address.ipv4_mapped:
-        raise ValueError('is an IPv4 address in IPv6 notation; write %s' %
-                         address.ipv4_mapped)
+        raise ValueError('is an IPv4 address in IPv6 notation; write '
+                         f'{address.ipv4_mapped}')
     return address
 
 

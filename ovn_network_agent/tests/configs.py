@@ -36,3 +36,15 @@ def conf(**values):
         else:
             made.set_override(name, value)
     return made
+
+
+def loaded(*argv, version=None):
+    """Options as the program loads them, from files and the environment.
+
+    :param argv: arguments of the program
+    :param version: text for ``--version``
+    :returns: an oslo.config ConfigOpts
+    """
+    made = cfg.ConfigOpts()
+    opts.load(made, list(argv), version=version)
+    return made

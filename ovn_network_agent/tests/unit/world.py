@@ -21,14 +21,12 @@ import functools
 from importlib import metadata
 import threading
 
-from oslo_config import cfg
-
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import settings
 from ovn_network_agent.gateways import situation
+from ovn_network_agent.tests import configs
 
 HOSTNAME = 'gw1'
 CHASSIS = '11111111-2222-4333-8444-555555555555'
@@ -204,20 +202,10 @@ def conf(**values):
 
     :param values: option=value, or group__option=value
     """
-    made = cfg.ConfigOpts()
-    opts.register(made)
-    made([], project='none', default_config_files=[],
-         default_config_dirs=[], use_env=False)
-    values = {'control_socket': '', 'drivers': ['fip_route', 'veth_leak'],
-              'ovn__ovn_nb_remote': ['tcp:192.0.2.1:6641'],
-              'ovn__ovn_sb_remote': ['tcp:192.0.2.1:6642'], **values}
-    for name, value in values.items():
-        group, found, option = name.partition('__')
-        if found:
-            made.set_override(option, value, group=group)
-        else:
-            made.set_override(name, value)
-    return made
+    return configs.conf(**{
+        'control_socket': '', 'drivers': ['fip_route', 'veth_leak'],
+        'ovn__ovn_nb_remote': ['tcp:192.0.2.1:6641'],
+        'ovn__ovn_sb_remote': ['tcp:192.0.2.1:6642'], **values})
 
 
 def driver(name, options, made=None, more=()):

@@ -16,10 +16,9 @@ import os
 import threading
 
 import fixtures
-from oslo_config import cfg
 
 from ovn_network_agent import resources
-from ovn_network_agent.conf import opts
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.service import base as services
 from ovn_network_agent.tests.unit import world as worlds
@@ -48,8 +47,7 @@ class ReloadTest(services.ServiceTestCase):
     def running(self):
         """The service, announcing, on what is in the file."""
         self.write('')
-        conf = cfg.ConfigOpts()
-        opts.load(conf, ['--config-file', self.path])
+        conf = configs.loaded('--config-file', self.path)
         self.gate = gate = threading.Event()
         self.held = held = threading.Event()
         gate.set()

@@ -15,10 +15,9 @@
 import os
 
 import fixtures
-from oslo_config import cfg
 from oslotest import base
 
-from ovn_network_agent.conf import opts
+from ovn_network_agent.tests import configs
 
 REMOTES = {'OS_OVN__OVN_NB_REMOTE': 'tcp:192.0.2.1:6641',
            'OS_OVN__OVN_SB_REMOTE': 'tcp:192.0.2.1:6642'}
@@ -51,7 +50,5 @@ class ConfTestCase(base.BaseTestCase):
         for name, value in {**(REMOTES if remotes else {}),
                             **(env or {})}.items():
             self.useFixture(fixtures.EnvironmentVariable(name, value))
-        conf = cfg.ConfigOpts()
-        opts.load(conf, [*argv, '--config-file', self.file(text)],
-                  version='1.2.3')
-        return conf
+        return configs.loaded(*argv, '--config-file', self.file(text),
+                              version='1.2.3')

@@ -20,6 +20,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.unit.conf import base
 
 
@@ -88,15 +89,14 @@ class SourcesTest(base.ConfTestCase):
 
     def test_a_file_that_is_not_there_is_named(self):
         error = self.assertRaises(
-            cfg.ConfigFilesNotFoundError, opts.load, cfg.ConfigOpts(),
-            ['--config-file', '/nonexistent/a.conf'])
+            cfg.ConfigFilesNotFoundError, configs.loaded,
+            '--config-file', '/nonexistent/a.conf')
         self.assertIn('/nonexistent/a.conf', str(error))
 
     def test_a_file_that_cannot_be_parsed_is_named(self):
         path = self.file('bridge_dev\n')
         error = self.assertRaises(
-            cfg.ConfigFileParseError, opts.load, cfg.ConfigOpts(),
-            ['--config-file', path])
+            cfg.ConfigFileParseError, configs.loaded, '--config-file', path)
         self.assertIn(path, str(error))
 
     def test_version_needs_no_other_option(self):

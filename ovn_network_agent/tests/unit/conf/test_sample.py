@@ -20,6 +20,7 @@ from oslo_config import cfg
 from oslo_config import generator
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.unit.conf import base
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -66,6 +67,5 @@ class SampleTest(base.ConfTestCase):
 
     def test_can_be_used_as_it_is(self):
         path = shutil.copy(SAMPLE, self.file('', 'copy.conf'))
-        conf = cfg.ConfigOpts()
-        opts.load(conf, ['--config-file', path])
+        conf = configs.loaded('--config-file', path)
         self.assertEqual('br-ex', conf.bridge_dev)

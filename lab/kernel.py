@@ -9,10 +9,10 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Which kernel the lab runs on: found, or built once and kept.
+"""The kernel of the lab, which is found, or built once and kept.
 
-In this order: the file named by LAB_KERNEL; the host's own kernel, where it
-has all devices; a cached build; a new build from the kernel source of the
+The order is: the file named by LAB_KERNEL; the host's own kernel, if it has
+all devices; a cached build; a new build from the kernel source of the
 distribution, of version 6.12 if that is installed, or else the newest.
 ``LAB_KERNEL=host`` insists on the host's, ``LAB_KERNEL=uml`` on user-mode
 Linux.
@@ -37,10 +37,10 @@ HOST = 'host'
 SOURCES = '/usr/src/linux-source-*.tar.*'
 _SOURCE = re.compile(r'.*/linux-source-(?P<version>[0-9]+(\.[0-9]+)+)'
                      r'\.tar\.(xz|bz2|gz)')
-# The one that is tried, and for which the patches are.
+# The version that is tested, and that the patches are for.
 TRIED = (6, 12)
 _TRIED_TEXT = '.'.join(map(str, TRIED))
-# Bytes that unpacking and compiling take: measured 1.7 GiB with 6.12.
+# Free bytes to unpack and compile; version 6.12 takes 1.7 GiB.
 ROOM = 3 << 30
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 FRAGMENT = os.path.join(DATA, 'uml.fragment')
@@ -104,7 +104,7 @@ def source(paths=None):
 
 
 def cache_path():
-    """Where the build for this source and configuration is kept.
+    """The path of the cached build of this source and configuration.
 
     :raises KernelError: when no kernel source is installed
     """
@@ -174,13 +174,13 @@ def _build(path):
         _step('compiling', ['make', 'ARCH=um', f'-j{os.cpu_count():d}',
                             'linux'], directory, log)
         _step('stripping', ['strip', 'linux'], directory, log)
-        # Complete or not at all: the name appears by a rename.
+        # The rename makes a complete file appear at once.
         os.replace(os.path.join(directory, 'linux'), path)
     _say(f'the lab kernel is ready: {path}')
 
 
 def _patch(patch, archive, directory, log):
-    """Apply a patch; only one made for another version may not fit."""
+    """Apply a patch; a patch for another version may fail to fit."""
     command = ['patch', '-p1', '-i', patch]
     trial = subprocess.run([*command, '--dry-run', '--force'], cwd=directory,
                            stdout=subprocess.DEVNULL,

@@ -9,11 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What the kernel of a lab machine says, kept on the host as it comes.
+"""The messages of a lab machine's kernel, kept on the host.
 
 The machine writes to a pipe; a thread of the program that booted the machine
-copies the pipe to a file.  So the last words are there also when the kernel
-dies of itself or is killed.
+copies the pipe to a file.  So the last messages are there even if the kernel
+dies or is killed.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ import os
 import sys
 import threading
 
-# Bytes of the two files together: a kernel that repeats one warning for ever
-# writes megabytes, and the last words are what counts.
+# Most bytes of both files.  A kernel that repeats a warning writes megabytes,
+# and only the last messages count.
 LIMIT = 512 * 1024
 # Added to the name of the file with the older half.
 OLDER = '.old'
@@ -33,13 +33,13 @@ _REST = 10
 class Keeper:
     """Copies the console of the kernel to a file of bounded size.
 
-    When the file has half of the bytes that are allowed it is renamed, and a
-    new one begins.
+    When the file has half of the allowed bytes, it is renamed, and a new file
+    begins.
 
-    :param path: of the file; an earlier one is replaced
-    :param limit: bytes of the file and the older one together
-    :param shown: copy everything to standard error, too
-    :ivar fd: where the machine writes to
+    :param path: path of the file, which replaces an earlier file
+    :param limit: bytes of the file and the renamed file together
+    :param shown: whether to copy everything to standard error, too
+    :ivar fd: file descriptor that the machine writes to
     """
 
     def __init__(self, path, limit=LIMIT, shown=False):
@@ -53,12 +53,12 @@ class Keeper:
         self._thread = threading.Thread(target=self._copy, daemon=True)
 
     def start(self):
-        """The machine has been started and holds the pipe."""
+        """Begin to copy; the machine has been started with the pipe."""
         os.close(self.fd)
         self._thread.start()
 
     def close(self):
-        """The machine has ended: take what is left in the pipe."""
+        """Copy the rest of the pipe, after the end of the machine."""
         self._thread.join(_REST)
 
     def _copy(self):
@@ -82,7 +82,7 @@ class Keeper:
     def tail(self, lines):
         """The last lines.
 
-        :param lines: how many at most
+        :param lines: most lines
         :returns: str
         """
         text = ''

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""When the spine has learned which way addresses go.
+"""The times at which the spine has learned the routes of addresses.
 
-Its kernel tells of each route that zebra installs, at once; whoever asked for
-them, again and again, would take the lab's only processor from those who are
-to announce them.
+The spine's kernel notifies of each route that zebra installs.  Repeated
+questions would take the lab's only processor from the announcing daemons.
 """
 
 import contextlib
@@ -33,7 +32,7 @@ _DST, _GATEWAY = 1, 5
 _HEADER = struct.Struct('=IHHII')
 _ROUTE = struct.Struct('=BBBBBBBBI')
 _ATTRIBUTE = struct.Struct('=HH')
-# SO_RCVBUFFORCE of asm-generic/socket.h: none may be lost.
+# SO_RCVBUFFORCE of asm-generic/socket.h; no notification may be lost.
 _RECEIVE_BUFFER_FORCE = 33
 _BUFFER = 1 << 22
 _DATAGRAM = 1 << 16
@@ -73,11 +72,11 @@ class Learned:
         self._stack.close()
 
     def wait(self, addresses, timeout=30):
-        """Wait until it goes there with all of them.
+        """Wait until the spine sends all addresses to the gateway.
 
         :param addresses: iterable of IPv4 addresses, text
         :param timeout: seconds
-        :returns: when it learned the last of them, monotonic seconds
+        :returns: monotonic seconds at which it learned the last address
         """
         wanted = set(addresses)
         nodes.wait_until(
@@ -101,7 +100,7 @@ class Learned:
 
 
 def _host_routes(data):
-    """(type, address, next hop or '') of what a datagram tells."""
+    """(type, address, next hop or '') of the routes in a datagram."""
     at = 0
     while at < len(data):
         length, kind, _flags, _sequence, _port = _HEADER.unpack_from(data, at)

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Which way gateways went, as the Southbound database says."""
+"""The owners of gateway ports in turn, from the Southbound database."""
 
 import time
 
@@ -50,12 +50,12 @@ class Moves:
                               owner))
 
     def owners(self, router):
-        """Host names that got a router's gateway, one after the other.
+        """Host names of the new owners of a router's gateway port, in turn.
 
         The moment without an owner in a move is left out.
 
         :param router: neutron.Router
-        :returns: list of str; empty when it has not moved
+        :returns: list of str; empty without a move
         """
         owners = []
         for _when, lrp, owner in list(self.seen):
@@ -64,7 +64,7 @@ class Moves:
         return owners
 
     def gained_at(self, router, node):
-        """When a node got a router's gateway last, monotonic seconds."""
+        """Monotonic seconds at which a node last got a router's port."""
         return max(when for when, lrp, owner in self.seen
                    if (lrp, owner) == (router.lrp, node))
 

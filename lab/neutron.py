@@ -37,7 +37,7 @@ HA_CHASSIS_GROUP = 'ha_chassis_group'
 
 @dataclasses.dataclass
 class Network:
-    """A network: Neutron's UUID, its range."""
+    """A network: its UUID in Neutron, and its address range."""
 
     uuid: str
     name: str
@@ -229,7 +229,7 @@ class Neutron:
         lrp.ha_chassis_group = group.uuid
 
     def _interface(self, txn, tables, router, row):
-        """The tenant network and the router's leg in it."""
+        """Write the tenant network, and the router's port in it."""
         network = router.internal
         port_id, mac = _new(), self._mac()
         address = str(next(network.cidr.hosts()))
@@ -401,9 +401,10 @@ class Neutron:
         self.nb.transact(write)
 
     def set_distributed(self, fip, distributed):
-        """Have the chassis of its machine answer for a floating IP, or not.
+        """Make a floating IP distributed, or not.
 
-        What Neutron writes with enable_distributed_floating_ip.
+        The chassis of the machine answers for a distributed floating IP.
+        Neutron writes this with enable_distributed_floating_ip.
         """
         def write(_txn, tables):
             nat = _one(tables, 'NAT', external_ip=fip.address)
@@ -414,12 +415,13 @@ class Neutron:
 
     def add_port_forwarding(self, router, address, number, port, inside,
                             group=False):
-        """Forward a TCP port of a floating IP to one of a machine.
+        """Forward a TCP port of a floating IP to a port of a machine.
 
-        :param number: port of the floating IP
+        :param number: port number of the floating IP
         :param port: :class:`Port` of the machine
-        :param inside: its port number
-        :param group: in a group of load balancers, as Neutron does not
+        :param inside: port number of the machine
+        :param group: whether to use a group of load balancers, which Neutron
+            does not
         """
         def write(txn, tables):
             row = _one(tables, 'Logical_Router', name=router.row_name)

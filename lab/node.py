@@ -9,10 +9,10 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A host of the lab: its own namespaces, seen from inside as a real one.
+"""A host of the lab: namespaces that look like a real host from inside.
 
-Every program runs with its ordinary paths: /run/openvswitch, /etc/frr and so
-on are the node's own.
+Every program runs with its ordinary paths: the node has its own
+/run/openvswitch, /etc/frr and so on.
 """
 
 import concurrent.futures
@@ -28,14 +28,14 @@ from lab import birth
 from lab import syscalls
 from lab import waiting
 
-# The names by which everybody knows them.
+# Other modules use these names by way of this module.
 NodeError = waiting.NodeError
 wait_until = waiting.wait_until
 DISKS = '/var/lab'
-# Seconds that a node may take to die.
+# Seconds for a node to end.
 _DEATH = 60.0
-# A file for every node that is on: its PID 1, and when that was started.  So
-# it is found by those who did not make it.
+# Directory with a file for every running node: its PID 1, and the start time
+# of this process.  By the file, other programs find the node.
 REGISTRY = '/run/lab/nodes'
 _NAMESPACES = {'mnt': syscalls.CLONE_NEWNS, 'uts': syscalls.CLONE_NEWUTS,
                'ipc': syscalls.CLONE_NEWIPC, 'net': syscalls.CLONE_NEWNET,
@@ -43,12 +43,12 @@ _NAMESPACES = {'mnt': syscalls.CLONE_NEWNS, 'uts': syscalls.CLONE_NEWUTS,
 
 
 def registered():
-    """All nodes that are on, whoever made them: dict of name to PID."""
+    """All running nodes of all programs, dict of name to PID."""
     found = {}
     names = os.listdir(REGISTRY) if os.path.isdir(REGISTRY) else ()
     for name in sorted(names):
-        # Its maker may have died without a word, and the PID may be
-        # another's now.
+        # The program that made the node may have died, and another process
+        # may have the PID now.
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(os.path.join(REGISTRY, name),
                       encoding='ascii') as opened:
@@ -65,7 +65,7 @@ def _entry(pid):
         started = opened.read().rpartition(')')[2].split()[19]
     return f'{pid:d} {started}\n'
 
-# How a program ends by its own fault.
+# Exit statuses of crashes.
 _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
                                    signal.SIGBUS, signal.SIGILL,
                                    signal.SIGFPE)}
@@ -82,7 +82,7 @@ class Node:
 
     def __init__(self, name):
         self._reset(name)
-        # A new host; what an earlier one of that name left is not its own.
+        # A new host must not get the files of an earlier one of this name.
         shutil.rmtree(os.path.join(DISKS, name), ignore_errors=True)
         self.power_on()
 
@@ -92,7 +92,7 @@ class Node:
         self.services = {}
         self.crashes = []
         self._recipes = {}
-        # What kill() has to reap.  Several threads may start programs.
+        # Processes that kill() has to reap.  Several threads may start some.
         self._children = []
         self._children_lock = threading.Lock()
         self._fds = {}
@@ -104,9 +104,9 @@ class Node:
     def found(cls, name):
         """A node that another process made, while the block runs.
 
-        It is for running programs: only its maker can end it.
+        The node can run programs; only the process that made it can end it.
 
-        :raises NodeError: when there is none of that name
+        :raises NodeError: when there is no node of this name
         """
         pid = registered().get(name)
         if pid is None:
@@ -120,7 +120,7 @@ class Node:
             one._detach()
 
     def power_on(self):
-        """Make its namespaces; only in the main thread."""
+        """Make the namespaces of the node; only in the main thread."""
         self._attach(birth.start(self.name, os.path.join(DISKS, self.name)))
         os.makedirs(REGISTRY, exist_ok=True)
         with open(os.path.join(REGISTRY, self.name), 'w',
@@ -132,8 +132,8 @@ class Node:
         self._fds = {kind: os.open(f'/proc/{self.pid}/ns/{kind}',
                                    os.O_RDONLY | os.O_CLOEXEC)
                      for kind in _NAMESPACES}
-        # A thread that lives in the node starts its programs.  The cheap
-        # way: no code has to run between fork and exec, so vfork does.
+        # A thread in the namespaces starts the programs.  So no code has to
+        # run between fork and exec, and vfork can be used, which is cheap.
         self._starter = concurrent.futures.ThreadPoolExecutor(
             1, 'node-' + self.name, initializer=self._enter)
 
@@ -246,7 +246,7 @@ class Node:
                 self.start_again(name)
 
     def start_again(self, name):
-        """Start again what was stopped or died."""
+        """Start a stopped or dead service again."""
         argv, kwargs = self._recipes[name]
         return self.spawn(name, argv, **kwargs)
 
@@ -262,11 +262,11 @@ class Node:
         return process.wait(timeout)
 
     def pause(self, name):
-        """SIGSTOP a service: wedged, but there."""
+        """Stop a service with SIGSTOP, as if it hung."""
         self.services[name].send_signal(signal.SIGSTOP)
 
     def resume(self, name):
-        """SIGCONT a service."""
+        """Let a paused service go on, with SIGCONT."""
         self.services[name].send_signal(signal.SIGCONT)
 
     def log(self, name):
@@ -276,9 +276,9 @@ class Node:
     # -- files ------------------------------------------------------------
 
     def path(self, path):
-        """A path of the node as it is reached from outside.
+        """A path of the node as a path of the machine.
 
-        :raises NodeError: when it is off
+        :raises NodeError: when the node is off
         """
         if self.pid is None:
             raise NodeError(f'{self.name} is off')
@@ -309,7 +309,7 @@ class Node:
                 path = '/proc/sys/' + name.replace('__', '/')
                 with open(path, 'w', encoding='ascii') as opened:
                     opened.write(str(value))
-        # /proc/sys/net is that of the task that opens it.
+        # /proc/sys/net shows the namespace of the task that opens a file.
         self.call(write_all)
 
     # -- its processes ----------------------------------------------------
@@ -326,10 +326,10 @@ class Node:
         return found
 
     def launched(self):
-        """How many processes and threads were started in the node so far.
+        """Number of processes and threads started in the node so far.
 
-        PIDs are handed out in order, so it is the last one of its namespace;
-        the processes that look at it here are not counted.
+        PIDs are assigned in order, so the last PID of the namespace is this
+        number.  The processes of this method do not count.
         """
         last = int(self.out('cat', '/proc/loadavg').split()[-1])
         self._looks += 1
@@ -338,10 +338,9 @@ class Node:
     def kill(self):
         """Power failure: SIGKILL to everything, at once."""
         os.kill(self.pid, signal.SIGKILL)
-        # Its PID 1 is gone only when all others are, and those that we
-        # started are ours to reap.
-        # They may wait for the kernel, which takes down the network of the
-        # node before this one.
+        # PID 1 ends only after all others, and this process has to reap those
+        # that it started.  They may wait for the kernel, which still removes
+        # the network of the former node.
         deadline = time.monotonic() + _DEATH
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
             self._reap()
@@ -361,11 +360,11 @@ class Node:
                 process.poll()
 
     def _alive(self):
-        """What is left of its processes, and where in the kernel they are.
+        """The remaining processes, and their places in the kernel.
 
-        Also everything in the machine that works, waits for the kernel or
-        waits for its parent: what holds up the death of a node is often a
-        worker of the kernel that takes down another node.
+        The list also has all processes of the machine that work, wait for
+        the kernel, or wait for their parent.  The end of a node often waits
+        for a worker of the kernel that removes another node.
 
         :returns: list of str
         """
@@ -409,7 +408,7 @@ def _kernel_messages(lines=30):
     with contextlib.suppress(OSError):
         fd = os.open('/dev/kmsg', os.O_RDONLY | os.O_NONBLOCK)
         try:
-            # It ends with EAGAIN.
+            # The last message is followed by EAGAIN.
             with contextlib.suppress(BlockingIOError):
                 while True:
                     found.append(os.read(fd, 8192).decode(
@@ -420,7 +419,7 @@ def _kernel_messages(lines=30):
 
 
 def environ(**extra):
-    """The environment of what runs in a node."""
+    """The environment of programs in a node, dict."""
     values = dict(os.environ)
     values.pop('NOTIFY_SOCKET', None)
     values.update(extra)

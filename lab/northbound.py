@@ -57,7 +57,7 @@ class Database:
     def transact(self, function):
         """Run ``function(txn, tables)`` in one transaction.
 
-        :returns: its result
+        :returns: result of the function
         :raises RuntimeError: when the server refuses
         """
         txn = transaction.Transaction(self, self.connection,
@@ -80,15 +80,15 @@ class Database:
             return list(self.idl.tables[table].rows.values())
 
     def listen(self, function):
-        """Call a function with each row that has changed, at once.
+        """Call a function with each changed row, at once.
 
-        :returns: function that ends it
+        :returns: function without arguments that ends this
         """
         self.idl.listeners.append(function)
         return lambda: self.idl.listeners.remove(function)
 
     def close(self):
-        """Give the connection back."""
+        """Close the connection."""
         self.connection.stop(timeout=5)
         self.idl.handler.shutdown()
 

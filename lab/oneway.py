@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Probes one way: sent here, counted there, without an answer."""
+"""Probes in one direction, which get no answer."""
 
 import dataclasses
 import json
@@ -23,19 +23,20 @@ from lab import waiting
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                        'datagrams.py')
 INTERVAL = 0.02
-# Seconds for what is under way to arrive.
+# Seconds for the last datagrams to arrive.
 _LATE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What became of the datagrams of one direction.
+    """The results of the datagrams of one direction.
 
-    :ivar sent: number of them
-    :ivar lost: how many did not arrive
-    :ivar twice: how many arrived more than once
-    :ivar longest_gap_ms: from the sending of a lost one to the sending of
-        the next one that arrived, milliseconds; 0 when none was lost
+    :ivar sent: number of sent datagrams
+    :ivar lost: number of datagrams that did not arrive
+    :ivar twice: number of datagrams that arrived more than once
+    :ivar longest_gap_ms: longest time in milliseconds from the sending of a
+        lost datagram to the sending of the next one that arrived; 0 without
+        a loss
     """
 
     sent: int
@@ -45,10 +46,10 @@ class Report:
 
 
 def summarise(sent, arrived):
-    """Account for datagrams.
+    """Evaluate datagrams.
 
-    :param sent: list of monotonic seconds, one for each
-    :param arrived: list of their numbers
+    :param sent: list of monotonic seconds, one for each datagram
+    :param arrived: list of numbers of the arrived datagrams
     :returns: :class:`Report`
     """
     there = set(arrived)
@@ -71,8 +72,8 @@ class OneWay:
 
     :param source: the Node that sends
     :param target: the Node that counts
-    :param address: where to, text
-    :param port: UDP port, of no other one
+    :param address: IP address of the target, text
+    :param port: UDP port that nothing else uses
     :ivar report: :class:`Report`, after :meth:`stop`
     """
 
@@ -80,7 +81,7 @@ class OneWay:
         self._receiver = _program(target, 'receive', str(port))
         self._sender = None
         try:
-            # It is ready when it says so.
+            # The first line says that the receiver is ready.
             self._receiver.stdout.readline()
             self._sender = _program(source, 'send', address, str(port),
                                     str(INTERVAL))
@@ -100,7 +101,7 @@ class OneWay:
                 one.wait()
 
     def stop(self):
-        """End it.
+        """End the probes.
 
         :returns: :class:`Report`
         """
@@ -109,7 +110,7 @@ class OneWay:
         arrived = json.loads(self._receiver.communicate()[0])
         if not arrived:
             raise waiting.NodeError(f'none of {len(sent)} datagrams arrived')
-        # Before the first one arrived the way may not have been there.
+        # Before the first arrival, there may have been no connection.
         first = min(arrived)
         self.report = summarise(sent[first:],
                                 [number - first for number in arrived])

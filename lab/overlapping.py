@@ -20,7 +20,7 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent.privileged import overlap_keeper
 
-# Not the agent's, which would end what it has not begun.
+# The agent would end an overlap with its own key.
 _MARK = 'lab-overlap'
 # Seconds after which the program ends it in any case.
 _LIMIT = 30
@@ -28,10 +28,10 @@ _LIMIT = 30
 
 @contextlib.contextmanager
 def begun(node, others):
-    """The others believe that a node has died, and it goes on serving.
+    """An overlap while the block runs: a node serves, and is dead to others.
 
-    :param node: the Node that has gateways
-    :param others: names of those that are to take over
+    :param node: the Node that has gateway ports
+    :param others: names of the nodes that are to take over
     """
     keeper = node.popen(
         [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps(

@@ -10,11 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which directories have to be carried into the machine and its nodes.
+"""The directories that have to be mounted in the machine and its nodes.
 
-The machine and each node have directories of their own in the place of the
-host's, like /tmp. The clone and the interpreter have to be seen there all the
-same, wherever they lie.
+The machine and each node have some directories of their own, such as /tmp.
+The repository and the interpreter have to be visible there in any place.
 """
 
 import os
@@ -23,23 +22,23 @@ import sys
 from lab import birth
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What the machine has of its own, see init.py.
+# The machine's own directories, see init.py.
 MACHINE = ('/tmp', '/run', '/dev')
-# What each node has of its own.
+# The own directories of each node.
 NODE = (*birth.VOLATILE, *birth.DISK)
 
 
 def needed():
     """Directories that a program of the lab reads.
 
-    :returns: set of str, each by the name that is used and by its real one
+    :returns: set of str, each directory by its used name and its real name
     """
     found = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
     return found | {os.path.realpath(path) for path in found}
 
 
 def hidden(paths, by):
-    """Those of some paths that lie below a directory.
+    """The paths that are below some directories.
 
     :param paths: iterable of absolute paths
     :param by: directories, tuple of str
@@ -50,9 +49,9 @@ def hidden(paths, by):
 
 
 def elsewhere(paths):
-    """Those of some paths that are not on the file system of /.
+    """The paths that are not on the file system of /.
 
-    On the host's own kernel the machine sees that file system alone.
+    On the host's own kernel, the machine has only this file system.
 
     :param paths: iterable of absolute paths
     :returns: sorted list of str
@@ -62,9 +61,9 @@ def elsewhere(paths):
 
 
 def of_machine(on_host):
-    """What has to be carried into the machine.
+    """The directories to mount in the machine.
 
-    :param on_host: whether it runs on the host's own kernel
+    :param on_host: whether the machine runs on the host's own kernel
     :returns: sorted list of str
     """
     paths = needed()
@@ -75,7 +74,7 @@ def of_machine(on_host):
 
 
 def of_nodes():
-    """What has to be carried from the machine into its nodes.
+    """The directories to mount in the nodes.
 
     :returns: sorted list of str
     """

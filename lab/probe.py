@@ -11,10 +11,9 @@
 # under the License.
 """Probes that account for every loss: ICMP, UDP and TCP.
 
-UDP and TCP probes are answered by :mod:`lab.echo`.  'tcp' is a connection
-for each probe, 'stream' one connection for all of them.  One process in the
-node sends them all (:mod:`lab.prober`), so that probing costs next to
-nothing.
+:mod:`lab.echo` answers UDP and TCP probes.  'tcp' makes a connection for each
+probe, and 'stream' one connection for all probes.  One process in the node
+sends all probes (:mod:`lab.prober`), so that they cost almost nothing.
 """
 
 import dataclasses
@@ -33,15 +32,15 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                        'prober.py')
 KINDS = ('icmp', 'tcp', 'udp')
 _ALL = (*KINDS, 'stream')
-# A probe is lost when its answer takes longer; seconds.
+# Seconds after which a probe without an answer is lost.
 LIMIT = 2.0
 # Seconds for the sending process to start and to answer commands.
 PATIENCE = 15.0
-# Interval when waiting for something to become reachable, seconds; how long
-# such a probe is waited for bounds how many TCP connections are open.
+# Seconds between two probes, and seconds to wait for an answer, while waiting
+# for a target to become reachable.  Both limit the open TCP connections.
 WAIT_INTERVAL = 0.005
 WAIT_LIMIT = 1.0
-# A silence without a loss is mentioned from here.
+# Milliseconds of a silence without a loss from which on it is reported.
 WORTH_SAYING_MS = 100.0
 
 
@@ -51,7 +50,7 @@ class ProbeError(nodes.NodeError):
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What became of the probes.
+    """The results of probes.
 
     :ivar kind: 'icmp', 'tcp', 'stream' or 'udp'
     :ivar target: address that was probed
@@ -121,7 +120,7 @@ class Report:
 
 
 def summarise(kind, target, interval, started, raw):
-    """Account for probes.
+    """Evaluate probes.
 
     :param interval: seconds
     :param started: seconds, of ``time.monotonic()``
@@ -231,7 +230,7 @@ class Probe:
         return self
 
     def stop(self):
-        """Stop sending, wait for what is under way.
+        """Stop sending, and wait for the last answers.
 
         :returns: the final Report; the same when called again
         :raises ProbeError:

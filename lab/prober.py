@@ -11,9 +11,10 @@
 # under the License.
 """The program that sends probes; :mod:`lab.probe` runs it on a node.
 
-It takes its options as one JSON argument and commands as JSON lines on
-standard input, and answers each with one JSON line that has the serial
-number of the command.  Probes are sent at fixed times, whatever comes back.
+The program has one argument, its options as JSON.  It reads commands as JSON
+lines from standard input, and answers each with one JSON line that has the
+serial number of the command.  Probes are sent at fixed times, independent of
+the answers.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ _TOTAL_RETRANS = 100  # offset in struct tcp_info, linux/tcp.h
 
 
 class Prober:
-    """Sends, receives, keeps the books.
+    """Sends probes, receives answers, and keeps the results.
 
     :param options: dict; kind, target, port, source, device, interval and
         limit (seconds), count (probes to send, 0 for no end)
@@ -156,7 +157,7 @@ class Prober:
         self._sending = False
 
     def _do_finish(self, _command):
-        """Answered by _finish, when all are sent and settled."""
+        """Do nothing: _finish answers when all probes are settled."""
 
     def _do_await(self, command):
         self._awaited = command['after']
@@ -190,7 +191,7 @@ class Prober:
 
 
 class _Transport:
-    """How probes travel; ``options`` as for the Prober."""
+    """Base of the ways to send probes; ``options`` as for the Prober."""
 
     def __init__(self, prober):
         self.prober = prober
@@ -372,8 +373,8 @@ class _Stream(_Transport):
 
     def _flush(self):
         lines, self._waiting = self._waiting, []
-        # Lines are few and short; what does not fit into the buffer of the
-        # socket was not acknowledged for long.
+        # Lines are few and short.  A full buffer of the socket means that
+        # nothing was acknowledged for long.
         self._one.send(b''.join(lines))
 
     def _receive(self, _events):

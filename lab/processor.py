@@ -9,14 +9,14 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Which processor of the host a lab machine has: one, for itself.
+"""The processor of the host that a lab machine has for itself.
 
-To its programs user-mode Linux is a machine with one processor.  To the host
-it is several processes: a kernel, and one for each of these programs.  One of
-them runs at a time, and the turn passes at every system call and page fault.
-Where the host lets the next one run on another processor, that turn costs
-three to four times as much: getppid 74 and 17 us, fork 45 and 17 ms, the start
-of Python 446 and 149 ms (6.12, two processors).
+User-mode Linux has one processor for its programs.  On the host it is several
+processes: a kernel, and one process for each program.  One process runs at a
+time, and the next one runs after every system call and page fault.  If the
+host moves this turn to another processor, it takes three to four times as
+long: getppid 74 and 17 us, fork 45 and 17 ms, the start of Python 446 and
+149 ms (6.12, two processors).
 """
 
 import contextlib
@@ -26,9 +26,9 @@ import os
 
 @contextlib.contextmanager
 def reserved(directory):
-    """Have a processor that no other machine has, as far as there are any.
+    """Reserve a processor that no other machine has, if there is one.
 
-    :param directory: where all machines of this user keep their locks, str
+    :param directory: path of the locks of all machines of this user
     :returns: context manager with the number of the processor, int
     """
     allowed = sorted(os.sched_getaffinity(0))
@@ -38,13 +38,14 @@ def reserved(directory):
                     directory, f'processor-{number:d}.lock')):
                 break
         else:
-            # More machines than processors: they share.
+            # With more machines than processors, they share.
             number = allowed[os.getpid() % len(allowed)]
         yield number
 
 
 def _locked(stack, path):
-    """Lock a file until the end of a stack; False where another one has it."""
+    """Lock a file until the end of a stack; False if it is locked already.
+    """
     opened = stack.enter_context(open(path, 'a', encoding='ascii'))
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Which labs are running on this host, and how to reach them."""
+"""The labs that run on this host, and the way to reach them."""
 
 import contextlib
 import json
@@ -24,13 +24,13 @@ VARIABLE = 'LAB_OPEN'
 
 
 class NotRunning(Exception):
-    """There is no such lab; the text says what there is."""
+    """There is no such lab; the text names the running labs."""
 
 
 def _directories():
-    """Where labs may be announced, the best place first.
+    """Directories in which labs may be announced, the best one first.
 
-    Fixed for root: whoever comes from another terminal may have another
+    That of root is fixed, because another terminal may have another
     environment.
     """
     bases = ['/run'] if os.geteuid() == 0 else []
@@ -40,7 +40,7 @@ def _directories():
 
 
 def _ours(directory):
-    """Whether what is announced there is from us and can be believed."""
+    """Whether a directory is of this user, and only this user can write."""
     try:
         found = os.lstat(directory)
     except OSError:
@@ -50,10 +50,10 @@ def _ours(directory):
 
 
 def own_directory():
-    """Where this user's labs are announced; made if it is not there.
+    """The directory of this user's labs, which is made if need be.
 
     :returns: path, str
-    :raises NotRunning: when there is no such place
+    :raises NotRunning: when there is no place for it
     """
     for directory in _directories():
         with contextlib.suppress(OSError):
@@ -67,12 +67,12 @@ def own_directory():
 
 @contextlib.contextmanager
 def announced(name, socket, argv):
-    """Have this program's lab listed while the block runs.
+    """Announce this program's lab while the block runs.
 
-    :param name: of the lab
+    :param name: name of the lab
     :param socket: path of the socket for sessions
-    :param argv: what runs in it
-    :raises NotRunning: when there is no place to say it
+    :param argv: command that runs in the lab
+    :raises NotRunning: when there is no directory for it
     """
     path = os.path.join(own_directory(), name + '.json')
     with open(path + '.new', 'w', encoding='utf-8') as opened:
@@ -87,7 +87,7 @@ def announced(name, socket, argv):
 
 
 def marker(socket):
-    """File beside a lab's socket: there, it is offered to be entered."""
+    """Path of the file that offers a lab to be entered."""
     return socket + '.open'
 
 
@@ -101,7 +101,7 @@ def _born(pid):
 
 
 def labs():
-    """All running labs: list of dict; what has died is forgotten."""
+    """All running labs, a list of dict; dead labs are forgotten."""
     found = {}
     for directory in filter(_ours, _directories()):
         for entry in sorted(os.listdir(directory)):
@@ -127,7 +127,7 @@ def _load(path):
 
 
 def offer():
-    """Called in a machine: of several labs, this is the one to enter."""
+    """Offer the lab of this machine as the one to enter, among several."""
     with open(os.environ[VARIABLE], 'w', encoding='ascii'):
         pass
 

@@ -11,8 +11,8 @@
 # under the License.
 """The sink: default gateway of the management network, counting leaks.
 
-A gateway node sends there what misses the provider VRF.  Every packet with a
-provider address or from a VIP that arrives is a leak.
+A gateway node sends packets there that miss the provider VRF.  Every arriving
+packet with a provider address, or from a VIP, is a leak.
 """
 
 import json
@@ -46,7 +46,7 @@ table inet {TABLE} {{
 
 
 class Sink:
-    """Counts what leaks.
+    """Counts leaked packets.
 
     :param node: the Node that is the management network's gateway
     """

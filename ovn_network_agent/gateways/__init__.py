@@ -12,5 +12,5 @@
 
 """Gateways that come and leave: drain, handover, overlap.
 
-Pure; the only memory is since when.
+Pure; the only memory is the begin of each condition.
 """

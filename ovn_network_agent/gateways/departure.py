@@ -11,20 +11,21 @@
 # under the License.
 
 
-"""What is to be drained, and when: first what leaves has to be relayed.
+"""The groups that this chassis is to leave, and their wait for a relay.
 
-Right after the start of the next owner's agent, as when gateways are restarted
-one after another, its relay does not answer yet: BFD needs some seconds.  A
-port that left now could not be served from here.
+A port must not leave before the relay to the next owner answers, because this
+chassis could not serve the port afterwards.  Right after the start of the next
+owner's agent, BFD of the relay needs some seconds.  This happens when gateway
+nodes are restarted one after another.
 """
 
 import operator
 
 from ovn_network_agent import model
 
-# Seconds that a group is held back for the relay at the most: there may be an
-# agent without relays at the other end.  BFD begins with one packet a second
-# (RFC 5880, 6.8.3) and is up after three of them.
+# Most seconds that a group is held back for a relay, because the other end may
+# have an agent without relays.  BFD begins with one packet a second (RFC 5880,
+# section 6.8.3) and is up after three packets.
 PATIENCE = 5.0
 
 
@@ -39,17 +40,17 @@ class Holding:
         self._since = {}
 
     def held(self, groups, node, now):
-        """The groups that are not to be lowered yet.
+        """The groups whose priority must not be lowered yet.
 
-        A stop leaves all groups at once or none.  So of two chassis that
-        stop at the same time one is before the other in every group, and
+        A stop leaves all groups at once, or none.  So of two chassis that
+        stop at the same time, one is before the other in every group, and
         they never wait for each other.
 
         :param groups: iterable of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (frozenset of the :func:`key` of these, when the first of
-            them is not held back any longer, or None)
+        :returns: (frozenset of the :func:`key` of these groups; monotonic
+            seconds at which the first wait ends, or None)
         """
         self._since = {key(group): self._since.get(key(group), now)
                        for group in groups if self._unanswered(group, node)}
@@ -79,7 +80,7 @@ class Holding:
 
 
 def key(group):
-    """What a group is remembered by, a tuple.
+    """The key of a group, a tuple.
 
     :param group: :class:`model.GatewayGroup`
     """
@@ -87,13 +88,13 @@ def key(group):
 
 
 def why(group, node, conf):
-    """Why this chassis is to leave a group.
+    """The reason why this chassis is to leave a group.
 
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param conf: the oslo.config ConfigOpts
     :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`,
-        :data:`model.UNFIT`, or '' when it is not
+        :data:`model.UNFIT`, or '' if it is not to leave
     """
     if not node.drains.isdisjoint({model.ALL, *group.routers}):
         return model.MAINTENANCE
@@ -107,11 +108,11 @@ def why(group, node, conf):
 
 
 def _unfit_standby(group, chassis):
-    """Whether it could not announce the ports, and has none of them.
+    """Whether this chassis is a standby that could not announce the ports.
 
-    Whoever has one keeps it: another candidate need not be better off.  A
-    port that is moving is nowhere for some milliseconds (decision record
-    0009), and that makes no standby of its owner.
+    An owner keeps its ports, because another candidate may be unfit, too.  A
+    moving port has no chassis for some milliseconds (decision record 0009);
+    this does not make its owner a standby.
     """
     owners = {port.chassis for port in group.ports}
     return group.unfit and chassis not in owners and (

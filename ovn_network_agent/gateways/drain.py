@@ -13,8 +13,8 @@
 
 """The drain: passes in phase DRAINING until everything has been taken over.
 
-The drivers lower the priorities, OVN moves the ports, and what has left is
-handed over like at any other move.  Here is only when that is enough.
+The drivers lower the priorities, OVN moves the ports, and each port is handed
+over as at any other move.  This module only decides when the drain is over.
 """
 
 import enum
@@ -27,16 +27,16 @@ from ovn_network_agent.conf import plugins
 
 LOG = logging.getLogger(__name__)
 
-# So many things that are waited for are named in one log line.
+# The most conditions that one line of the log names.
 _NAMED = 5
 
 
 class Result(enum.Enum):
-    """What came of it; exactly one of them, the first that applies.
+    """The result of a drain, the first one that applies.
 
-    ERROR: something failed that the drain needs.  TIMEOUT: time was up, or a
-    second stop request cut it short.  NOBODY: there are other candidates, and
-    none that could take over.  NOOP: there was nothing to do.
+    ERROR: a part of the drain failed.  TIMEOUT: the time was up, or a second
+    stop request ended the drain.  NOBODY: no other candidate could take over.
+    NOOP: there was nothing to do.
     """
 
     ERROR = 'error'
@@ -46,7 +46,8 @@ class Result(enum.Enum):
     COMPLETED = 'completed'
 
 
-# After these something is withdrawn that nobody else is known to announce.
+# After these results, the agent withdraws addresses that no other chassis is
+# known to announce.
 _FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
 
 
@@ -56,11 +57,10 @@ class Drain:
     :param conf: the oslo.config ConfigOpts
     :param hurry: threading.Event, set by a second stop request
     :param clock: function that returns monotonic seconds
-    :ivar result: :class:`Result`, None as long as it is not over
-    :ivar waiting: tuple of str: what is waited for
-    :ivar unclaimed: whether this chassis is still in the order for something
-        that somebody else is to get, now or as soon as that one can announce
-        it
+    :ivar result: :class:`Result`, None until the drain is over
+    :ivar waiting: tuple of str: the conditions that the drain waits for
+    :ivar unclaimed: whether this chassis still has a priority in a group that
+        another candidate is to get, at once or when it can announce the group
     """
 
     def __init__(self, conf, hurry, clock=time.monotonic):
@@ -103,19 +103,19 @@ class Drain:
 
     @property
     def failed(self):
-        """Whether not everything was handed over that could have been."""
+        """Whether a port was not handed over that could have been."""
         return self.result in _FAILED
 
     def left(self):
-        """Seconds that it may still take."""
+        """Seconds until the limit of the drain."""
         return max(0.0, self._began - self._clock() +
                    self._conf.gateway_drain.drain_timeout)
 
     def consider(self, snapshot, error=''):
-        """Look at the view after a pass.
+        """Judge the view after a pass.
 
         :param snapshot: :class:`model.Snapshot`
-        :param error: why the pass failed as a whole, '' when it did not
+        :param error: the reason why the whole pass failed, or ''
         """
         self._watch(_here(snapshot))
         self.waiting = (*_waiting(snapshot), *self._unsettled(snapshot))
@@ -127,20 +127,20 @@ class Drain:
             self._end(Result.ERROR if error else Result.TIMEOUT, error)
 
     def _note(self, snapshot):
-        """Take note of what nobody takes over."""
+        """Note the groups that no other candidate takes over."""
         stays = [group for group in _left(snapshot)
                  if not group.takers(snapshot.node.chassis)]
         self._stays = tuple('%s (%s)' % (group.name, ', '.join(
             '%s %s' % (c.chassis, _why(c)) for c in group.candidates
             if c.chassis != snapshot.node.chassis)) for group in stays)
-        # An order that was not changed in time would bring the ports back,
-        # to a chassis that does not announce any more.
+        # With an unchanged priority, OVN would move the ports back to this
+        # chassis, which no longer announces them.
         self.unclaimed = any(
             group.heirs(snapshot.node.chassis) for group in (
                 *stays, *_unchanged(snapshot)))
 
     def _watch(self, here):
-        """Say which ports have left, and which have come back."""
+        """Log the ports that have left or have come back."""
         for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
             self._gone.add(port)
@@ -149,15 +149,15 @@ class Drain:
             LOG.warning('Drain: %s is bound to this chassis again; it is '
                         'forwarded until it leaves or time is up', port)
             self._gone.discard(port)
-            # Whoever had it may be dead, or only restart its ovn-controller.
+            # The new owner may be dead, or may only restart ovn-controller.
             self._back.add(port)
         self._here |= here
         self._here -= self._gone
 
     def _unsettled(self, snapshot):
-        """What has left, and did not stay where it went, in words.
+        """Ports whose new owner has lost them, in words.
 
-        Whoever had it has died, and OVN brings it back in a moment.
+        The new owner has died, and OVN will move the port back here.
         """
         for port in sorted(self._back):
             yield '%s to leave again' % port
@@ -167,7 +167,7 @@ class Drain:
             yield '%s to be bound to a chassis' % port
 
     def _hope(self, hoped):
-        """Say what nobody can take over at present, and when that ends."""
+        """Log the begin and the end of each wait for another candidate."""
         for text in sorted(hoped - self._hoped):
             LOG.info('Drain: waiting for %s', text)
         for text in sorted(self._hoped - hoped):
@@ -193,7 +193,7 @@ class Drain:
 
 
 def _waiting(snapshot):
-    """What is not handed over yet, in words."""
+    """The ports that are not handed over yet, in words."""
     chassis = snapshot.node.chassis
     yield from _hoped(snapshot)
     for group in snapshot.groups:
@@ -210,7 +210,7 @@ def _waiting(snapshot):
 
 
 def _handed_over(routers):
-    """Whose next owner does not announce yet, in words."""
+    """The ports whose next owner does not announce yet, in words."""
     for router in routers:
         for port in router.ports:
             if port.handover is model.Handover.ANNOUNCE:
@@ -221,10 +221,11 @@ def _handed_over(routers):
 
 
 def _left(snapshot):
-    """Groups that somebody else could have, and this chassis has.
+    """Groups of this chassis that another candidate could take over.
 
-    Or is about to have: where nobody else has a priority any more, OVN is
-    bringing the ports here.  That is so when two gateways stop at once.
+    This includes groups whose ports OVN is about to move here, because no
+    other candidate has a priority.  This happens when two gateway nodes stop
+    at once.
     """
     chassis = snapshot.node.chassis
     return [group for group in snapshot.groups
@@ -235,7 +236,7 @@ def _left(snapshot):
 
 
 def _unchanged(snapshot):
-    """Groups in whose order this chassis still is."""
+    """Groups in which this chassis still has a priority above 0."""
     for group in snapshot.groups:
         own = group.candidate(snapshot.node.chassis)
         if own is not None and own.priority and group.ports:
@@ -243,9 +244,9 @@ def _unchanged(snapshot):
 
 
 def _hoped(snapshot):
-    """What stays as long as nobody else can announce it, in words.
+    """Groups that wait until another candidate can announce them, in words.
 
-    Unless this chassis cannot either: then nothing is lost by letting go.
+    A group does not wait if this chassis cannot announce it either.
     """
     chassis = snapshot.node.chassis
     for group in _left(snapshot):
@@ -255,14 +256,14 @@ def _hoped(snapshot):
 
 
 def _hope(candidate):
-    """What has to happen before a candidate takes over, in words."""
+    """The condition under which a candidate takes over, in words."""
     return ('%s to answer again' if candidate.silent else
             '%s to be able to announce' if candidate.drained == model.UNFIT
             else 'the agent of %s to be back') % candidate.chassis
 
 
 def _why(candidate):
-    """Why a candidate does not take over, in words."""
+    """The reason why a candidate does not take over, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'
     if candidate.silent:

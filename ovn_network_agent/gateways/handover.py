@@ -13,13 +13,14 @@
 
 """Gateway ports that leave: this chassis serves them until the next one does.
 
-OVN says where a port is, not whether the new owner announces it already.  So
-what was here a moment ago is remembered: it stays announced, and what arrives
-for it is relayed, until the new owner's proof is there or time is up.  Then it
-is withdrawn, and what is under way is forwarded for a last moment.
+OVN shows the chassis of a port, but not whether the new owner announces it
+already.  So this module remembers the ports that have left.  This chassis
+announces such a port, and relays its packets, until the new owner's proof is
+there or the time is up.  Then it withdraws the addresses, and forwards the
+last packets for a moment.
 
-No I/O; the only memory between two views beside what they are built from is
-here and, of the groups, in :mod:`gateways.membership`.
+No I/O.  Beside the inputs of the views, only this module and
+:mod:`gateways.membership` remember anything from one view to the next.
 """
 
 import dataclasses
@@ -32,29 +33,29 @@ from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import tenure
 from ovn_network_agent.gateways import transitions
 
-# Seconds between the withdrawal and the removal of what forwards.  A
-# withdrawal took 0.1 to 0.4 s until the fabric acted on it, northd and
-# ovn-controller about as long (two gateways, in the lab).
+# Seconds between the withdrawal and the removal of the forwarding.  In the lab
+# with two gateway nodes, the fabric acted on a withdrawal after 0.1 to 0.4 s,
+# and northd and ovn-controller after about the same time.
 SETTLE = 0.5
-# Seconds until a port counts as taken over that no managed default route leads
-# through, which could carry a proof, or whose route had one before.  A
-# takeover is announced after 0.5 to 1 s in the lab.
+# Seconds until a port without a new proof counts as taken over: no managed
+# default route leads through the port, or its route had the proof before.  In
+# the lab, a takeover is announced after 0.5 to 1 s.
 _WITHOUT_PROOF = 3.0
-# Of the groups; named here for those who look for the times of a move.
+# Times of the groups, named here beside the other times of a move.
 MOVE = tenure.MOVE
 LINGER = tenure.LINGER
 
 
 @dataclasses.dataclass(slots=True)
 class _Leaving:
-    """A port that was here.
+    """A port that has left this chassis.
 
-    :ivar router: UUID of its router, text
-    :ivar lrp: its name
-    :ivar since: when it left, monotonic seconds
-    :ivar former: proofs that were there before, and so are not about this
-    :ivar proved: when the proof was seen first, or None
-    :ivar let_go: when it was given up, or None
+    :ivar router: UUID of the port's router, text
+    :ivar lrp: name of the port
+    :ivar since: monotonic seconds at which the port left
+    :ivar former: earlier proofs, which say nothing about this move
+    :ivar proved: monotonic seconds of the first view with the proof, or None
+    :ivar let_go: monotonic seconds of the withdrawal, or None
     """
 
     router: str
@@ -66,7 +67,7 @@ class _Leaving:
 
 
 class Handovers:
-    """Adds to each view what is being handed over.
+    """Adds to each view the state of handovers.
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
@@ -82,18 +83,18 @@ class Handovers:
 
     @property
     def routers(self):
-        """Routers the next view must have, if they exist: UUIDs, text."""
+        """UUIDs (text) of routers that the next view has to include."""
         return frozenset(router for router, _proofs
                          in self._local.values()) | {
             leaving.router for leaving in self._leaving.values()}
 
     def due_in(self):
-        """Seconds until a view would differ by time alone, or None."""
+        """Seconds until the view changes by time alone, or None."""
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
     def update(self, snapshot):
-        """The same view, with what is being handed over.
+        """A view with the state of handovers added.
 
         :param snapshot: :class:`model.Snapshot` as OVN has it
         :returns: :class:`model.Snapshot`
@@ -165,7 +166,7 @@ class Handovers:
         return dataclasses.replace(port, handover=state, relay=relay)
 
     def _state(self, leaving, router, node, relay, now):
-        """How far it is: :class:`model.Handover`."""
+        """The :class:`model.Handover` of a port that has left."""
         if leaving.let_go is None and self._over(leaving, router, node,
                                                  relay, now):
             leaving.let_go = now
@@ -177,9 +178,9 @@ class Handovers:
         return model.Handover.NONE
 
     def _over(self, leaving, router, node, relay, now):
-        """Whether it need not, or must not, be announced here any longer."""
+        """Whether this chassis has to stop to announce a port."""
         if not relay:
-            # What arrives cannot be delivered from here.
+            # This chassis cannot deliver packets of the port.
             return True
         proofs = _proofs(router, leaving.lrp, node)
         if leaving.proved is None and proofs - leaving.former:
@@ -199,9 +200,9 @@ class Handovers:
 
 
 def _routes(router, lrp):
-    """Managed routes of a router whose proof would be about that port.
+    """Managed routes of a router whose proof would be about a port.
 
-    A router has one default route, and its ports may go to several chassis.
+    A router has one default route, and its ports may be on several chassis.
     """
     return [route for route in router.default_routes
             if route.managed and route.output_port in ('', lrp)]
@@ -210,7 +211,7 @@ def _routes(router, lrp):
 def _proofs(router, lrp, node):
     """Host names of other chassis that are proved to announce a port.
 
-    Whoever takes a route over removes the proof of its former owner.
+    An agent that takes a route over removes the proof of the former owner.
     """
     return frozenset(
         route.chassis for route in _routes(router, lrp)

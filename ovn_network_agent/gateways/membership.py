@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The gateway groups of this chassis, each with the state it is in.
+"""The states of the gateway groups of this chassis.
 
-The only place where that is remembered.  No I/O.
+Only this module remembers these states.  No I/O.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ from ovn_network_agent.gateways import tenure
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Memory:
-    """What is remembered of a group.
+    """The memory of one group.
 
     :ivar seen: :class:`tenure.Seen`
-    :ivar bare: :class:`model.GatewayGroup` as the last view had it, or None
-    :ivar group: the same one in its state
+    :ivar bare: :class:`model.GatewayGroup` of the last view, or None
+    :ivar group: the same group with its state
     """
 
     seen: tenure.Seen = tenure.Seen()
@@ -44,10 +44,10 @@ class _Memory:
                 else self.group.state)
 
     def look(self, bare, node, now):
-        """What is to be remembered after one more view.
+        """The memory after one more view.
 
-        Most groups do not change from one view to the next: these stay the
-        very same objects.
+        Most groups do not change from one view to the next, and stay the
+        same objects.
 
         :returns: :class:`_Memory` with the new tenure, and the state of
             before
@@ -59,7 +59,7 @@ class _Memory:
             bare, state=self.state, tenure=seen.tenure))
 
     def settled(self, state):
-        """The same with the new state."""
+        """The same memory with a new state."""
         if state is self.group.state:
             return self
         return dataclasses.replace(self, group=dataclasses.replace(
@@ -91,14 +91,14 @@ class Memberships:
         return self._memories[departure.key(group)].seen.former
 
     def update(self, groups, node, now):
-        """The same groups in their states.
+        """The groups with their states.
 
         :param groups: tuple of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (tuple of :class:`model.GatewayGroup`; addresses of the
-            tunnels of those who take over in an overlap, a tuple; when a
-            state changes by time alone, monotonic seconds or None)
+        :returns: (tuple of :class:`model.GatewayGroup`; tuple of the tunnel
+            addresses of the next owners in an overlap; monotonic seconds at
+            which a state changes by time alone, or None)
         """
         memories = [self._memories.get(departure.key(group), _Memory()).look(
             group, node, now) for group in groups]

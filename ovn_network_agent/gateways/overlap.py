@@ -10,35 +10,34 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The overlap: the next owners take gateways before this one lets go.
+"""The overlap: the next owners take over while this chassis still serves.
 
-OVN's chassis switch each at its own time: in the middle of a move a compute
-node sends to a gateway that does not have the port, or not any more (decision
-record 0011).  So when all gateways here are to leave, the others are made to
-believe that this chassis has died: they take over, and it goes on serving.
-Only then the order is changed, by which the compute nodes go.
+OVN's chassis act on a move at different times.  During a move, a compute node
+may send to a chassis that does not have the port (decision record 0011).  So
+when all gateway ports are to leave, the other candidates are made to believe
+that this chassis has died.  They take over, and this chassis still serves.
+Only then the priorities are changed, which decide where compute nodes send.
 
-Pure; the memory is since when.
+Pure; the only memory is the begin of each condition.
 """
 
 from ovn_network_agent.gateways import departure
 
-# Seconds for the others to take over: BFD tells them at once; in the lab it
-# takes 0.1 to 0.4 s.
+# Seconds for the next owners to take over; in the lab this takes 0.1 to 0.4 s.
 TAKE = 3.0
-# Seconds from there until they have their flows, too: the Southbound database
-# knows of a claim before the datapath does.  Up to 0.1 s where it is busy.
+# Seconds from the claim in the Southbound database until the next owners have
+# their flows; up to 0.1 s on a busy node.
 INSTALL = 0.5
-# Seconds from the new order in the Northbound database until every compute
-# node sends to the new owner: 24 to 105 ms in the lab, more where many flows
-# change.
+# Seconds from the new priorities in the Northbound database until every
+# compute node sends to the new owner: 24 to 105 ms in the lab, and more where
+# many flows change.
 SWITCH = 0.7
-# Seconds after which it ends in any case.
+# Seconds after which the overlap ends in any case.
 LONGEST = 10.0
 
 
 class Overlap:
-    """Decides when there is one.
+    """Decides when an overlap begins and ends.
 
     :param conf: the oslo.config ConfigOpts
     """
@@ -56,17 +55,17 @@ class Overlap:
         self._over = False
 
     def plan(self, groups, node, now, held=frozenset()):
-        """What is to be now.
+        """The present state of the overlap.
 
         :param groups: tuple of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :param held: frozenset of the :func:`departure.key` of those that
+        :param held: frozenset of the :func:`departure.key` of groups that
             wait for a relay
-        :returns: (frozenset of the keys of those whose order has to stay for
-            now; addresses of the tunnels of those who are to take over, a
-            tuple, empty when there is no overlap; when that changes by time
-            alone, or None)
+        :returns: (frozenset of the keys of groups whose priorities have to
+            stay for now; tuple of the tunnel addresses of the next owners,
+            empty without an overlap; monotonic seconds at which this changes
+            by time alone, or None)
         """
         leaving = [group for group in groups
                    if group.takers(node.chassis) and
@@ -81,7 +80,7 @@ class Overlap:
         return self._go_on(leaving, node, now)
 
     def _begin(self, groups, leaving, node, now, held):
-        """Begin, where all gateways that are here are to leave."""
+        """Begin an overlap if all gateway ports here are to leave."""
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
         wanted = _keys(leaving)
@@ -92,7 +91,7 @@ class Overlap:
                     not group.candidate(node.chassis).priority
                     for group in here) or
                 not all(taker.address for taker in takers)):
-            # One that is held back for its relay may still begin.
+            # A group that is held back for its relay may still begin one.
             self._over = held.isdisjoint(_keys(here))
             return
         self._began = now
@@ -112,11 +111,11 @@ class Overlap:
         until = self._until(leaving, node, now)
         if now >= until:
             return frozenset(), self._addresses, ends
-        # All at once, in one transaction.
+        # All groups change together, in one transaction.
         return _keys(leaving), self._addresses, min(until, ends)
 
     def _until(self, leaving, node, now):
-        """When the order may be changed."""
+        """Monotonic seconds at which the priorities may be changed."""
         if any(_here(group, node) for group in leaving):
             self._left = None
             return self._began + TAKE

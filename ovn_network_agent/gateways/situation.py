@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""In which situation a gateway group is: the condition of its state.  Pure.
+"""The situation of a gateway group, which decides about its state.  Pure.
 
-What each situation leads to is in :mod:`gateways.transitions`.
+:mod:`gateways.transitions` has the next state for each situation.
 """
 
 from ovn_network_agent import model
@@ -25,12 +25,12 @@ _Situation = transitions.Situation
 def settled(group, node, conf, held=False, overlapping=False):
     """A group with its next state.
 
-    :param group: :class:`model.GatewayGroup` with the state of before, and
-        the tenure of now
+    :param group: :class:`model.GatewayGroup` with the former state and the
+        present tenure
     :param node: :class:`model.Node`
     :param conf: the oslo.config ConfigOpts
-    :param held: whether it has to wait for a relay
-    :param overlapping: whether it has to wait for an overlap
+    :param held: whether the group has to wait for a relay
+    :param overlapping: whether the group has to wait for an overlap
     :returns: the state, :class:`model.GatewayState`
     """
     return transitions.GROUP.after(
@@ -38,7 +38,7 @@ def settled(group, node, conf, held=False, overlapping=False):
 
 
 def read(group, node, conf, held=False, overlapping=False):
-    """The situation; parameters as of :func:`settled`.
+    """The situation of a group; the parameters are those of :func:`settled`.
 
     :returns: :class:`transitions.Situation`
     """
@@ -58,27 +58,28 @@ def read(group, node, conf, held=False, overlapping=False):
 
 
 def _leaving(group, own, held, overlapping):
-    """Of a group that this chassis is to leave."""
+    """The situation of a group that this chassis is to leave."""
     if not group.abandoned and (held or overlapping):
         return _Situation.OVERLAP if overlapping else _Situation.HOLD
     if not own.priority:
         return _Situation.AT_ZERO
     if group.takers(own.chassis):
         return _Situation.TAKER
-    # It is not announced here any longer either, and whoever can announce
-    # it first is to get it then.
+    # This chassis no longer announces the group, so the first candidate that
+    # can announce it is to get it.
     if group.abandoned and group.heirs(own.chassis):
         return _Situation.HEIR
     return _Situation.NO_TAKER
 
 
 def _owner(group, own):
-    """Of a group all of whose ports are here."""
-    # Whoever gave another one more wants it to have the ports.
+    """The situation of a group whose ports are all here."""
+    # Somebody gave another candidate a higher priority, so that it gets the
+    # ports.
     if group.moving:
         return _Situation.MOVE
-    # And what came only because nobody could announce it is for the first
-    # one that can.
+    # The ports came here only because no candidate could announce them, so
+    # the first candidate that can is to get them.
     if group.unfit and own.drained == model.UNFIT:
         return _Situation.UNFIT_OWNER
     return _Situation.OWNER

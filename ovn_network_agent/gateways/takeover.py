@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How long it takes to announce what a gateway that has come brings along.
+"""The time of a takeover, from the event to the last announcement.
 
-From the event that made the agent look until what BGP announces is in place
-on this node; what FRR and the fabric take after that is theirs.
+The time begins with the event that woke the agent.  It ends when the
+announcements are in place on this node, without the time of FRR and the
+fabric.
 """
 
 import dataclasses
@@ -25,17 +26,17 @@ from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
 
-# So many routers are named in the log.
+# The most routers that one line of the log names.
 _NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Takeover:
-    """One that has ended.
+    """A takeover that has ended.
 
     :ivar routers: names of the routers, tuple of str, sorted
-    :ivar addresses: number of addresses that were announced
-    :ivar seconds: from the event until the last of them was
+    :ivar addresses: number of announced addresses
+    :ivar seconds: seconds from the event to the last announcement
     """
 
     routers: tuple
@@ -44,11 +45,11 @@ class Takeover:
 
 
 class Takeovers:
-    """Watches passes for gateways that have come, on the loop thread.
+    """Measures the takeovers in passes, on the loop thread.
 
-    What is here when the agent starts has not come (trap T21), nor has what
-    is only repaired; and a gateway that came without anything to announce
-    leaves no clock running for what happens later (trap T20).
+    A port that is here at the start of the agent is no takeover (trap T21),
+    nor is a repair.  A gateway port without an address to announce ends its
+    takeover at once, so that a later addition does not count (trap T20).
 
     :param clock: function that returns monotonic seconds
     :ivar last: the last :class:`Takeover`, or None
@@ -63,7 +64,7 @@ class Takeovers:
         self.last = None
 
     def after_pass(self, snapshot, wake, outcome):
-        """Take note of a pass with a view of OVN.
+        """Note the result of a pass with a view of OVN.
 
         :param snapshot: :class:`model.Snapshot`
         :param wake: :class:`trigger.Wake`

@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How this chassis has the ports of a group: who is before it, since when.
+"""The tenure of a group: the way in which this chassis has its ports.  Pure.
 
-Somebody may want the ports to move, and OVN needs a while for that; or OVN
-has brought them here, and the former owner still has them, too.  Pure.
+A candidate with a higher priority may be about to get the ports, for which OVN
+needs a while.  Or OVN has moved the ports here, and the former owner still has
+them, too.
 """
 
 import dataclasses
@@ -22,12 +23,12 @@ import operator
 from ovn_network_agent import model
 from ovn_network_agent.gateways import transitions
 
-# Seconds that OVN may take to move a port once somebody has given another
-# candidate a higher priority.  0.3 s in the lab; a busy ovn-northd needs some.
+# Seconds for OVN to move a port after a higher priority of another candidate:
+# 0.3 s in the lab, and some seconds with a busy ovn-northd.
 MOVE = 10.0
-# Seconds that an owner goes on relaying to one that was before it in the order
-# until now: compute nodes learn of the order later, and until then what they
-# answer leaves by the other one, whose connection tracking has to know of it.
+# Seconds that an owner still relays to the candidate that was before it.
+# Compute nodes learn the priorities later.  Until then, their answers leave by
+# the other candidate, whose connection tracking has to know the connections.
 LINGER = 1.0
 
 _Place = transitions.Place
@@ -37,15 +38,15 @@ _CAME = (_Tenure.CONTESTED, _Tenure.INHERITED)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seen:
-    """What is remembered of the order from one view to the next.
+    """The memory of a group's tenure from one view to the next.
 
     :ivar tenure: :class:`model.Tenure`
-    :ivar above: frozenset of :attr:`model.Candidate.rank` of those that are
-        before this chassis while it has ports
-    :ivar since: when the last of these got there, monotonic seconds
+    :ivar above: frozenset of :attr:`model.Candidate.rank` of the candidates
+        before this chassis, while it has ports
+    :ivar since: monotonic seconds at which the last candidate got there
     :ivar former: name of the chassis that was before this one and still
-        answers, '' without
-    :ivar until: when that is forgotten, monotonic seconds
+        answers, or ''
+    :ivar until: monotonic seconds at which ``former`` is forgotten
     """
 
     tenure: model.Tenure = _Tenure.NEW
@@ -56,7 +57,8 @@ class Seen:
 
     @property
     def ends(self):
-        """When the tenure changes by time alone, or None."""
+        """Monotonic seconds at which time alone changes the tenure, or None.
+        """
         if self.tenure is _Tenure.LINGERING:
             return self.until
         if self.tenure in (_Tenure.OUTRANKED, _Tenure.CONTESTED):
@@ -65,9 +67,9 @@ class Seen:
 
 
 def look(seen, group, node, now):
-    """What is to be remembered after one more view.
+    """The memory after one more view.
 
-    :param seen: :class:`Seen` of the view before
+    :param seen: :class:`Seen` of the former view
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param now: monotonic seconds
@@ -91,7 +93,7 @@ def _after(seen, place):
 
 
 def _outranked(seen, above, group, node, now):
-    """(place, since when) where others are before this chassis."""
+    """(place, since) of a chassis with other candidates before it."""
     came = seen.tenure is _Tenure.ELSEWHERE
     if not came and not (seen.above and above <= seen.above):
         return _Place.RAISED, now
@@ -105,7 +107,7 @@ def _outranked(seen, above, group, node, now):
 
 
 def _former(seen, now):
-    """Who was before this chassis, and until when that matters."""
+    """(name of the chassis before this one, monotonic seconds of the end)."""
     if seen.tenure in _CAME:
         _priority, former = max(seen.above)
         return former, now + LINGER
@@ -115,10 +117,10 @@ def _former(seen, now):
 
 
 def _above(group, chassis):
-    """Who is before a chassis that has ports of a group.
+    """The candidates before a chassis that has ports of a group.
 
-    :returns: frozenset of :attr:`model.Candidate.rank` of those that are in
-        SB, or None when it has no port
+    :returns: frozenset of :attr:`model.Candidate.rank` of the candidates in
+        SB, or None if the chassis has no port
     """
     if all(port.chassis != chassis for port in group.ports):
         return None
@@ -128,9 +130,9 @@ def _above(group, chassis):
 
 
 def relay_to(candidate, node):
-    """OpenFlow port of a relay that answers, 0 without.
+    """OpenFlow port of the relay to a candidate, 0 without an answer.
 
-    :param candidate: :class:`model.Candidate` at its other end, or None
+    :param candidate: :class:`model.Candidate` at the other end, or None
     :param node: :class:`model.Node`
     """
     return next((relay.port for relay in node.relays

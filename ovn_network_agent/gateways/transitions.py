@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a gateway group goes through on this chassis, as tables.
+"""The states of a gateway group on this chassis, as tables.
 
-Data alone.  A table names the next state for each pair of a state and a
-condition.  The condition is read from the view in each pass, never from an
-event: so from every state each condition leads somewhere, and a change that
-was missed does no harm (decision record 0014).  Pairs that cannot occur are
-declared; for these the table names what would be right all the same.
+The module has only data.  A table names the next state for each pair of a
+state and a condition.  Each pass reads the condition from the view and never
+from an event.  So each pair has a next state, and a missed change does no harm
+(decision record 0014).  The tables declare the pairs that cannot occur, and
+name the right next state even for these.
 
 ``tools/gateway_states.py`` draws this module in the documentation.
 """
@@ -33,7 +33,8 @@ Tenure = model.Tenure
 
 
 class Situation(enum.Enum):
-    """What decides the state of a group: the first one that applies."""
+    """The conditions of a group's state; the first one that applies counts.
+    """
 
     ALONE = 'alone'
     OVERLAP = 'overlap'
@@ -52,7 +53,7 @@ class Situation(enum.Enum):
 
 
 class Place(enum.Enum):
-    """What decides the tenure of a group: the first one that applies."""
+    """The conditions of a tenure; the first one that applies counts."""
 
     NO_PORT = 'no port'
     RAISED = 'raised'
@@ -64,7 +65,7 @@ class Place(enum.Enum):
 
 
 class Order(enum.Enum):
-    """What is wanted of this chassis' priority in the group."""
+    """The priority that is wanted for this chassis in the group."""
 
     AS_IT_IS = 'as it is'
     LEAD = 'lead'
@@ -75,11 +76,11 @@ class Order(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wants:
-    """What the drivers want in a state.
+    """The wishes of the drivers in a state.
 
     :ivar order: :class:`Order`
-    :ivar relay: whether the packets of a port that is here are sent to the
-        next owner, too
+    :ivar relay: whether the packets of a port on this chassis also go to the
+        next owner
     """
 
     order: Order = Order.AS_IT_IS
@@ -88,10 +89,10 @@ class Wants:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """One table.
+    """A table of states and their transitions.
 
-    :ivar name: what it is about, for the picture
-    :ivar states: enum of the states; the first one is the start
+    :ivar name: subject of the table, for the picture
+    :ivar states: enum of the states, of which the first is the start
     :ivar conditions: enum of the conditions, in the order of precedence
     :ivar rows: mapping of (state, condition) to the next state, complete
     :ivar impossible: frozenset of the pairs that cannot occur
@@ -115,8 +116,8 @@ class Table:
 def _complete(states, always, others=()):
     """The rows of a table.
 
-    :param always: dict of condition to the state that it leads to
-    :param others: dict of (state, condition) to another one
+    :param always: dict of condition to its usual next state
+    :param others: dict of (state, condition) to another next state
     :returns: read-only mapping of (state, condition) to state
     """
     return types.MappingProxyType({
@@ -130,7 +131,7 @@ def _pairs(states, conditions):
 
 # -- the state of a group ---------------------------------------------------
 
-# These are seen by an agent that runs, and a stop is never undone.
+# Only a running agent is in these situations, and a stop is never undone.
 _RUNNING = (Situation.MOVE, Situation.UNFIT_OWNER, Situation.OWNER,
             Situation.RANKED, Situation.LOWERED_BY_AGENT,
             Situation.LOWERED_BY_OTHERS)
@@ -211,10 +212,10 @@ GROUP = Table(
 
 # -- the tenure -------------------------------------------------------------
 
-# OVN has brought the ports here although another candidate is before this
-# one: that one has died, unless it still answers.
+# OVN has moved the ports here although another candidate is before this
+# chassis.  The other candidate has died, unless it still answers.
 _CAME = (Tenure.CONTESTED, Tenure.INHERITED)
-# Nobody was before this chassis when it was looked at last.
+# No candidate was before this chassis in the last view.
 _NOT_OUTRANKED = (Tenure.NEW, Tenure.FIRST, Tenure.LINGERING)
 
 TENURE = Table(
@@ -269,7 +270,7 @@ TABLES = (GROUP, TENURE)
 
 
 def relays(group):
-    """Whether packets of ports of a group that are here are relayed.
+    """Whether the packets of a group's ports on this chassis are relayed.
 
     :param group: :class:`model.GatewayGroup`
     """

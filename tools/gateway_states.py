@@ -106,8 +106,9 @@ def wanted(wants):
     words = []
     if wants.order is not transitions.Order.AS_IT_IS:
         words.append('order: ' + wants.order.value)
-    if wants.relay:
-        words.append('relay')
+    words += [name for name in ('relay', 'announce', 'forward', 'overlap',
+                               'hold')
+              if getattr(wants, name)]
     return f'[{", ".join(words)}]' if words else ''
 
 

@@ -83,7 +83,7 @@ def _group(snapshot, group, names):
              for port in group.ports]
     return {
         'name': group.name, 'table': group.table, 'uuid': group.key,
-        'routers': list(group.routers),
+        'routers': list(group.routers), 'state': group.state.value,
         'wish': wish, 'drained': own.drained, 'stays': stays,
         'pending': list(_pending(own, ports, wish, stays,
                                  node.overlap or node.overlapping)),

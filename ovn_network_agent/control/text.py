@@ -101,6 +101,7 @@ def _group(group, routers):
                    if candidate['drained'] else '')
         yield (f'  candidate {candidate["hostname"]}: priority '
                f'{candidate["priority"]:d}{unknown}{drained}')
+    yield f'  state: {group["state"]}'
     yield '  ' + _drain(group)
 
 

@@ -12,5 +12,6 @@
 
 """Gateways that come and leave: drain, handover, overlap.
 
-Pure; the only memory is the begin of each condition.
+Pure; the only memory is the state of each group, and the begin of each
+condition.
 """

@@ -96,7 +96,8 @@ def why(group, node, conf):
     :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`,
         :data:`model.UNFIT`, or '' if it is not to leave
     """
-    if not node.drains.isdisjoint({model.ALL, *group.routers}):
+    if node.drains and not node.drains.isdisjoint(
+            {model.ALL, *group.routers}):
         return model.MAINTENANCE
     if (node.phase is model.Phase.DRAINING and
             conf.gateway_drain.drain_on_shutdown):
@@ -114,6 +115,8 @@ def _unfit_standby(group, chassis):
     moving port has no chassis for some milliseconds (decision record 0009);
     this does not make its owner a standby.
     """
+    if not group.unfit:
+        return False
     owners = {port.chassis for port in group.ports}
-    return group.unfit and chassis not in owners and (
+    return chassis not in owners and (
         '' not in owners or not group.candidate(chassis).priority)

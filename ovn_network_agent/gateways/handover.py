@@ -56,6 +56,7 @@ class _Leaving:
     :ivar former: earlier proofs, which say nothing about this move
     :ivar proved: monotonic seconds of the first view with the proof, or None
     :ivar let_go: monotonic seconds of the withdrawal, or None
+    :ivar state: :class:`model.Handover`
     """
 
     router: str
@@ -64,6 +65,7 @@ class _Leaving:
     former: frozenset = frozenset()
     proved: float | None = None
     let_go: float | None = None
+    state: model.Handover = model.Handover.NONE
 
 
 class Handovers:
@@ -167,15 +169,20 @@ class Handovers:
 
     def _state(self, leaving, router, node, relay, now):
         """The :class:`model.Handover` of a port that has left."""
-        if leaving.let_go is None and self._over(leaving, router, node,
-                                                 relay, now):
-            leaving.let_go = now
+        leaving.state = transitions.PORT.after(leaving.state, self._passage(
+            leaving, router, node, relay, now))
+        return leaving.state
+
+    def _passage(self, leaving, router, node, relay, now):
+        """The condition of that: :class:`transitions.Passage`."""
         if leaving.let_go is None:
-            return model.Handover.ANNOUNCE
-        if now < leaving.let_go + SETTLE:
-            self._wake_at(leaving.let_go + SETTLE)
-            return model.Handover.FORWARD
-        return model.Handover.NONE
+            if not self._over(leaving, router, node, relay, now):
+                return transitions.Passage.AWAITED
+            leaving.let_go = now
+        if now >= leaving.let_go + SETTLE:
+            return transitions.Passage.SETTLED
+        self._wake_at(leaving.let_go + SETTLE)
+        return transitions.Passage.ENOUGH
 
     def _over(self, leaving, router, node, relay, now):
         """Whether this chassis has to stop to announce a port."""

@@ -53,8 +53,10 @@ class _Memory:
             before
         """
         seen = tenure.look(self.seen, bare, node, now)
-        if bare is self.bare and seen.tenure is self.group.tenure:
-            return dataclasses.replace(self, seen=seen)
+        if bare is self.bare and seen == self.seen:
+            return self
+        if bare is self.bare and seen.tenure is self.seen.tenure:
+            return _Memory(seen, bare, self.group)
         return _Memory(seen, bare, dataclasses.replace(
             bare, state=self.state, tenure=seen.tenure))
 
@@ -64,6 +66,9 @@ class _Memory:
             return self
         return dataclasses.replace(self, group=dataclasses.replace(
             self.group, state=state))
+
+
+_NEW = _Memory()
 
 
 class Memberships:
@@ -100,19 +105,20 @@ class Memberships:
             addresses of the next owners in an overlap; monotonic seconds at
             which a state changes by time alone, or None)
         """
-        memories = [self._memories.get(departure.key(group), _Memory()).look(
-            group, node, now) for group in groups]
-        looked = [memory.group for memory in memories]
+        memories = {}
+        for group in groups:
+            key = departure.key(group)
+            memories[key] = self._memories.get(key, _NEW).look(group, node,
+                                                               now)
+        looked = [memory.group for memory in memories.values()]
         held, until = self._holding.held(looked, node, now)
         overlapping, addresses, ends = self._overlap.plan(
             looked, node, now, held)
-        self._memories = {
-            departure.key(memory.group): memory.settled(situation.settled(
-                memory.group, node, self._conf,
-                departure.key(memory.group) in held,
-                departure.key(memory.group) in overlapping))
-            for memory in memories}
+        self._memories = {key: memory.settled(situation.settled(
+            memory.group, node, self._conf, key in held, key in overlapping))
+            for key, memory in memories.items()}
         due = [when for when in (until, ends, *(
-            memory.seen.ends for memory in memories)) if when is not None]
+            memory.seen.ends for memory in memories.values()))
+            if when is not None]
         return (tuple(memory.group for memory in self._memories.values()),
                 addresses, min(due, default=None))

@@ -22,6 +22,7 @@ Pure; the only memory is the begin of each condition.
 """
 
 from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import transitions
 
 # Seconds for the next owners to take over; in the lab this takes 0.1 to 0.4 s.
 TAKE = 3.0
@@ -40,6 +41,7 @@ class Overlap:
     """Decides when an overlap begins and ends.
 
     :param conf: the oslo.config ConfigOpts
+    :ivar stage: :class:`transitions.Stage`
     """
 
     def __init__(self, conf):
@@ -48,11 +50,14 @@ class Overlap:
 
     def clear(self):
         """Forget what was under way."""
+        self.stage = transitions.Stage.NONE
+        self._forget()
+
+    def _forget(self):
         self._began = None
         self._left = None
         self._lowered = None
         self._addresses = ()
-        self._over = False
 
     def plan(self, groups, node, now, held=frozenset()):
         """The present state of the overlap.
@@ -68,19 +73,45 @@ class Overlap:
             by time alone, or None)
         """
         leaving = [group for group in groups
-                   if group.takers(node.chassis) and
-                   departure.why(group, node, self._conf)]
+                   if departure.why(group, node, self._conf) and
+                   group.takers(node.chassis)]
+        self.stage = transitions.OVERLAP.after(self.stage, self._progress(
+            groups, leaving, node, now, held))
+        wants = transitions.OVERLAP.wants[self.stage]
+        if not wants.overlap:
+            self._forget()
+            return frozenset(), (), None
+        if not wants.hold:
+            return frozenset(), self._addresses, self._ends()
+        # All at once, in one transaction.
+        return _keys(leaving), self._addresses, min(self._until(),
+                                                    self._ends())
+
+    def _progress(self, groups, leaving, node, now, held):
+        """What decides the stage: :class:`transitions.Progress`."""
         if not leaving:
-            self.clear()
-            return frozenset(), (), None
-        if self._began is None and not self._over:
-            self._begin(groups, leaving, node, now, held)
-        if self._began is None:
-            return frozenset(), (), None
-        return self._go_on(leaving, node, now)
+            return transitions.Progress.NOTHING
+        if self.stage is transitions.Stage.OVER:
+            return transitions.Progress.ENDED
+        if self.stage is transitions.Stage.NONE:
+            objection = self._begin(groups, leaving, node, now, held)
+            if objection is not None:
+                return objection
+        here = any(_here(group, node) for group in leaving)
+        self._look(leaving, here, node, now)
+        if now >= self._ends():
+            return transitions.Progress.ENDED
+        if now >= self._until():
+            return transitions.Progress.READY
+        return (transitions.Progress.HERE if here else
+                transitions.Progress.LEFT)
 
     def _begin(self, groups, leaving, node, now, held):
-        """Begin an overlap if all gateway ports here are to leave."""
+        """Begin an overlap if all gateway ports here are to leave.
+
+        :returns: the :class:`transitions.Progress` that prevents the overlap,
+            or None
+        """
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
         wanted = _keys(leaving)
@@ -92,35 +123,34 @@ class Overlap:
                     for group in here) or
                 not all(taker.address for taker in takers)):
             # A group that is held back for its relay may still begin one.
-            self._over = held.isdisjoint(_keys(here))
-            return
+            return (transitions.Progress.REFUSED
+                    if held.isdisjoint(_keys(here)) else
+                    transitions.Progress.WAITING)
         self._began = now
         self._addresses = tuple(sorted({
             address for taker in takers for address in taker.addresses}))
+        return None
 
-    def _go_on(self, leaving, node, now):
-        if not any(group.candidate(node.chassis).priority
-                   for group in leaving):
-            self._lowered = now if self._lowered is None else self._lowered
-        ends = self._began + LONGEST
-        if self._lowered is not None:
-            ends = min(ends, self._lowered + SWITCH)
-        if now >= ends:
-            self._began, self._over = None, True
-            return frozenset(), (), None
-        until = self._until(leaving, node, now)
-        if now >= until:
-            return frozenset(), self._addresses, ends
-        # All groups change together, in one transaction.
-        return _keys(leaving), self._addresses, min(until, ends)
-
-    def _until(self, leaving, node, now):
-        """Monotonic seconds at which the priorities may be changed."""
-        if any(_here(group, node) for group in leaving):
+    def _look(self, leaving, here, node, now):
+        """Take note of the times that the ends go by."""
+        if self._lowered is None and not any(
+                group.candidate(node.chassis).priority for group in leaving):
+            self._lowered = now
+        if here:
             self._left = None
-            return self._began + TAKE
-        self._left = now if self._left is None else self._left
-        return self._left + INSTALL
+        elif self._left is None:
+            self._left = now
+
+    def _ends(self):
+        """When it is over in any case, monotonic seconds."""
+        ends = self._began + LONGEST
+        return ends if self._lowered is None else min(
+            ends, self._lowered + SWITCH)
+
+    def _until(self):
+        """When the order may be changed, monotonic seconds."""
+        return (self._began + TAKE if self._left is None else
+                self._left + INSTALL)
 
 
 def _here(group, node):

@@ -30,6 +30,7 @@ from ovn_network_agent import model
 
 State = model.GatewayState
 Tenure = model.Tenure
+Handover = model.Handover
 
 
 class Situation(enum.Enum):
@@ -64,6 +65,38 @@ class Place(enum.Enum):
     FIRST = 'first'
 
 
+class Passage(enum.Enum):
+    """What decides how far a port is handed over."""
+
+    HERE = 'here'
+    NEVER_HERE = 'never here'
+    AWAITED = 'awaited'
+    ENOUGH = 'enough'
+    SETTLED = 'settled'
+
+
+class Stage(enum.Enum):
+    """How far the overlap of this node is; there is one for all groups."""
+
+    NONE = 'none'
+    TAKING = 'taking'
+    INSTALLING = 'installing'
+    CHANGING = 'changing'
+    OVER = 'over'
+
+
+class Progress(enum.Enum):
+    """What decides the stage of an overlap: the first one that applies."""
+
+    NOTHING = 'nothing'
+    WAITING = 'waiting'
+    REFUSED = 'refused'
+    ENDED = 'ended'
+    READY = 'ready'
+    HERE = 'here'
+    LEFT = 'left'
+
+
 class Order(enum.Enum):
     """The priority that is wanted for this chassis in the group."""
 
@@ -81,10 +114,19 @@ class Wants:
     :ivar order: :class:`Order`
     :ivar relay: whether the packets of a port on this chassis also go to the
         next owner
+    :ivar announce: whether a port that has left is still announced
+    :ivar forward: whether packets for such a port are forwarded
+    :ivar overlap: whether the next owners are to believe that this chassis
+        has died
+    :ivar hold: whether the order of all groups that are left has to stay
     """
 
     order: Order = Order.AS_IT_IS
     relay: bool = False
+    announce: bool = False
+    forward: bool = False
+    overlap: bool = False
+    hold: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -266,7 +308,81 @@ TENURE = Table(
         Place.FORMER_ANSWERS: 'none is, and the one that was still answers',
         Place.FIRST: 'none is before this chassis'}))
 
-TABLES = (GROUP, TENURE)
+
+# -- the handover of a port -------------------------------------------------
+
+PORT = Table(
+    'Handover of a gateway port', Handover, Passage,
+    _complete(Handover, {
+        Passage.HERE: Handover.NONE,
+        Passage.NEVER_HERE: Handover.NONE,
+        Passage.AWAITED: Handover.ANNOUNCE,
+        Passage.ENOUGH: Handover.FORWARD,
+        Passage.SETTLED: Handover.NONE}),
+    # What has left is remembered, and what was let go is not announced again.
+    _pairs([Handover.ANNOUNCE, Handover.FORWARD], [Passage.NEVER_HERE]) |
+    _pairs([Handover.FORWARD], [Passage.AWAITED]) |
+    _pairs([Handover.NONE, Handover.ANNOUNCE], [Passage.SETTLED]),
+    types.MappingProxyType({
+        Handover.NONE: Wants(),
+        Handover.ANNOUNCE: Wants(announce=True, forward=True),
+        Handover.FORWARD: Wants(forward=True)}),
+    types.MappingProxyType({
+        Handover.NONE: 'Is here, or is no longer served from here.',
+        Handover.ANNOUNCE: 'Has left, and stays announced until the new '
+                           'owner has proved that it announces.',
+        Handover.FORWARD: 'Has left and is withdrawn; what still arrives is '
+                          'forwarded.',
+        Passage.HERE: 'the port is here',
+        Passage.NEVER_HERE: 'the port is not here, and was not',
+        Passage.AWAITED: 'the port was here, and the new owner is to '
+                         'announce it',
+        Passage.ENOUGH: 'the new owner does, or time is up, or nothing can '
+                        'be relayed',
+        Passage.SETTLED: 'and the fabric has had time to act on that'}))
+
+
+# -- the overlap of the node ------------------------------------------------
+
+_UNDER_WAY = (Stage.TAKING, Stage.INSTALLING, Stage.CHANGING)
+
+OVERLAP = Table(
+    'Overlap of the node', Stage, Progress,
+    _complete(Stage, {
+        Progress.NOTHING: Stage.NONE,
+        Progress.WAITING: Stage.NONE,
+        Progress.REFUSED: Stage.OVER,
+        Progress.ENDED: Stage.OVER,
+        Progress.READY: Stage.CHANGING,
+        Progress.HERE: Stage.TAKING,
+        Progress.LEFT: Stage.INSTALLING}),
+    _pairs([*_UNDER_WAY, Stage.OVER],
+           [Progress.WAITING, Progress.REFUSED]) |
+    _pairs([Stage.NONE], [Progress.ENDED, Progress.READY, Progress.LEFT]) |
+    _pairs([Stage.OVER], [Progress.READY, Progress.HERE, Progress.LEFT]),
+    types.MappingProxyType({
+        Stage.NONE: Wants(),
+        Stage.TAKING: Wants(overlap=True, hold=True),
+        Stage.INSTALLING: Wants(overlap=True, hold=True),
+        Stage.CHANGING: Wants(overlap=True),
+        Stage.OVER: Wants()}),
+    types.MappingProxyType({
+        Stage.NONE: 'There is none.',
+        Stage.TAKING: 'The next owners take over; ports are still here.',
+        Stage.INSTALLING: 'The next owners have the ports, and get their '
+                          'flows.',
+        Stage.CHANGING: 'The order is changed, and compute nodes follow it.',
+        Stage.OVER: 'It has ended, or could not begin; none until another '
+                    'departure.',
+        Progress.NOTHING: 'no group is to be left',
+        Progress.WAITING: 'it cannot begin before a relay answers',
+        Progress.REFUSED: 'it cannot begin: a group stays, or it is off',
+        Progress.ENDED: 'compute nodes have had time, or time is up',
+        Progress.READY: 'flows have had time, or the next owners take long',
+        Progress.HERE: 'ports of these groups are here',
+        Progress.LEFT: 'none is'}))
+
+TABLES = (GROUP, TENURE, PORT, OVERLAP)
 
 
 def relays(group):

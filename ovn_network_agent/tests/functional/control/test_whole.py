@@ -69,10 +69,12 @@ class WholeTest(base.CtlTestCase):
         agent.close()
         self.ready(name)
         self.assertEqual('maintenance', self.group(name)['drained'])
+        self.assertEqual('drained', self.group(name)['state'])
         self.ends(0, self.ctl('drain', '--wait', *argv))
         self.assertEqual((0, 'maintenance', '2'), self.state(table))
         self.ends(0, self.ctl('undrain', '--wait', *argv))
         self.assertEqual((1, None, None), self.state(table))
+        self.assertEqual('standby', self.group(name)['state'])
 
     def test_gateway_chassis(self):
         self.there_and_back('Gateway_Chassis', 'Gateway_Chassis')

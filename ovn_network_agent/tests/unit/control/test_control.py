@@ -127,6 +127,14 @@ class ReportTest(ReportTestCase):
         self.assertEqual([], self.pending(group(
             'p1', R1, own=0, drained='unfit', owner=THERE)))
 
+    def test_the_state_of_a_group(self):
+        for state in model.GatewayState:
+            seen = self.report(dataclasses.replace(group('p1', R1),
+                                                   state=state))
+            self.assertEqual(state.value, seen['groups'][0]['state'])
+            self.assertIn(f'\n  state: {state.value}\n',
+                          text.of_status(seen))
+
     def test_another_router_is_not_meant(self):
         found, = self.report(group('p2', R2), drains=[R1])['groups']
         self.assertEqual(('', []), (found['wish'], found['pending']))

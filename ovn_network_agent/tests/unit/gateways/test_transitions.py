@@ -21,6 +21,7 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent import resources
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import overlap
@@ -34,6 +35,8 @@ HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 State, Situation = model.GatewayState, transitions.Situation
 Tenure, Place, Order = model.Tenure, transitions.Place, transitions.Order
+Passage = transitions.Passage
+Stage, Progress = transitions.Stage, transitions.Progress
 RUNNING, DRAINING = model.Phase.RUNNING, model.Phase.DRAINING
 ALL = frozenset({model.ALL})
 ADDRESSES = {HERE: '192.0.2.1', OTHER: '192.0.2.2', THIRD: '192.0.2.3'}
@@ -346,6 +349,108 @@ class TenureTest(base.BaseTestCase):
         node.now += tenure.LINGER
         self.play(node, Place.FORMER_ANSWERS)
         self.assertIs(Tenure.FIRST, node.group.tenure)
+
+
+class PortTest(base.BaseTestCase):
+    """Each row of the table of handovers, with the real classes."""
+
+    # What leads to each handover.
+    PATHS = {model.Handover.NONE: (),
+             model.Handover.ANNOUNCE: (Passage.HERE, Passage.AWAITED),
+             model.Handover.FORWARD: (Passage.HERE, Passage.ENOUGH)}
+
+    def play(self, node, passage):
+        if passage is Passage.SETTLED:
+            node.now += handover.SETTLE
+        node.look(group(
+            1, HERE if passage is Passage.HERE else OTHER,
+            (candidate(HERE, 1), candidate(OTHER, 2))),
+            alive=(OTHER,) if passage is Passage.AWAITED else ())
+
+    def test_each_row(self):
+        rows = possible(transitions.PORT)
+        self.assertEqual(10, len(rows))
+        for state, passage in rows:
+            node = Node()
+            path = self.PATHS[state]
+            if state is model.Handover.NONE and passage in (
+                    Passage.AWAITED, Passage.ENOUGH):
+                path = (Passage.HERE,)
+            for step in path:
+                self.play(node, step)
+            if path:
+                self.assertIs(state, node.port.handover)
+            self.play(node, passage)
+            self.assertIs(transitions.PORT.rows[state, passage],
+                          node.port.handover, (state, passage))
+
+    def test_what_the_drivers_want(self):
+        driver = world.driver('fip_route', world.conf())
+        for state, wants in transitions.PORT.wants.items():
+            router = world.router(1, ['198.51.100.11'], ports=(world.port(
+                1, chassis=OTHER, local=False, handover=state),))
+            kinds = {r.kind for r in driver.for_router(router, world.node())}
+            self.assertEqual(wants.announce, bool(kinds & {
+                resources.Announcement.kind, resources.AnnouncedRoute.kind}))
+            self.assertEqual(wants.forward,
+                             resources.KernelRoute.kind in kinds)
+
+
+class OverlapTest(base.BaseTestCase):
+    """Each row of the table of the overlap, with the real class."""
+
+    # What leads to each stage.
+    PATHS = {Stage.NONE: (), Stage.TAKING: (Progress.HERE,),
+             Stage.INSTALLING: (Progress.HERE, Progress.LEFT),
+             Stage.CHANGING: (Progress.HERE, Progress.READY),
+             Stage.OVER: (Progress.HERE, Progress.ENDED)}
+
+    def play(self, made, progress):
+        """One view; what the overlap makes of it."""
+        self.now += {Progress.ENDED: overlap.LONGEST,
+                     Progress.READY: overlap.TAKE}.get(progress, 0)
+        if progress is Progress.LEFT:
+            self.owner = OTHER
+        elif progress is Progress.HERE:
+            self.owner = HERE
+        one = group(1, self.owner, (candidate(HERE, 5), candidate(OTHER, 1)))
+        if progress is Progress.REFUSED:
+            one = dataclasses.replace(one, candidates=tuple(
+                dataclasses.replace(c, address='') for c in one.candidates))
+        self.key = departure.key(one)
+        self.seen = made.plan(
+            (one,), world.node(drains=frozenset() if progress is
+                               Progress.NOTHING else ALL), self.now,
+            frozenset({self.key} if progress is Progress.WAITING else ()))
+
+    def start(self, stage, progress):
+        """An overlap in a stage, before that progress."""
+        self.now, self.owner = 1000.0, HERE
+        made = overlap.Overlap(conf(overlap=True))
+        for step in self.PATHS[stage]:
+            self.play(made, step)
+        if (stage, progress) == (Stage.CHANGING, Progress.HERE):
+            # Early enough for one that comes back.
+            made = self.start(Stage.INSTALLING, None)
+            self.now += overlap.INSTALL
+            self.play(made, None)
+        self.assertIs(stage, made.stage)
+        return made
+
+    def test_each_row(self):
+        rows = possible(transitions.OVERLAP)
+        self.assertEqual(21, len(rows))
+        for stage, progress in rows:
+            made = self.start(stage, progress)
+            self.play(made, progress)
+            after = transitions.OVERLAP.rows[stage, progress]
+            self.assertIs(after, made.stage, (stage, progress))
+            wants = transitions.OVERLAP.wants[after]
+            held, addresses, due = self.seen
+            self.assertEqual({self.key} if wants.hold else set(), held)
+            self.assertEqual((ADDRESSES[OTHER],) if wants.overlap else (),
+                             addresses)
+            self.assertEqual(wants.overlap, due is not None)
 
 
 OWNERS = strategies.sampled_from((HERE, HERE, OTHER, THIRD, ''))

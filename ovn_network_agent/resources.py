@@ -75,8 +75,8 @@ class Resource:
     @property
     def key(self):
         """The target system's key, a tuple."""
-        raise NotImplementedError('the class %s has no property key'
-                                  % type(self).__name__)
+        raise NotImplementedError(f'the class {type(self).__name__} has no '
+                                  'property key')
 
     @property
     def ref(self):

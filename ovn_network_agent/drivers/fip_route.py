@@ -85,14 +85,14 @@ class FipRouteDriver(base.Driver):
     # -- the node ---------------------------------------------------------
 
     def _bridge_sysctls(self, bridge):
-        device = 'net/ipv4/conf/%s/' % bridge
+        device = f'net/ipv4/conf/{bridge}/'
         # OVN asks for floating IPs of other chassis here.
         yield resources.Sysctl(device + 'proxy_arp', '1')
         yield resources.Sysctl(device + 'forwarding', '1')
         # Proxied answers are delayed by up to 0.8 s by default, which is
         # what the first packet between chassis would wait for (arp(7)).
         yield resources.Sysctl(
-            'net/ipv4/neigh/%s/proxy_delay' % bridge, '0')
+            f'net/ipv4/neigh/{bridge}/proxy_delay', '0')
 
     # -- one gateway port -------------------------------------------------
 
@@ -137,9 +137,9 @@ class FipRouteDriver(base.Driver):
         distributed = sum(1 for nat in router.nats if nat.distributed_mac)
         if distributed:
             yield resources.Problem(
-                'router %s: %d distributed floating IPs (external_mac) are '
-                'answered by the chassis of their machines and not '
-                'announced here' % (router.name, distributed),
+                f'router {router.name}: {distributed:d} distributed floating '
+                'IPs (external_mac) are answered by the chassis of their '
+                'machines and not announced here',
                 router=router.uuid, addresses=tuple(sorted(
                     nat.external_ip for nat in router.nats
                     if nat.distributed_mac)))
@@ -157,11 +157,12 @@ class FipRouteDriver(base.Driver):
         outside = sorted(address for address in external
                          if not networks.inside(address, nets))
         if outside and not any(not p.local for p in router.ports):
+            some = ', '.join(outside[:_NAMED])
             yield resources.Problem(
-                'router %s: %d NAT addresses (%s) are in no network of its '
-                'gateway ports and not announced; if they should be, name '
-                'all provider networks in [DEFAULT] network_cidr'
-                % (router.name, len(outside), ', '.join(outside[:_NAMED])),
+                f'router {router.name}: {len(outside)} NAT addresses '
+                f'({some}) are in no network of its gateway ports and not '
+                'announced; if they should be, name all provider networks '
+                'in [DEFAULT] network_cidr',
                 router=router.uuid, addresses=tuple(outside))
 
     def _unanswered(self, router):
@@ -173,9 +174,8 @@ class FipRouteDriver(base.Driver):
             if (each.unanswered and networks.family(each.address) == 4 and
                     networks.inside(each.address, nets)):
                 yield resources.Problem(
-                    'router %s: %s of a load balancer is not announced, '
-                    'because %s' % (router.name, each.address,
-                                    each.unanswered),
+                    f'router {router.name}: {each.address} of a load balancer '
+                    f'is not announced, because {each.unanswered}',
                     router=router.uuid, addresses=(each.address,))
 
     # -- flows ------------------------------------------------------------

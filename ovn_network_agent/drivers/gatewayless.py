@@ -58,9 +58,9 @@ def rows(router, node, usable):
     if any(networks.family(n) == 4 for port in router.local_ports
            for n in port.networks):
         yield resources.Problem(
-            'router %s: no network of its gateway ports has room for a '
-            'virtual gateway (/30 or larger); it gets no default route'
-            % router.name, router=router.uuid)
+            f'router {router.name}: no network of its gateway ports has room '
+            'for a virtual gateway (/30 or larger); it gets no '
+            'default route', router=router.uuid)
 
 
 def _through_another(router, node):
@@ -116,13 +116,13 @@ def _in_use(router, nexthop):
 
 
 def _refusal(router, port, nexthop, user):
+    outcome = ('It stays, since all of its traffic goes there'
+               if _in_use(router, nexthop) else
+               'The router gets no default route')
     return resources.Problem(
-        'router %s, port %s: its virtual gateway %s is in use by %s; end '
-        'the allocation pool of the subnet before that address. %s'
-        % (router.name, port.lrp, nexthop, user,
-           'It stays, since all of its traffic goes there'
-           if _in_use(router, nexthop) else
-           'The router gets no default route'), router=router.uuid,
+        f'router {router.name}, port {port.lrp}: its virtual gateway '
+        f'{nexthop} is in use by {user}; end the allocation pool of the '
+        f'subnet before that address. {outcome}', router=router.uuid,
         addresses=(nexthop,))
 
 

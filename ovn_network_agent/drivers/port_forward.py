@@ -106,9 +106,9 @@ class PortForwardDriver(base.Driver):
         for vip in forwards.vips:
             if vip.taken:
                 yield resources.Problem(
-                    'VIP %s is not forwarded: router %s has this address; '
-                    'take it out of the rules, or out of the pools of the '
-                    'provider network' % (vip.address, vip.taken),
+                    f'VIP {vip.address} is not forwarded: router {vip.taken} '
+                    'has this address; take it out of the rules, or out of '
+                    'the pools of the provider network',
                     addresses=(vip.address,))
         vips = [vip for vip in forwards.vips if not vip.taken]
         if vips:
@@ -153,7 +153,7 @@ class PortForwardDriver(base.Driver):
         if self.settings.port_forward.port_forward_l3mdev_accept:
             for proto in ('tcp', 'udp'):
                 yield resources.Sysctl(
-                    'net/ipv4/%s_l3mdev_accept' % proto, '1')
+                    f'net/ipv4/{proto}_l3mdev_accept', '1')
 
     # -- out of the VRF, and back -----------------------------------------
 
@@ -219,8 +219,8 @@ class PortForwardDriver(base.Driver):
             yield from self._static(prefix, node, requires)
         else:
             yield resources.Problem(
-                'VIP %s is not announced: no device has it; set manage_vip: '
-                'true, or put it on one' % vip.address,
+                f'VIP {vip.address} is not announced: no device has it; set '
+                'manage_vip: true, or put it on one',
                 addresses=(vip.address,))
 
     def _static(self, prefix, node, requires):

@@ -84,7 +84,7 @@ def arriving(group, node, bridge):
                 yield resources.Flow(
                     bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
                     relay.port, 4, dst=str(network),
-                    output='ports:%d' % segment.patch_port)
+                    output=f'ports:{segment.patch_port:d}')
 
 
 def leaving(router, port, nets, bridge):

@@ -23,18 +23,17 @@ def objection(segment, bridge_dev):
     if segment is None:
         return 'its network has no localnet port in SB'
     if not segment.bridge:
-        return ('physical network %s is not in ovn-bridge-mappings of this '
-                'node' % segment.physical_network)
+        return (f'physical network {segment.physical_network} is not in '
+                'ovn-bridge-mappings of this node')
     if segment.vlan:
-        return ('its network is VLAN %d on %s; only flat networks are '
-                'handled' % (segment.vlan, segment.bridge))
+        return (f'its network is VLAN {segment.vlan:d} on {segment.bridge}; '
+                'only flat networks are handled')
     if segment.bridge != bridge_dev:
-        return ('physical network %s is mapped to %s, and [DEFAULT] '
-                'bridge_dev is %s' % (segment.physical_network,
-                                      segment.bridge, bridge_dev))
+        return (f'physical network {segment.physical_network} is mapped to '
+                f'{segment.bridge}, and [DEFAULT] bridge_dev is {bridge_dev}')
     if not segment.mac:
-        return 'device %s does not exist' % segment.device
+        return f'device {segment.device} does not exist'
     if not segment.patch_port:
-        return ('%s has no patch port for %s (is ovn-controller running?)'
-                % (segment.bridge, segment.localnet_port))
+        return (f'{segment.bridge} has no patch port for '
+                f'{segment.localnet_port} (is ovn-controller running?)')
     return ''

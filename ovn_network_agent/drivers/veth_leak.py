@@ -124,17 +124,17 @@ class VethLeakDriver(base.Driver):
 
     def _sysctls(self, pair):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
-            yield resources.Sysctl('net/ipv4/conf/%s/forwarding' % dev, '1',
+            yield resources.Sysctl(f'net/ipv4/conf/{dev}/forwarding', '1',
                                    requires=(pair,))
             # A new address may be of the network of the former one, and is
             # secondary until that goes: it must not go with it.
             yield resources.Sysctl(
-                'net/ipv4/conf/%s/promote_secondaries' % dev, '1',
+                f'net/ipv4/conf/{dev}/promote_secondaries', '1',
                 requires=(pair,))
         # The sender of what arrives there is an address of this host (the
         # other end, or a VIP): without this it is a martian.
         yield resources.Sysctl(
-            'net/ipv4/conf/%s/accept_local' % ownership.VETH_PROVIDER, '1',
+            f'net/ipv4/conf/{ownership.VETH_PROVIDER}/accept_local', '1',
             requires=(pair,))
 
     def _addresses(self, nexthop, provider, pair):

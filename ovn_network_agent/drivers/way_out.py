@@ -63,7 +63,6 @@ def missing(settings, node, consequence):
     vrf = node.device(settings.frr.vrf_name)
     if vrf is not None and vrf.default_route is False:
         yield resources.Problem(
-            'the way out of VRF %s: it has no default route, so %s; have a '
-            'default route come in by BGP, which needs a filter of the '
-            'neighbour that lets it in, or set one in FRR' % (
-                vrf.name, consequence))
+            f'the way out of VRF {vrf.name}: it has no default route, so '
+            f'{consequence}; have a default route come in by BGP, which needs '
+            'a filter of the neighbour that lets it in, or set one in FRR')

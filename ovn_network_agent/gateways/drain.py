@@ -130,9 +130,9 @@ class Drain:
         """Note the groups that no other candidate takes over."""
         stays = [group for group in _left(snapshot)
                  if not group.takers(snapshot.node.chassis)]
-        self._stays = tuple('%s (%s)' % (group.name, ', '.join(
-            '%s %s' % (c.chassis, _why(c)) for c in group.candidates
-            if c.chassis != snapshot.node.chassis)) for group in stays)
+        self._stays = tuple(
+            f'{group.name} ({_reasons(group, snapshot.node.chassis)})'
+            for group in stays)
         # With an unchanged priority, OVN would move the ports back to this
         # chassis, which no longer announces them.
         self.unclaimed = any(
@@ -160,11 +160,11 @@ class Drain:
         The new owner has died, and OVN will move the port back here.
         """
         for port in sorted(self._back):
-            yield '%s to leave again' % port
+            yield f'{port} to leave again'
         nowhere = {port.redirect for group in snapshot.groups
                    for port in group.ports if not port.chassis}
         for port in sorted(nowhere & self._gone):
-            yield '%s to be bound to a chassis' % port
+            yield f'{port} to be bound to a chassis'
 
     def _hope(self, hoped):
         """Log the begin and the end of each wait for another candidate."""
@@ -200,10 +200,10 @@ def _waiting(snapshot):
         if not group.takers(chassis):
             continue
         if group.candidate(chassis).priority > 0:
-            yield 'the priority of %s to be lowered' % group.name
+            yield f'the priority of {group.name} to be lowered'
         for port in group.ports:
             if port.chassis == chassis:
-                yield '%s to leave' % port.redirect
+                yield f'{port.redirect} to leave'
     if snapshot.node.overlap or snapshot.node.overlapping:
         yield 'ovn-controller to go on'
     yield from _handed_over(snapshot.routers)
@@ -214,10 +214,11 @@ def _handed_over(routers):
     for router in routers:
         for port in router.ports:
             if port.handover is model.Handover.ANNOUNCE:
-                yield ('the agent of %s to announce router %s' % (
-                    port.chassis or 'the next chassis', router.name))
+                chassis = port.chassis or 'the next chassis'
+                yield (f'the agent of {chassis} to announce router '
+                       f'{router.name}')
             elif port.handover is model.Handover.FORWARD:
-                yield 'what is under way to router %s' % router.name
+                yield f'what is under way to router {router.name}'
 
 
 def _left(snapshot):
@@ -252,14 +253,21 @@ def _hoped(snapshot):
     for group in _left(snapshot):
         hopes = group.hopes(chassis)
         if hopes and not group.takers(chassis) and not group.unfit:
-            yield '%s, for %s' % (' or '.join(map(_hope, hopes)), group.name)
+            yield f'{" or ".join(map(_hope, hopes))}, for {group.name}'
 
 
 def _hope(candidate):
     """The condition under which a candidate takes over, in words."""
-    return ('%s to answer again' if candidate.silent else
-            '%s to be able to announce' if candidate.drained == model.UNFIT
-            else 'the agent of %s to be back') % candidate.chassis
+    if candidate.silent:
+        return f'{candidate.chassis} to answer again'
+    if candidate.drained == model.UNFIT:
+        return f'{candidate.chassis} to be able to announce'
+    return f'the agent of {candidate.chassis} to be back'
+
+
+def _reasons(group, chassis):
+    return ', '.join(f'{c.chassis} {_why(c)}' for c in group.candidates
+                     if c.chassis != chassis)
 
 
 def _why(candidate):
@@ -271,7 +279,7 @@ def _why(candidate):
     return {model.UNFIT: 'could not announce anything',
             model.SHUTDOWN: 'has no agent',
             model.MAINTENANCE: 'is drained by its operator'}.get(
-                candidate.drained, 'has priority %d' % candidate.priority)
+                candidate.drained, f'has priority {candidate.priority:d}')
 
 
 def _here(snapshot):
@@ -283,4 +291,4 @@ def _here(snapshot):
 def _some(texts):
     named = ', '.join(texts[:_NAMED])
     more = len(texts) - _NAMED
-    return '%s and %d more' % (named, more) if more > 0 else named
+    return f'{named} and {more} more' if more > 0 else named

@@ -110,5 +110,5 @@ def _say(takeover):
     named = ', '.join(takeover.routers[:_NAMED])
     more = len(takeover.routers) - _NAMED
     LOG.info('Took over %s%s: %d addresses announced after %.0f ms', named,
-             ' and %d more' % more if more > 0 else '', takeover.addresses,
+             f' and {more} more' if more > 0 else '', takeover.addresses,
              takeover.seconds * 1000)

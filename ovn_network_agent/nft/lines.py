@@ -19,9 +19,6 @@ a set or a hash hides it.
 
 import itertools
 
-# What a base chain is: type, hook, priority.
-BASE = 'type {} hook {} priority {}; policy accept;'
-
 
 def block(kind, name, lines):
     """A set or a chain of the table, a list of lines.
@@ -41,7 +38,10 @@ def chain(name, base, rules):
     """
     if not rules:
         return []
-    return block('chain', name, [BASE.format(*base), *itertools.chain(*rules)])
+    kind, hook, priority = base
+    return block('chain', name, [
+        f'type {kind} hook {hook} priority {priority}; policy accept;',
+        *itertools.chain(*rules)])
 
 
 def lookup(before, elements, after=''):

@@ -31,20 +31,6 @@ VIP = '203.0.113.53'
 CLIENT = '198.51.100.2'
 BACKENDS = ('10.0.0.5', '10.0.0.6')
 PORT = 8053
-# Where the node has no dummy devices, any other will do.
-TOPOLOGY = '''
-sysctl -qw net.ipv6.conf.default.addr_gen_mode=1
-sysctl -qw net.ipv4.ip_forward=1
-ip link add loopback1 type veth peer name loopback1-peer
-ip link set loopback1 up
-ip link set loopback1-peer up
-ip link add client type veth peer name eth0 netns {client}
-ip address add 198.51.100.1/24 dev client
-ip link set client up
-ip link add lan type bridge
-ip address add 10.0.0.1/24 dev lan
-ip link set lan up
-'''
 # Answers each connection with the address that it comes from.
 SERVER = '''
 import socketserver, sys
@@ -66,6 +52,23 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as s:
 FORBIDDEN = ('vtysh', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl')
 
 
+def _topology(client):
+    # Where the node has no dummy devices, any other will do.
+    return f'''
+sysctl -qw net.ipv6.conf.default.addr_gen_mode=1
+sysctl -qw net.ipv4.ip_forward=1
+ip link add loopback1 type veth peer name loopback1-peer
+ip link set loopback1 up
+ip link set loopback1-peer up
+ip link add client type veth peer name eth0 netns {client}
+ip address add 198.51.100.1/24 dev client
+ip link set client up
+ip link add lan type bridge
+ip address add 10.0.0.1/24 dev lan
+ip link set lan up
+'''
+
+
 class ForwardTestCase(node.NodeTestCase):
 
     def setUp(self):
@@ -75,7 +78,7 @@ class ForwardTestCase(node.NodeTestCase):
             self.program(name, f'#!/bin/sh\necho "{name} $*" >>{self.called}\n'
                                'exit 1\n')
         self.client = self.space()
-        self.sh(TOPOLOGY.format(client=self.client.pid))
+        self.sh(_topology(self.client.pid))
         self.run_in(self.client, f'''
             ip link set lo up
             ip address add {CLIENT}/24 dev eth0

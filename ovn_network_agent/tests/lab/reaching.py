@@ -125,7 +125,7 @@ class Reach:
                     row.delete()
 
         self.cloud.nb.transact(write)
-        self.addCleanup(self.cloud.nb.do, remove)
+        self.addCleanup(self.cloud.nb.transact, remove)
 
     def test_between_routers_of_one_chassis(self):
         """The hairpin flows reflect it, in both directions, and no loop.

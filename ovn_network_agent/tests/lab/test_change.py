@@ -237,8 +237,16 @@ class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
             'gw1', ownership.COOKIE_RELAY), base.SETTLE)
         name, number = patch()
         self.assertEqual({number}, used())
-        # ovn-controller makes it again at once.
-        node.out('ovs-vsctl', 'del-port', plan.BRIDGE, name)
+        # ovs-vswitchd that sees the end and the beginning of a port at once
+        # keeps the port with its number: so ovn-controller waits meanwhile.
+        node.pause('ovn-controller')
+        try:
+            node.out('ovs-vsctl', 'del-port', plan.BRIDGE, name)
+            nodes.wait_until('the switch has no patch port', lambda: (
+                f'({name})' not in node.out('ovs-ofctl', 'show',
+                                            plan.BRIDGE)), base.SETTLE)
+        finally:
+            node.resume('ovn-controller')
         nodes.wait_until('there is a new patch port', lambda: patch()[1]
                          not in (None, '[]', number), base.SETTLE)
         nodes.wait_until(

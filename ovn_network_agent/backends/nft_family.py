@@ -79,7 +79,9 @@ class Family:
             self.name, work.adds, rendering.sets(table.content))
         wanted = {(r.set, r.element) for r in adds}
         deletes = {(r.set, r.element) for r in work.deletes}
-        kept = before.elements - deletes
+        # What somebody else has put there goes with the former table.
+        kept = {entry for entry in before.elements - deletes
+                if elements.is_ours(*entry)}
         try:
             self._load(table, kept | wanted, before)
         except base.BackendError as error:

@@ -71,7 +71,7 @@ def possible(family, adds, sets):
     failures = {}
     for resource in adds:
         try:
-            elements.written(family, resource.set, resource.element)
+            elements.added(family, resource.set, resource.element)
             if resource.set not in sets:
                 raise ValueError(f'there is no set {resource.set} for it')
         except (TypeError, ValueError) as error:

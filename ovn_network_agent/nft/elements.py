@@ -59,6 +59,27 @@ def written(family, name, element):
     return _WRITERS[name](FAMILIES[family], element)
 
 
+def is_ours(name, element):
+    """Whether the agent puts such an element into a set.
+
+    The guard drops at the end of the pair alone.  Somebody else has put
+    another device there, which can only be taken out.
+    """
+    return (name != ownership.NFT_GUARDED or
+            element == ownership.VETH_DEFAULT)
+
+
+def added(family, name, element):
+    """Like :func:`written`, of an element that is put into a set.
+
+    :raises ValueError: also when the agent puts no such element there
+    """
+    text = written(family, name, element)
+    if not is_ours(name, element):
+        raise ValueError(f'{element!r} is no device that is guarded')
+    return text
+
+
 def outer(prefixes):
     """Those that lie in no other one.
 

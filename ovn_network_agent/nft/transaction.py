@@ -181,9 +181,10 @@ def _filled(table, contents, leaving):
 
 
 def _elements(verb, family, contents):
+    text = elements.added if verb == 'add' else elements.written
     for name, found in contents.items():
         if found:
-            listed = ', '.join(elements.written(family, name, element)
+            listed = ', '.join(text(family, name, element)
                                for element in found)
             yield (f'{verb} element {family} {TABLE} {name} '
                    f'{{ {listed} }}\n')

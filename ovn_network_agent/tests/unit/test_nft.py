@@ -130,12 +130,13 @@ class TransactionTest(base.BaseTestCase):
 
     def test_what_is_kept_is_not_touched(self):
         sent = transaction.extension(
-            TABLE, {'guarded': ['b', 'c']}, {'guarded': ['a', 'b']}, [])
+            TABLE, {'guarded': ['b', 'veth-default']},
+            {'guarded': ['a', 'b']}, [])
         self.assertNotIn('delete table', sent)
         self.assertIn('delete element ip ovn-network-agent guarded '
                       '{ "a" }\n', sent)
-        self.assertIn('add element ip ovn-network-agent guarded { "c" }\n',
-                      sent)
+        self.assertIn('add element ip ovn-network-agent guarded '
+                      '{ "veth-default" }\n', sent)
 
     def test_what_is_not_taken(self):
         for build, *args in (
@@ -163,10 +164,18 @@ class TransactionTest(base.BaseTestCase):
                 (transaction.change, 'ip', {'loaded': []}, {}),
                 (transaction.change, 'ip', {Text('guarded'): []}, {}),
                 (transaction.change, 'ip', {}, {'guarded': [Text('a')]}),
+                (transaction.change, 'ip', {}, {'guarded': ['eth0']}),
+                (transaction.replacement, TABLE, {'guarded': ['eth0']}, []),
+                (transaction.extension, TABLE, {'guarded': ['eth0']}, {}, []),
                 (transaction.change, 'arp', {}, {}),
                 (transaction.change, Text('ip'), {}, {}),
                 (transaction.removal, 'inet')):
             self.assertRaises(ValueError, build, *args)
+
+    def test_a_device_of_somebody_else_can_only_go(self):
+        self.assertEqual(
+            'delete element ip ovn-network-agent guarded { "eth0" }\n',
+            transaction.change('ip', {'guarded': ['eth0']}, {}))
 
     def test_the_comment_fits(self):
         """nft takes at most 127 bytes."""

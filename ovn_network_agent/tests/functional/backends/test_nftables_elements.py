@@ -93,6 +93,19 @@ class ElementsTest(base.NftTestCase):
         self.assertEqual({'10.0.0.0/8', '198.51.100.0/25'},
                          self.contents(base.NETWORKS))
 
+    def test_a_device_that_somebody_else_guards_goes(self):
+        """With its element, or with the former table."""
+        for after in (self.table, base.table(base.TARGET, (
+                'tcp', base.VIP, 80, base.BACKEND, 80))):
+            self.nft('add element ip ovn-network-agent guarded { eth0 }')
+            other = base.element('eth0', 'guarded')
+            self.assertIn(other, self.read())
+            if after == self.table:
+                self.change(self.backend, delete=[other])
+            else:
+                self.change(self.backend, update=[(self.table, after)])
+            self.assertEqual(set(), self.contents('guarded'))
+
     def test_those_of_a_set_that_is_no_more_go_with_it(self):
         self.becomes([LOW, GUARDED], networks=['198.51.100.0/25'])
         # A node that has no VRF any more.
@@ -110,7 +123,8 @@ class ElementsTest(base.NftTestCase):
                base.element('0.0.0.0/0'), base.element('203.0.113.0'),
                base.element('198.51.100.7', 'unheard_of'),
                base.element('x" }; flush ruleset; {', 'guarded'),
-               base.element('eth*', 'guarded')]
+               base.element('eth*', 'guarded'),
+               base.element('eth0', 'guarded')]
         self.assertEqual(
             {r.ref for r in bad if r.element != '203.0.113.0'},
             set(self.backend.apply(backends.Delta(

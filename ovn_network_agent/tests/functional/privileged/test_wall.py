@@ -215,6 +215,7 @@ CALLS = {
                         ['ip', 'a' * 32, '"\nflush ruleset\n'],
                         ['inet', 'a' * 32, 'b' * 40]],
     'nft.change_elements': [
+        ['ip', {}, {ownership.NFT_GUARDED: [DEVICE]}],
         ['ip6', {}, {ownership.NFT_NETWORKS: [ZONE]}],
         ['ip6', {ownership.NFT_SNAT: ['fe80::1%x }\nflush ruleset']}, {}],
         ['ip', {}, {'other': ['10.0.0.0/8']}]],

@@ -12,5 +12,5 @@
 
 """From the model to resources: pure plugins.
 
-:mod:`drivers.base` says what a driver has to do.
+:mod:`drivers.base` has the interface of drivers.
 """

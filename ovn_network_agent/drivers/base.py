@@ -10,15 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a driver is.
+"""The interface of drivers.
 
-A driver says which OVN tables matter to it and turns the frozen view
-(:mod:`ovn_network_agent.model`) into resources.  It is pure: no I/O, no
-memory, and the same settings and view give the same output.  Everything
-else (difference,
-order, retry, restart, drain, clean-up, dry run) follows from that and is
-not the driver's business.  A third-party driver is one class and one entry
-point in ``ovn_network_agent.drivers``.
+A driver names the OVN tables that it needs, and turns the frozen view
+(:mod:`ovn_network_agent.model`) into resources.  A driver is pure: it has no
+I/O and no memory, and the same settings and view give the same output.  The
+engine does everything else: difference, order, repetition, restart, drain,
+clean-up and dry run.  A third-party driver is one class and one entry point in
+``ovn_network_agent.drivers``.
 """
 
 import abc
@@ -56,16 +55,16 @@ class Watch:
 class Driver(abc.ABC):
     """Turns the view of this chassis into resources.
 
-    :cvar CONFIG_OPTS: oslo.config options, registered in the group named
-        like the driver before it is created; one that is required and not
-        set is an error at the start
+    :cvar CONFIG_OPTS: oslo.config options, registered in the group with the
+        name of the driver before the driver is made; a required option that
+        is not set is an error at the start
     :cvar OTHER_OPTIONS: names of options that the driver reads beside its
         own section and :data:`conf.settings.NODE`, as ``section.option``
-    :cvar ASKS: what the core has to do for this driver, of
+    :cvar ASKS: services of the core for this driver, of
         :data:`conf.plugins.RANKING` and :data:`conf.plugins.ABSENCE`
     :param name: name of the entry point
-    :param settings: :class:`conf.settings.Settings`; after a reload that
-        changes them the core makes another driver of them
+    :param settings: :class:`conf.settings.Settings`; after a reload with
+        other settings, the core makes a new driver
     """
 
     CONFIG_OPTS = ()
@@ -80,7 +79,7 @@ class Driver(abc.ABC):
 
     @classmethod
     def runs_without_ovn(cls, settings):
-        """Whether an agent that only forwards ports has a use for it.
+        """Whether the port-forward-only mode has a use for this driver.
 
         :param settings: :class:`conf.settings.Settings`
         """
@@ -89,8 +88,8 @@ class Driver(abc.ABC):
     def events(self):
         """The :class:`Watch` subscriptions, an iterable.
 
-        The agent itself watches the tables that the view is built from;
-        a driver only names what it needs beyond them.
+        The agent itself watches the tables of the view; a driver only names
+        further tables and columns.
         """
         return ()
 
@@ -108,8 +107,8 @@ class Driver(abc.ABC):
     def for_group(self, group, node):
         """Resources of one gateway group.
 
-        :param group: :class:`model.GatewayGroup`, also one that this
-            chassis is only a standby of
+        :param group: :class:`model.GatewayGroup`, in which this chassis may
+            be only a standby
         :param node: :class:`model.Node`
         :returns: iterable of :class:`resources.Resource`
         """

@@ -10,15 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Consistent hashing: which backend gets which bucket of the clients.
+"""Consistent hashing: the destination of each bucket of clients.
 
-The hash of a client selects one of some buckets, and a table says whose a
-bucket is.  Every gateway computes the same table, from the addresses and
-weights alone, so a client that arrives at another gateway gets the same
-backend; nothing is remembered, so a backend that comes back finds its
-clients again.
+The hash of a client selects a bucket, and a table has the destination of each
+bucket.  Every gateway node computes the same table from addresses and weights
+alone, so a client gets the same destination at each node.  Nothing is
+remembered, so a destination that comes back gets its former clients.
 
-Each bucket prefers some backends to others by a score of the two
+Each bucket prefers some destinations to others by a score of both
 (rendezvous hashing: Thaler and Ravishankar, "Using Name-Based Mappings to
 Increase Hit Rates", IEEE/ACM Transactions on Networking 6(1), 1998; with
 weights: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
@@ -38,7 +37,7 @@ import functools
 import hashlib
 import math
 
-# (shares, buckets): for up to so many shares of the smallest weight.
+# (most shares of the smallest weight, number of buckets).
 _SIZES = ((6, 64), (25, 256), (math.inf, 1024))
 # Buckets that share their preferences are neighbours in every table: when
 # another backend calls for the next size, most clients stay.
@@ -48,11 +47,11 @@ _64_BITS = (1 << 64) - 1
 
 @functools.lru_cache(maxsize=4096)
 def owners(weights, gone=frozenset()):
-    """Whose each bucket is.
+    """The destination of each bucket.
 
     :param weights: frozenset of (address, weight > 0), not empty
-    :param gone: frozenset of addresses among them that get nothing at
-        present; not all of them
+    :param gone: frozenset of some of the addresses, which get nothing at
+        present
     :returns: tuple of addresses, one for each bucket
     """
     shares = dict(weights)
@@ -90,7 +89,7 @@ def _fill(table, shares):
 
 
 def _quotas(shares, size):
-    """How many buckets each one gets, at least one; they add up to size."""
+    """Number of buckets of each address, at least 1; the sum is ``size``."""
     total = sum(shares.values())
     quotas = {address: max(size * weight // total, 1)
               for address, weight in shares.items()}
@@ -109,10 +108,10 @@ def _quotas(shares, size):
 
 @functools.lru_cache(maxsize=4096)
 def _scores(address):
-    """What an address is worth to each point, the smaller the better.
+    """The score of an address at each point; a smaller score is better.
 
-    Exponentially distributed, so that dividing by a weight makes it win as
-    often as the weight says.
+    The scores are exponentially distributed.  So after a division by the
+    weight, an address wins as often as its weight demands.
     """
     return tuple(-math.log((_mix(_seed(address), point) + 1) / 2 ** 64)
                  for point in range(_POINTS))

@@ -32,7 +32,7 @@ from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import targets
 from ovn_network_agent.drivers import way_out
 
-# So many addresses are named in one message.
+# The most addresses that one message names.
 _NAMED = 5
 
 
@@ -53,12 +53,12 @@ class FipRouteDriver(base.Driver):
         yield from self._bridge_sysctls(bridge)
 
     def for_group(self, group, node):
-        """What a standby can prepare without attracting anything.
+        """Resources that a standby prepares and that attract no packets.
 
-        What a machine sends comes out of OVN here as soon as the port does;
-        the way back must be there by then.  And vtysh is slow: with an entry
-        of the prefix list to write, a port was announced 1.1 to 1.9 s after
-        it had come, without 0.2 to 0.3 s (in the lab).
+        When the port comes, packets of virtual machines come out of OVN here
+        at once, and need the flows.  vtysh is slow: in the lab, a port was
+        announced after 1.1 to 1.9 s with an entry of the prefix list to
+        write, and after 0.2 to 0.3 s without.
         """
         if self.settings.fip_route.standby_prepare:
             for port in group.ports:
@@ -120,10 +120,7 @@ class FipRouteDriver(base.Driver):
                                            requires, announced)
 
     def _passable(self, port):
-        """Whether traffic to a port can pass.
-
-        What is relayed needs no OVN here.
-        """
+        """Whether packets to a port can pass; a relay needs no OVN here."""
         if port.local or not port.relay:
             return self._usable(port.segment)
         return (port.segment is not None and
@@ -133,7 +130,7 @@ class FipRouteDriver(base.Driver):
         return not segments.objection(segment, self.settings.bridge_dev)
 
     def _left_out(self, router):
-        """What of a router is not announced, and why."""
+        """Problems of a router's addresses that are not announced."""
         distributed = sum(1 for nat in router.nats if nat.distributed_mac)
         if distributed:
             yield resources.Problem(
@@ -151,7 +148,7 @@ class FipRouteDriver(base.Driver):
                 for net in networks.provider_networks(port.networks)]
         external = {nat.external_ip for nat in router.nats
                     if not nat.distributed_mac}
-        # What is no floating IP may be an address of a tenant.
+        # An address that is no floating IP may be a tenant's.
         external.update(each.address for each in router.balanced
                         if each.floating)
         outside = sorted(address for address in external
@@ -181,7 +178,7 @@ class FipRouteDriver(base.Driver):
     # -- flows ------------------------------------------------------------
 
     def _mac_tweak(self, segment):
-        """Let the kernel accept what OVN sends: rewrite the MAC to ours."""
+        """Flows that give OVN's packets the MAC of the bridge."""
         for family in (4, 6):
             yield resources.Flow(
                 segment.bridge, ownership.COOKIE_MAC_TWEAK,
@@ -240,7 +237,7 @@ class FipRouteDriver(base.Driver):
                 yield resources.PrefixListEntry(name, str(network))
 
     def _keep(self, targets, node):
-        """A segment in doubt: what is announced stays as it is."""
+        """Keep the announcements of a segment in doubt as they are."""
         vrf = node.device(self.settings.frr.vrf_name)
         tables = {self._table(), resources.MAIN_TABLE,
                   vrf.vrf_table if vrf else 0}

@@ -13,10 +13,10 @@
 
 """Driver gateway_drain: the order in gateway groups, and their relays.
 
-The chassis that has a gateway port keeps the lead, so that the port does
-not go back by itself when a former owner returns: each move costs packets.
-A candidate that was drained is a standby again once its agent starts.  And
-what leaves, however it comes to that, is relayed to its next owner.
+The owner of a gateway port keeps the lead.  So the port does not go back when
+a former owner returns, because each move costs packets.  A drained candidate
+is a standby again when its agent starts.  Packets of a port that leaves are
+relayed to the next owner.
 """
 
 from ovn_network_agent import model
@@ -41,12 +41,12 @@ class GatewayDrainDriver(base.Driver):
                      'gateway_drain.drain_on_shutdown')
 
     def for_node(self, node):
-        """That others take over before this chassis lets go."""
+        """The overlap, while the next owners take over."""
         if node.overlap and node.phase in _PHASES:
             yield resources.Overlap(node.overlap)
 
     def for_router(self, router, node):
-        """What relays the packets of ports that leave."""
+        """The flows that relay the packets of ports that leave."""
         for port in router.served_ports:
             if port.relay:
                 nets = networks.provider_networks(port.networks,
@@ -68,7 +68,7 @@ class GatewayDrainDriver(base.Driver):
                 owned=owned, before=before, after=after)
 
     def _order(self, group, node):
-        """(candidates as they are to be, ports that have to be here)."""
+        """(candidates with the wanted values, ports that must be here)."""
         if node.phase not in _PHASES:
             return (), ()
         own = group.candidate(node.chassis)
@@ -89,7 +89,7 @@ class GatewayDrainDriver(base.Driver):
         return (), ()
 
     def _number(self, own):
-        """Priority to come back with."""
+        """The priority of a candidate that comes back."""
         if self.settings.gateway_drain.restore == 'ordered':
             return own.earlier or order.STANDBY
         return order.STANDBY

@@ -12,27 +12,27 @@
 
 """The order of the candidates of a gateway group.  Pure.
 
-Each function takes candidates as they are and returns those that are to
-change, as they are to be.  The numbers stay small, whatever happens: they
-are counted anew before they grow beyond :data:`HIGHEST`, and whenever there
-is no room for a number between two others.
+Each function takes the present candidates, and returns the candidates to
+change with their wanted values.  The priorities stay small: a group gets new
+ones before a priority exceeds :data:`HIGHEST`, and when there is no room
+between two priorities.
 """
 
 import dataclasses
 
 from ovn_network_agent import model
 
-# The lead is at least that, so that a peer which becomes a standby again,
-# at 1, does not tie with it: OVN goes by names then.
+# The lowest priority of the lead.  So a peer that becomes a standby, with 1,
+# never ties with the lead; after a tie, OVN decides by the names.
 LEAST_LEAD = 2
 STANDBY = 1
-# Beyond it the group is numbered anew.  The schema ends at 32767, and
-# Neutron has groups that begin there.
+# Beyond this priority, the group gets new priorities.  The schema ends at
+# 32767, and some groups of Neutron begin there.
 HIGHEST = 100
 
 
 def lowered(own, why):
-    """What a candidate is to be that takes nothing any more.
+    """The change of a candidate that must not take any port.
 
     :param own: :class:`model.Candidate`
     :param why: 'shutdown', 'maintenance' or 'unfit'
@@ -42,7 +42,7 @@ def lowered(own, why):
         return (dataclasses.replace(own, priority=0, drained=why,
                                     earlier=own.priority),)
     if not own.drained:
-        # Somebody else has lowered it, and knows why.
+        # Somebody else has lowered the priority, for a reason of their own.
         return ()
     if own.drained == model.MAINTENANCE and why == model.SHUTDOWN:
         why = own.drained
@@ -50,10 +50,10 @@ def lowered(own, why):
 
 
 def lead(own, peers):
-    """What gives a candidate the lead.
+    """The changes that give a candidate the lead.
 
     :param own: :class:`model.Candidate`
-    :param peers: list of the others, at least one
+    :param peers: list of the other candidates, at least one
     :returns: tuple of :class:`model.Candidate`
     """
     highest = max(c.priority for c in peers)
@@ -66,19 +66,19 @@ def lead(own, peers):
 
 
 def unmarked(own):
-    """What a candidate is to be that has a priority and still a mark."""
+    """The change of a candidate that has a priority and still a mark."""
     return (_at(own, own.priority),) if own.drained else ()
 
 
 def standby(own, peers, owners, number):
-    """What makes a candidate that was drained a standby again.
+    """The changes that make a drained candidate a standby again.
 
-    Whoever has the ports keeps the lead, and the order of the others stays.
+    The owner keeps the lead, and the order of the others stays.
 
     :param own: :class:`model.Candidate`
-    :param peers: list of the others
+    :param peers: list of the other candidates
     :param owners: set of names of the chassis that have the ports
-    :param number: priority that it is to have where there is room for it
+    :param number: the wanted priority, if there is room for it
     :returns: tuple of :class:`model.Candidate`
     """
     back = _at(own, number)
@@ -93,13 +93,13 @@ def standby(own, peers, owners, number):
         return (capped,)
     if len(leaders) > 1 or any(
             c.known and c.rank > leaders[0].rank for c in others):
-        # The ports are about to move; that is not ours to decide.
+        # The ports are about to move, which this agent must not influence.
         return (_at(own, max(capped.priority, STANDBY)),)
     return _numbered(leaders[0], [back, *others])
 
 
 def _ordered_by(candidate):
-    """What it is sorted by: its priority, or that before it was drained."""
+    """Sort key: the priority, or the priority before the drain."""
     return candidate.priority or candidate.earlier
 
 
@@ -109,9 +109,9 @@ def _at(candidate, priority):
 
 
 def _numbered(leader, others):
-    """The same order with small numbers, and one candidate before all.
+    """The same order with small priorities, and one candidate before all.
 
-    What is drained stays so; where it comes back to is numbered, too.
+    A drained candidate stays drained, and gets a new earlier priority.
     """
     ranks = {rank: number for number, rank in enumerate(
         sorted({_ordered_by(c) for c in others} - {0}), STANDBY)}

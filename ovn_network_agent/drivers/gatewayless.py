@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The default route of a gatewayless router, and what it goes through.
+"""The default route of a gatewayless router, and its next hop.
 
 Pure functions.  The next hop is the virtual gateway: an address that no
 device has, bound to the MAC of the provider bridge.
@@ -21,15 +21,15 @@ from ovn_network_agent import resources
 
 
 def rows(router, node, usable):
-    """What a router that is local wants in OVN.
+    """The rows that a local router needs in OVN.
 
-    A default route that somebody else made means a real gateway: then
-    the router needs, and gets, no row of ours at all.
+    A default route without the agent's mark means a real gateway.  Then the
+    router gets no row of the agent.
 
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
-    :param usable: function of a :class:`model.Segment` or None: whether
-        traffic can pass it
+    :param usable: function of a :class:`model.Segment` or None that returns
+        whether packets can pass
     :returns: iterable of :class:`resources.Resource`
     """
     if any(not route.managed for route in router.default_routes):
@@ -47,8 +47,8 @@ def rows(router, node, usable):
         if user and not _in_use(router, nexthop):
             return
         if not usable(port.segment):
-            # In doubt, as with what is announced: its replies go through
-            # these rows.
+            # As for announcements, the rows stay in doubt, because the
+            # router's replies need them.
             yield from _keep(router, port.lrp, nexthop)
             return
         yield resources.MacBinding(port.lrp, nexthop, port.segment.mac)
@@ -79,10 +79,10 @@ def _through_another(router, node):
 
 
 def handed_over(router):
-    """Rows that carry our tag while the port is on another chassis.
+    """Rows with this chassis' tag while the port is on another chassis.
 
-    The new owner takes them over; deleting them would cut the replies
-    of a router that works.
+    The new owner takes these rows over.  Their deletion would cut off the
+    replies of a working router.
 
     :param router: :class:`model.Router`
     :returns: iterable of :class:`resources.Keep`
@@ -94,7 +94,7 @@ def handed_over(router):
 
 
 def _user(router, port, nexthop):
-    """Who has the address of the virtual gateway, in words, or ''."""
+    """The user of the virtual gateway's address, in words, or ''."""
     if any(nat.external_ip == nexthop for nat in router.nats):
         return 'a NAT row of this router'
     if any(each.address == nexthop for each in router.balanced):
@@ -106,10 +106,10 @@ def _user(router, port, nexthop):
 
 
 def _in_use(router, nexthop):
-    """Whether the router goes through it already.
+    """Whether the router's default route already has a next hop.
 
-    Then it goes on doing so: what came later in its place is one
-    address, and all of the router's traffic would be lost for it.
+    Such a route stays, although another user has the address now: otherwise
+    all traffic of the router would be lost for one address.
     """
     return any(route.managed and route.nexthop == nexthop
                for route in router.default_routes)

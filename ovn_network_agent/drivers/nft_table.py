@@ -26,11 +26,11 @@ from ovn_network_agent.nft import values
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manner:
-    """What of the configuration the table depends on.
+    """The part of the configuration that the table depends on.
 
     :ivar zone: connection tracking zone
     :ivar balance: 'jhash' or 'consistent'
-    :ivar vrf: whether VIPs are in a VRF: then replies need to be led back
+    :ivar vrf: whether VIPs are in a VRF, so that replies have to go back there
     """
 
     zone: int
@@ -65,7 +65,7 @@ def _vip(vip, balance):
         tuple(_service(rule, balance) for rule in vip.rules))
 
 
-# As many rules as there may be: at each death of a backend all are asked for.
+# The most rules; each death of a destination asks for all of them.
 @functools.lru_cache(maxsize=16384)
 def _service(rule, balance):
     usable = rule.usable

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Driver port_forward: VIPs whose ports are forwarded to backends.
+"""Driver port_forward: VIPs whose ports are forwarded to destinations.
 
-One nftables table for each address family, the policy rules that lead marked
-packets out of the VRF and back, and what announces a VIP: its address, or
-where somebody else has that, the line of the prefix list.
+The driver wants one nftables table for each address family, the policy rules
+for marked packets, and the announcement of each VIP.  A VIP is announced by
+its address on a device, or by a static route.
 """
 
 import ipaddress
@@ -77,9 +77,9 @@ class PortForwardDriver(base.Driver):
     def for_group(self, group, node):
         """The networks of a standby, so that the guard knows them in time.
 
-        What a machine sends comes out of OVN here as soon as the port does,
-        and the guard of another network would drop it until nft has run;
-        see fip_route.  They alone switch no guard on.
+        When the port comes, packets of virtual machines come out of OVN here
+        at once.  The guard of another network would drop them until nft has
+        run.  These networks alone do not switch the guard on.
         """
         if not node.extent or not self.settings.fip_route.standby_prepare:
             return
@@ -92,7 +92,7 @@ class PortForwardDriver(base.Driver):
                                                        port.networks)})
 
     def _networks(self, version, found):
-        """Provider networks; with the first of them the guard drops."""
+        """Provider networks; the first one switches the guard on."""
         found = list(found)
         yield from _elements(version, found)
         if found and self.settings.frr.vrf_name:
@@ -126,9 +126,9 @@ class PortForwardDriver(base.Driver):
     def _anchor(self):
         """An address that stays on the device when the last VIP goes.
 
-        With its last IPv4 address a device loses its IPv4 routes, those of
-        others too, so the last one of ours would have to stay.  FRR does not
-        redistribute link-local addresses (zebra_check_addr()).
+        With its last IPv4 address, a device loses all IPv4 routes, even those
+        of others.  FRR does not redistribute this link-local address
+        (zebra_check_addr()).
         """
         return resources.Address(self.settings.port_forward.port_forward_dev,
                                  ownership.ANCHOR)
@@ -202,7 +202,7 @@ class PortForwardDriver(base.Driver):
                 name, networks.host_prefix(vip.address), length, length)
 
     def _attract(self, vip, node, requires):
-        """What BGP announces, the connected route where it can be.
+        """The announcement of a VIP, by the connected route if possible.
 
         A static route for an address that the VRF has would never be used
         (trap T36).
@@ -213,7 +213,7 @@ class PortForwardDriver(base.Driver):
                 self.settings.port_forward.port_forward_dev, prefix,
                 requires=requires)
         elif vip.present or mode.forwards_only(self.settings):
-            # In the second case it is not for us to say how it gets here.
+            # In the second case, the operator announces the VIP.
             return
         elif vip.version == 4:
             yield from self._static(prefix, node, requires)
@@ -233,10 +233,10 @@ class PortForwardDriver(base.Driver):
             yield announcement
 
     def _guard(self, prefix):
-        """Drop what no rule translates; no device has the address.
+        """Drop packets that no rule translates; no device has the address.
 
-        It comes out of the pair, and the default route of the main table
-        would carry it into the management network.
+        Such packets come out of the pair.  The default route of the main
+        table would send them into the management network.
         """
         yield resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority - 2,
@@ -251,10 +251,10 @@ def _elements(version, found):
 
 
 def _snat_addresses(router):
-    """Addresses that machines without a floating IP come from, sorted.
+    """SNAT addresses of a router, sorted.
 
-    OVN also tells them as nat_addresses, a moment before they are rows of
-    NAT, and floating IPs among them.
+    OVN also has these addresses in nat_addresses, a moment before the rows of
+    NAT, together with floating IPs.
     """
     if not router.served_ports:
         return []

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""When the announcement of a router is proved.  Pure.
+"""The proof that this chassis announces a router.  Pure.
 
-The former owner of a gateway goes on announcing until the new one has proved
-that it does.  So the proof is asked for only where nothing is in doubt, and
-it rests on all that the new one does for the router.
+The former owner of a gateway port announces its addresses until the new owner
+has the proof.  So the proof is wanted only without any doubt, and requires all
+resources of the router.
 """
 
 from ovn_network_agent import resources
@@ -23,10 +23,9 @@ from ovn_network_agent import resources
 def proofs(router, node, wanted):
     """The proof for a router that is active here.
 
-    It goes onto the default route, so without one there is none.  None
-    either while something of the router is only kept as it was found, or
-    would be reachable and is not announced: then what is announced is not
-    what should be.
+    The proof is a key on the default route, so there is no proof without this
+    route.  Nor is there one while a resource of the router is only kept as
+    found, or while a reachable address is not announced.
 
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`

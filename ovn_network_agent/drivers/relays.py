@@ -13,11 +13,11 @@
 
 """Relays between the provider bridges of gateways that share a group.
 
-Pure functions.  OVN takes packets for a router only on the chassis that has
-its gateway port.  So what arrives for an address whose port is about to leave,
-or has left, goes to OVN here and through the relay to OVN there: the one that
-has the port takes it, the other drops it.  Nothing has to be switched at the
-moment of the move, which nobody knows.
+Pure functions.  OVN accepts packets for a router only on the chassis that has
+its gateway port.  So while a port leaves, each packet for its addresses goes
+to OVN on this chassis, and through the relay to OVN on the next owner.  The
+chassis that has the port accepts the packet, and the other one drops it.  So
+nothing has to change at the moment of the move, which is not known.
 """
 
 from ovn_network_agent import model
@@ -30,8 +30,8 @@ from ovn_network_agent.drivers import targets
 def ports(group, node, bridge):
     """A tunnel port to each other candidate.
 
-    That of one whose chassis has gone stays: its ovn-controller may have
-    ended in good order, and its agent relays what it still attracts.
+    The port to a candidate whose chassis SB lacks stays: its ovn-controller
+    may have ended in good order, and its agent still relays packets.
 
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
@@ -64,9 +64,9 @@ def _of_the_gone(group, node, bridge):
 
 
 def arriving(group, node, bridge):
-    """Flows that hand what comes out of relays to OVN.
+    """Flows that send packets from relays to OVN.
 
-    They attract nothing, and are there before anything is sent.
+    The flows attract no packets, so they are made in advance.
 
     :returns: iterable of :class:`resources.Flow`
     """
@@ -88,10 +88,10 @@ def arriving(group, node, bridge):
 
 
 def leaving(router, port, nets, bridge):
-    """What sends the packets of a port to both gateways.
+    """The resources that send the packets of a port to both chassis.
 
     :param router: :class:`model.Router`
-    :param port: a port of it with a relay
+    :param port: a port of the router, with a relay
     :param nets: IPv4 provider networks
     :returns: iterable of :class:`resources.Resource`
     """

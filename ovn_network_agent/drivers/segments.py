@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which provider segments traffic can go through.  Pure."""
+"""The provider segments that packets can pass.  Pure."""
 
 
 def objection(segment, bridge_dev):
-    """Why a provider segment cannot be used on this node.
+    """The reason why a provider segment cannot be used on this node.
 
     :param segment: :class:`model.Segment`, or None
     :param bridge_dev: name of the provider bridge

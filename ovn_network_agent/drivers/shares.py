@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which share of the clients each backend of a rule gets.
+"""The share of the clients that each destination of a rule gets.  Pure.
 
-Pure.  The hash of a client's address selects a bucket, see
-:mod:`nft.balance`; here the buckets are given to backends.
+The hash of a client's address selects a bucket, see :mod:`nft.balance`; this
+module assigns the buckets to destinations.
 """
 
 import itertools
@@ -47,7 +47,7 @@ def rule_shares(rule, balance):
 
 
 def _owners(rule):
-    """Whose each bucket is, addresses."""
+    """The destination of each bucket, a tuple of addresses."""
     weights = frozenset((backend.address, backend.weight)
                         for backend in rule.backends if backend.weight)
     gone = frozenset(address for address, _weight in weights) - {

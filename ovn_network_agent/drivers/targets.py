@@ -11,10 +11,7 @@
 # under the License.
 
 
-"""Which addresses of a router are answered for by which gateway port.
-
-Pure functions.
-"""
+"""The addresses of a router that each gateway port answers for.  Pure."""
 
 import dataclasses
 
@@ -35,18 +32,18 @@ class Target:
 
 
 def port_targets(router, port, nets):
-    """Every address that a served port answers for, once, sorted.
+    """The addresses that a served port answers for.
 
     :param router: :class:`model.Router`
-    :param port: one of its served ports
-    :param nets: IPv4 networks; what is in none of them is left out
-    :returns: tuple of :class:`Target`
+    :param port: a served :class:`model.GatewayPort` of the router
+    :param nets: IPv4 networks; IPv4 addresses outside of them are left out
+    :returns: tuple of :class:`Target`, sorted, each once
     """
     addresses = {nat.external_ip for nat in router.nats
                  if not nat.distributed_mac}
     addresses.update(_balanced(router, port))
     if len(router.ports) > 1:
-        # The others may be on other chassis, which answer for theirs.
+        # Another port may be on another chassis, which answers for it.
         addresses = {a for a in addresses
                      if networks.owner(a, router.ports) is port}
     addresses.update(port.nat_addresses)
@@ -58,8 +55,8 @@ def port_targets(router, port, nets):
 def _balanced(router, port):
     """Virtual IPs of load balancers that the gateway answers for.
 
-    They may be addresses of tenants as well; of IPv4, what is in no provider
-    network is left out anyhow.
+    These may be addresses of tenants.  For IPv4, the caller leaves out
+    addresses outside of provider networks.
     """
     nets = networks.of_version(6, port.networks)
     for each in router.balanced:

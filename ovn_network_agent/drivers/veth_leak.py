@@ -37,7 +37,7 @@ class VethLeakDriver(base.Driver):
 
     @classmethod
     def runs_without_ovn(cls, settings):
-        """With a VRF alone there is something to connect."""
+        """True with a VRF, which the pair connects."""
         return bool(settings.frr.vrf_name)
 
     def for_node(self, node):
@@ -62,10 +62,10 @@ class VethLeakDriver(base.Driver):
         yield from self._unless_off(self._router(router, node))
 
     def _unless_off(self, wanted):
-        """What is wanted; where the leak is off, that it stays as found.
+        """The wanted resources; with the leak off, Keep in their place.
 
-        A VRF without our leak has one that somebody else makes, maybe with
-        the very names and numbers of ours, and all traffic goes through it.
+        With the leak off, another program may make one for the VRF, perhaps
+        with the same names and numbers, and all traffic goes through it.
         """
         if not self.settings.frr.vrf_name:
             return
@@ -87,9 +87,9 @@ class VethLeakDriver(base.Driver):
         yield resources.KernelRoute(
             self.settings.veth_leak.veth_leak_table_id, DEFAULT,
             ownership.VETH_DEFAULT, provider, requires=(pair.ref,))
-        # What comes out of the pair must never be sent back into it: its
-        # source may be a provider address too (a floating IP of another
-        # chassis), and the leak rule would loop it until its TTL ends.
+        # A packet out of the pair must never go back into it.  Its source may
+        # be a provider address (a floating IP of another chassis), and the
+        # leak rule would loop it until its TTL ends.
         yield resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority - 1,
             resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT)
@@ -97,10 +97,10 @@ class VethLeakDriver(base.Driver):
             yield from self._leak(iptext.network(network), node)
 
     def _own_networks(self):
-        """Configured networks that are led to this node.
+        """Configured networks whose addresses may be on this node.
 
-        Without OVN none of their addresses are here, and they are named for
-        port forwarding: what has to reach them goes elsewhere.
+        Without OVN, no such address is here: the networks are configured for
+        port forwarding alone.
         """
         return (() if mode.forwards_only(self.settings)
                 else self.settings.network_cidr)
@@ -126,13 +126,13 @@ class VethLeakDriver(base.Driver):
         for dev in (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER):
             yield resources.Sysctl(f'net/ipv4/conf/{dev}/forwarding', '1',
                                    requires=(pair,))
-            # A new address may be of the network of the former one, and is
-            # secondary until that goes: it must not go with it.
+            # A new address of the same network is secondary until the former
+            # address goes, and must not go with it.
             yield resources.Sysctl(
                 f'net/ipv4/conf/{dev}/promote_secondaries', '1',
                 requires=(pair,))
-        # The sender of what arrives there is an address of this host (the
-        # other end, or a VIP): without this it is a martian.
+        # Packets that arrive there have a source address of this host (the
+        # other end, or a VIP); without this setting, they are martians.
         yield resources.Sysctl(
             f'net/ipv4/conf/{ownership.VETH_PROVIDER}/accept_local', '1',
             requires=(pair,))
@@ -150,13 +150,12 @@ class VethLeakDriver(base.Driver):
                                       requires=(pair,))
 
     def _guard(self, network):
-        """Keep what arrives for addresses that are not here off the
-        management network.
+        """Drop packets for addresses that are not on this node.
 
-        While a gateway moves, the fabric sends for a moment to the chassis
-        that has already let go.  The default route of the main table would
-        carry that out of the wrong door.  It is dropped without an answer:
-        an ICMP error would end connections that are about to be set up.
+        While a gateway port moves, the fabric still sends packets to the
+        former owner for a moment.  The default route of the main table would
+        send them into the management network.  They are dropped without an
+        answer, because an ICMP error would end new connections.
         """
         first = self.settings.veth_leak.veth_leak_rule_priority - 3
         for priority, table, suppress in (
@@ -167,12 +166,12 @@ class VethLeakDriver(base.Driver):
                                  suppress=suppress)
 
     def _untranslated(self, router):
-        """Drop what comes out of OVN with an address of a tenant.
+        """Drop packets that come out of OVN with an address of a tenant.
 
-        After a gateway has moved, OVN here lacks the connections of the
-        former chassis and lets packets of some of them (ICMP replies)
-        through as they are.  Their source is in no provider network, so the
-        default route of the main table would take them.
+        After a move, OVN here lacks the connections of the former owner, and
+        passes some of their packets (ICMP replies) without a translation.
+        Their source is in no provider network, so the default route of the
+        main table would match them.
         """
         for nat in router.nats:
             source = networks.parse_interface(nat.logical_ip)
@@ -184,7 +183,7 @@ class VethLeakDriver(base.Driver):
                     iif=self.settings.bridge_dev)
 
     def _leak(self, network, node):
-        """Way back of one provider network, and its way in."""
+        """The resources of one provider network, in both directions."""
         yield from self._guard(network)
         yield from self._way_back(network)
         vrf = node.device(self.settings.frr.vrf_name)
@@ -194,11 +193,10 @@ class VethLeakDriver(base.Driver):
                 self.settings.veth_leak.veth_nexthop)
 
     def _way_back(self, network):
-        """How what OVN sends leaves.
+        """Rules for packets from OVN to the fabric.
 
-        The second rule is a door behind the first: should the table lose
-        its default route, the next one that applies is that of the main
-        table, into the management network.
+        The second rule is for a table without its default route: the packets
+        would otherwise follow the main table into the management network.
         """
         table = self.settings.veth_leak.veth_leak_table_id
         priority = self.settings.veth_leak.veth_leak_rule_priority

@@ -10,27 +10,24 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The provider VRF: how an address is announced from it, and its way out.
-
-Pure.
-"""
+"""Announcements from the provider VRF, and its default route.  Pure."""
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
-# What a driver that announces has to name in OTHER_OPTIONS.
+# The OTHER_OPTIONS of a driver that announces.
 OPTIONS = ('fip_route.announce_method', 'veth_leak.veth_nexthop')
 
 
 def announcement(settings, node, prefix, dev, requires=()):
-    """What makes BGP announce a prefix, by the configured method.
+    """The resource that announces a prefix, by the configured method.
 
     :param settings: :class:`conf.settings.Settings` with the options of
         :data:`OPTIONS`
     :param node: :class:`model.Node`
-    :param prefix: '198.51.100.10/32'
-    :param dev: device that the route leads to where there is no VRF
-    :param requires: refs of what has to be in place before
+    :param prefix: text such as '198.51.100.10/32'
+    :param dev: device of the route if there is no VRF
+    :param requires: refs of the prerequisites
     :returns: :class:`resources.AnnouncedRoute` or
         :class:`resources.Announcement`; None as long as the VRF is missing
     """
@@ -54,10 +51,10 @@ def announcement(settings, node, prefix, dev, requires=()):
 
 
 def missing(settings, node, consequence):
-    """Say that the VRF has no default route; the agent does not make one.
+    """The problem of a VRF without a default route, which the agent needs.
 
     :param settings: :class:`conf.settings.Settings`
-    :param consequence: what is dropped, as the middle of a sentence
+    :param consequence: the dropped packets, as the middle of a sentence
     :returns: iterable of :class:`resources.Problem`, at most one
     """
     vrf = node.device(settings.frr.vrf_name)

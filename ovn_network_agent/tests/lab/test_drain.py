@@ -250,6 +250,13 @@ class TestDrain(leaving.LeavingTestCase):
             self.assertIn('to be able to announce', self.said(owner, mark))
             self.assertEqual(0, self.priorities()[owner])
             self._with_frr(other)
+            # As long as all are at 0, OVN may give it the port all the same:
+            # whose BGP is back first shows in the priority alone.
+            nodes.wait_until(
+                lambda: f'{other} is a candidate again: {self.priorities()} '
+                        f'{self._marks()}',
+                lambda: self.priorities()[other] and
+                not self._marks()[other], base.SETTLE)
             self.cloud.wait_owner(self.alpha, other)
             probe.wait_reachable(self.client, 'icmp', self.fip.address,
                                  base.SETTLE)

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Port forwarding: the file of rules, health checks, present addresses."""
+"""Port forwarding: rules file, health checks, present addresses."""

@@ -15,6 +15,7 @@ import re
 
 from lab import dump
 from lab import node as nodes
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
 _SIGNS = {'+': 'created', '~': 'updated', '-': 'deleted'}
@@ -69,11 +70,26 @@ class DryRuns:
             yield ('ovs-vsctl', *(['--columns=' + ','.join(columns)]
                                   if columns else []), 'list', table)
 
+    def _proved(self):
+        """Whether each owner of a default route has proved that it announces.
+
+        An agent that does not run proves nothing, and changes nothing.
+        """
+        return all(
+            owner == row.external_ids.get(ownership.EXT_ID_ADVERTISED) or
+            not self.running(owner)
+            for row in self.cloud.nb.rows('Logical_Router_Static_Route')
+            if ownership.is_managed(row.external_ids)
+            for owner in [row.external_ids[ownership.EXT_ID_CHASSIS]])
+
     def dry_run(self, name):
         """The plan of a node, after which everything is as it was.
 
         :returns: list of 'created kind ...' lines
         """
+        # The last thing that an agent writes after a start or a move.
+        nodes.wait_until('what is announced is proved', self._proved,
+                         base.SETTLE)
         before = self.everything(name)
         done = self.cloud[name].run(
             self.cloud.agents[name].command('--dry-run'))

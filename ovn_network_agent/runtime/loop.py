@@ -74,6 +74,8 @@ class Loop:
         self._serving = model.Phase.RUNNING
         self._next_full = 0.0
         self._periodic = False
+        self._compared_from = 0.0
+        self._next_not_before = 0.0
         self._reloaded = False
         self._quiet_from = 0.0
         self._reload_wanted = threading.Event()
@@ -307,16 +309,21 @@ class Loop:
         :param due: False when only a reload asked for that one.  It does not
             ask all drivers, and so does not put off one that does.
         """
-        # On a slow node, a comparison may take longer than the interval.
-        # Then at least as much time is left for other passes.
-        ended = self._clock()
-        when = max(started + self._conf.reconcile_interval,
-                   ended + (ended - started))
         self._reloaded = False
+        ended = self._clock()
         if due:
-            self._compare_at(when, periodic=True)
-        else:
-            self._next_full = min(self._next_full, when)
+            self._compared_from = started
+            # On a slow node, a comparison may take longer than the interval.
+            # Then at least as much time is left for other passes.
+            self._next_not_before = ended + (ended - started)
+        elif not self._periodic:
+            # The comparison that is due repeats a failed one.
+            return
+        # After a reload, the present interval counts for the comparison that
+        # is already scheduled, too.
+        self._compare_at(max(
+            self._compared_from + self._conf.reconcile_interval,
+            self._next_not_before), periodic=True)
 
     def _observed(self, snapshot, outcome, full):
         """The reasons of the observers after a pass, a list of str."""

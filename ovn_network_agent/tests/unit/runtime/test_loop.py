@@ -169,6 +169,33 @@ class PeriodicTest(base.BaseTestCase):
         self.clock += 3 * self.interval
         self.assertTrue(self.made(urgent=False))
 
+    def _reload_with_interval(self, seconds):
+        self.loop._conf.set_override('reconcile_interval', seconds)
+        self.loop.reload()
+        self.loop._take_in_configuration()
+        self.assertTrue(self.made(urgent=False))
+
+    def test_a_longer_interval_counts_for_the_next_comparison(self):
+        self.clock += self.interval / 2
+        self._reload_with_interval(10 * self.interval)
+        self.clock += 2 * self.interval
+        self.assertFalse(self.made(urgent=False))
+        self.clock += 8 * self.interval
+        self.assertTrue(self.made(urgent=False))
+
+    def test_a_shorter_interval_counts_for_the_next_comparison(self):
+        self._reload_with_interval(self.interval // 4)
+        self.clock += self.interval // 4
+        self.assertTrue(self.made(urgent=False))
+
+    def test_reloads_do_not_put_the_comparison_off(self):
+        for _reload in range(3):
+            self.clock += self.interval / 4
+            self._reload_with_interval(self.interval)
+        self.clock += self.interval / 4
+        self.assertTrue(self.made(urgent=False))
+        self.assertFalse(self.made(urgent=False))
+
     def test_a_reload_does_not_wait(self):
         self.loop.reload()
         self.loop._take_in_configuration()

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The commands drain and undrain."""
+
+import argparse
+import json
+import sys
+import time
+
+from ovn_network_agent.control import client
+from ovn_network_agent.control import text
+from ovn_network_agent.control import waiting
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+
+# Seconds for an answer of the agent.
+ANSWER = 60.0
+_INTERVAL = 0.5
+_WAIT = 300.0
+
+
+def add(commands):
+    """Add both commands to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    drain = commands.add_parser(
+        'drain', allow_abbrev=False, help='hand gateways over to other '
+        'nodes, and keep them away')
+    drain.add_argument('--force', action='store_true',
+                       help='write it also where no other candidate is '
+                       'ready: what nobody can take over goes later')
+    undrain = commands.add_parser(
+        'undrain', allow_abbrev=False,
+        help='be a candidate again; nothing moves back by itself')
+    for each in (drain, undrain):
+        each.add_argument(
+            '--router', action='append', default=[], metavar='ROUTER',
+            help='only this router: its UUID or its name, in Neutron or in '
+                 'OVN; may be given several times; default: all')
+        each.add_argument('--wait', action='store_true',
+                          help='until it is carried out')
+        each.add_argument('--timeout', type=_seconds, default=_WAIT,
+                          metavar='SECONDS', help='for --wait, %(default)g '
+                          'by default')
+        each.set_defaults(function=run)
+
+
+def _seconds(value):
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0
+    if not 0 < number < float('inf'):
+        raise argparse.ArgumentTypeError(
+            f'{value!r} is not a number of seconds above 0')
+    return number
+
+
+def run(given):
+    """Carry out one of the commands.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    path = socket_path.find(given)
+    argv = ['--json']
+    for router in given.router:
+        argv += ['--router', router]
+    if getattr(given, 'force', False):
+        argv.append('--force')
+    deadline = time.monotonic() + given.timeout
+    done = json.loads(client.call(path, given.command, argv, ANSWER))
+    sys.stdout.write(text.of_change(done))
+    sys.stdout.flush()
+    return _wait(path, done, deadline) if given.wait else exits.OK
+
+
+def _wait(path, done, deadline):
+    """Wait until a command is carried out; returns the exit status."""
+    said = None
+    while True:
+        missing = _missing(path, done, deadline)
+        if not missing:
+            print(f'{done["command"]}: carried out')
+            return exits.OK
+        if missing != said:
+            print(f'waiting: {"; ".join(missing)}', flush=True)
+            said = missing
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return exits.fail('written, but not carried out in time: '
+                              f'{"; ".join(missing)}', exits.WAITED)
+        time.sleep(min(_INTERVAL, left))
+
+
+def _missing(path, done, deadline):
+    """The steps that a command still waits for, a list of str."""
+    limit = min(ANSWER, max(1.0, deadline - time.monotonic()))
+    try:
+        return waiting.missing(done, json.loads(
+            client.call(path, 'status', ['--json'], limit)))
+    except client.NoAgent as e:
+        # The agent may restart; the wish in the database stays.
+        return [str(e)]

@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The place of the agent's control socket."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import base
+from ovn_network_agent.conf import opts
+
+
+class NoSocket(Exception):
+    """The configuration switches the control socket off."""
+
+
+def find(given):
+    """The control socket that the command line or the configuration names.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: absolute path
+    :raises NoSocket: when the agent has no control socket
+    :raises cfg.Error: for a configuration that cannot be used
+    """
+    path = given.socket or _configured(given)
+    if not path:
+        raise NoSocket('[DEFAULT] control_socket is empty: this agent takes '
+                       'no commands; set it, or give --socket')
+    return path
+
+
+def files(given):
+    """The options of the command line that name configuration files.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: list of str, as arguments for oslo.config
+    """
+    found = []
+    for name in ('config_file', 'config_dir'):
+        for path in getattr(given, name):
+            found += ['--' + name.replace('_', '-'), path]
+    return found
+
+
+def _configured(given):
+    conf = cfg.ConfigOpts()
+    conf.register_opts([option for option in base.OPTS
+                        if option.name == 'control_socket'])
+    conf(args=files(given), project=opts.PROJECT, prog=opts.PROJECT)
+    return conf.control_socket

@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""This chassis, and what depends on the node alone."""
+
+import dataclasses
+import enum
+
+from ovn_network_agent import port_forwards
+
+
+class Phase(enum.Enum):
+    """Where the agent is in its life; part of the node."""
+
+    RESTORING = 'restoring'
+    RUNNING = 'running'
+    DRAINING = 'draining'
+    STOPPED = 'stopped'
+
+
+# In Node.drains: not one router, but all of them.
+ALL = 'all'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Device:
+    """A kernel network device.
+
+    :ivar name: interface name
+    :ivar mac: MAC address, lower case with colons, '' without one
+    :ivar up: administratively up
+    :ivar vrf_table: routing table when this is a VRF, else 0
+    :ivar default_route: whether this VRF has a default route; None when it
+        is no VRF, or nobody knows
+    """
+
+    name: str
+    mac: str
+    up: bool
+    vrf_table: int = 0
+    default_route: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    """A provider segment: where a logical switch meets this node's wire.
+
+    :ivar datapath: UUID of the SB Datapath_Binding (the logical switch)
+    :ivar localnet_port: name of the localnet logical port
+    :ivar physical_network: its network_name, key of ovn-bridge-mappings
+    :ivar vlan: VLAN tag, 0 for a flat segment
+    :ivar bridge: provider bridge it is mapped to, '' when not mapped here
+    :ivar device: kernel device of the segment, ``bridge`` or bridge.vlan
+    :ivar mac: MAC of the device, '' when the device does not exist
+    :ivar patch_port: OpenFlow port of the patch port towards br-int, 0 when
+        ovn-controller has not created it (yet)
+    """
+
+    datapath: str
+    localnet_port: str
+    physical_network: str
+    vlan: int = 0
+    bridge: str = ''
+    device: str = ''
+    mac: str = ''
+    patch_port: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relay:
+    """A tunnel port of ours between the provider bridges of two gateways.
+
+    :ivar bridge: provider bridge
+    :ivar address: IP address of the tunnels of the other chassis
+    :ivar port: its OpenFlow port number
+    :ivar alive: whether the other end answers (BFD, RFC 5880): it has the
+        relay, too, and what is sent there arrives.  No part of what it is:
+        else a chassis that dies would cost a computation of all routers at
+        the very moment when some of them are to be taken over
+    """
+
+    bridge: str
+    address: str
+    port: int
+    alive: bool = dataclasses.field(default=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """This chassis: what depends on the node alone.
+
+    :ivar chassis: chassis name (external_ids:system-id)
+    :ivar hostname: host name as in the SB Chassis row
+    :ivar phase: :class:`Phase`
+    :ivar devices: tuple of :class:`Device`, sorted by name
+    :ivar bridge_mappings: tuple of (physical network, bridge), sorted
+    :ivar relays: tuple of :class:`Relay` that are there, sorted
+    :ivar drains: frozenset of what an operator wants to be drained: UUIDs
+        of routers, text, or :data:`ALL`
+    :ivar extent: :class:`port_forwards.Extent` of the port forwards, None
+        without them
+    :ivar overlap: addresses of the tunnels of the gateways that are to take
+        over while this one still serves, a tuple; see :mod:`overlap`
+    :ivar overlapping: whether that is under way, or being undone
+    """
+
+    chassis: str
+    hostname: str
+    phase: Phase
+    devices: tuple = ()
+    bridge_mappings: tuple = ()
+    relays: tuple = ()
+    drains: frozenset = frozenset()
+    extent: port_forwards.Extent | None = None
+    overlap: tuple = ()
+    overlapping: bool = False
+
+    def device(self, name):
+        """The :class:`Device` of that name, or None."""
+        return next((d for d in self.devices if d.name == name), None)

@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A logical router and what belongs to it."""
+
+import dataclasses
+import enum
+
+from ovn_network_agent.model.node import Segment
+
+
+class Handover(enum.Enum):
+    """How far a gateway port that has left this chassis is handed over.
+
+    NONE: not under way.  ANNOUNCE: this chassis goes on announcing and
+    forwarding, until the new owner has proved that it announces.  FORWARD:
+    withdrawn, and what the fabric still sends here is forwarded.
+    """
+
+    NONE = 'none'
+    ANNOUNCE = 'announce'
+    FORWARD = 'forward'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nat:
+    """A NAT row of a router.
+
+    :ivar type: 'snat', 'dnat' or 'dnat_and_snat'
+    :ivar external_ip: IP address, validated, canonical text
+    :ivar logical_ip: IP address or prefix
+    :ivar distributed_mac: external_mac of a distributed floating IP, '' for
+        a centralised one
+    """
+
+    type: str
+    external_ip: str
+    logical_ip: str
+    distributed_mac: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BalancedAddress:
+    """A virtual IP of a load balancer of a router.
+
+    :ivar address: IP address, canonical text
+    :ivar floating: whether it is a floating IP with port forwarding of
+        Neutron; others may just as well be addresses of tenants
+    :ivar unanswered: why the gateway of the router does not answer for it,
+        in words, '' when it does
+    """
+
+    address: str
+    floating: bool = False
+    unanswered: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayPort:
+    """A router port with a gateway group.
+
+    :ivar lrp: name of the Logical_Router_Port
+    :ivar mac: its MAC in lower case, as everything else shows MACs
+    :ivar networks: tuple of 'address/len', as in the row, valid ones only
+    :ivar chassis: name of the chassis its chassisredirect port is bound to,
+        '' when unbound
+    :ivar local: True when that is this chassis
+    :ivar segment: :class:`Segment` or None when it cannot be resolved
+    :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
+    :ivar nexthop_user: who else in OVN has the address that would be the
+        virtual gateway of this port, in words, '' when nobody
+    :ivar handover: :class:`Handover`; never with ``local``
+    :ivar relay: OpenFlow port of the relay to the chassis that is to get
+        the port, or has got it: what arrives here is sent there, too; 0 when
+        nothing is relayed
+    """
+
+    lrp: str
+    mac: str
+    networks: tuple
+    chassis: str
+    local: bool
+    segment: Segment | None
+    nat_addresses: tuple = ()
+    nexthop_user: str = ''
+    handover: Handover = Handover.NONE
+    relay: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NbDefaultRoute:
+    """A default route found on a router in NB (main table, dst-ip).
+
+    :ivar nexthop: next hop address
+    :ivar output_port: LRP name or ''
+    :ivar managed: carries our mark
+    :ivar chassis: host name in our tag, '' when not managed
+    :ivar advertised: host name of the chassis whose agent has proved that
+        it announces the router's addresses, '' when none has
+    """
+
+    nexthop: str
+    output_port: str
+    managed: bool
+    chassis: str = ''
+    advertised: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Router:
+    """A logical router that concerns this chassis.
+
+    It has a gateway port bound here, or its managed default route still
+    carries our tag.
+
+    :ivar uuid: UUID of the Logical_Router row, text
+    :ivar name: Neutron's name of the row
+    :ivar ports: tuple of :class:`GatewayPort`, sorted by name
+    :ivar nats: tuple of :class:`Nat`, sorted
+    :ivar default_routes: tuple of :class:`NbDefaultRoute`
+    :ivar problems: tuple of str: rows left out because they are malformed
+    :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
+        once
+    """
+
+    uuid: str
+    name: str
+    ports: tuple = ()
+    nats: tuple = ()
+    default_routes: tuple = ()
+    problems: tuple = ()
+    balanced: tuple = ()
+
+    @property
+    def local_ports(self):
+        """The gateway ports that are active on this chassis."""
+        return tuple(p for p in self.ports if p.local)
+
+    @property
+    def served_ports(self):
+        """The gateway ports that this chassis forwards for.
+
+        Those that are active here, and those that are being handed over.
+        """
+        return tuple(p for p in self.ports
+                     if p.local or p.handover is not Handover.NONE)

@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One consistent view of everything."""
+
+import dataclasses
+
+from ovn_network_agent import port_forwards
+from ovn_network_agent.model.node import Node
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view: the node, and what concerns it.
+
+    :ivar node: :class:`Node`
+    :ivar routers: tuple of :class:`model.Router`
+    :ivar groups: tuple of :class:`model.GatewayGroup` that this chassis is a
+        candidate of, active or not
+    :ivar problems: tuple of str: what this node's own settings contain and
+        is left out as malformed
+    :ivar forwards: :class:`port_forwards.Forwards`, or None without a rules
+        file
+    """
+
+    node: Node
+    routers: tuple = ()
+    groups: tuple = ()
+    problems: tuple = ()
+    forwards: port_forwards.Forwards | None = None

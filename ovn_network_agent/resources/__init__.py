@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Resources: the things that should exist, as frozen values.
+
+A resource is one object in one target system.  Its ``key`` is the target
+system's own key, everything else is its value: a changed value is an update
+of the object, never a delete and a create.  Only fields that we set are
+here, so that what a backend reads back compares equal to what was wanted.
+
+``stage`` orders the work of one pass: creations run in ascending order, so
+that what BGP makes visible comes last, and deletions in descending order, so
+that it goes first.
+
+Each module has the kinds of one system.  Drivers and backends, also those of
+other projects, take all names from this package.
+"""
+
+from ovn_network_agent.resources.base import Keep
+from ovn_network_agent.resources.base import Problem
+from ovn_network_agent.resources.base import Ref
+from ovn_network_agent.resources.base import Resource
+from ovn_network_agent.resources.base import Stage
+from ovn_network_agent.resources.frr import Announcement
+from ovn_network_agent.resources.frr import PrefixListEntry
+from ovn_network_agent.resources.gateways import GatewayPriority
+from ovn_network_agent.resources.gateways import Overlap
+from ovn_network_agent.resources.kernel import BLACKHOLE
+from ovn_network_agent.resources.kernel import MAIN_TABLE
+from ovn_network_agent.resources.kernel import Address
+from ovn_network_agent.resources.kernel import AnnouncedRoute
+from ovn_network_agent.resources.kernel import KernelRoute
+from ovn_network_agent.resources.kernel import LinkUp
+from ovn_network_agent.resources.kernel import Neighbour
+from ovn_network_agent.resources.kernel import Rule
+from ovn_network_agent.resources.kernel import Sysctl
+from ovn_network_agent.resources.kernel import VethPair
+from ovn_network_agent.resources.kernel import VipAddress
+from ovn_network_agent.resources.nft import NftElement
+from ovn_network_agent.resources.nft import NftTable
+from ovn_network_agent.resources.northbound import Advertised
+from ovn_network_agent.resources.northbound import DefaultRoute
+from ovn_network_agent.resources.northbound import MacBinding
+from ovn_network_agent.resources.northbound import StaleRoute
+from ovn_network_agent.resources.switch import LOCAL
+from ovn_network_agent.resources.switch import Flow
+from ovn_network_agent.resources.switch import RelayPort
+
+__all__ = (
+    'Address',
+    'Advertised',
+    'AnnouncedRoute',
+    'Announcement',
+    'BLACKHOLE',
+    'DefaultRoute',
+    'Flow',
+    'GatewayPriority',
+    'Keep',
+    'KernelRoute',
+    'LOCAL',
+    'LinkUp',
+    'MAIN_TABLE',
+    'MacBinding',
+    'Neighbour',
+    'NftElement',
+    'NftTable',
+    'Overlap',
+    'PrefixListEntry',
+    'Problem',
+    'Ref',
+    'RelayPort',
+    'Resource',
+    'Rule',
+    'Stage',
+    'StaleRoute',
+    'Sysctl',
+    'VethPair',
+    'VipAddress',
+)

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Objects of FRR: static routes and prefix lists."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PrefixListEntry(base.Resource):
+    """``permit <network> ge <ge> le <le>`` of an FRR prefix list.
+
+    The sequence number is the backend's business and not part of the value.
+    """
+
+    name: str
+    network: str
+    ge: int = 32
+    le: int = 32
+
+    kind = 'prefix_list_entry'
+    stage = base.Stage.FILTER
+
+    @property
+    def key(self):
+        return (self.name, self.network, self.ge, self.le)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Announcement(base.Resource):
+    """An FRR static route that ``redistribute static`` announces.
+
+    :ivar vrf: VRF name, '' for the default instance
+    :ivar prefix: '198.51.100.10/32'
+    :ivar nexthop: IP address, or the name of an interface
+    """
+
+    vrf: str
+    prefix: str
+    nexthop: str
+
+    kind = 'announcement'
+    stage = base.Stage.ANNOUNCE
+
+    @property
+    def key(self):
+        return (self.vrf, self.prefix)
+
+    @property
+    def subject(self):
+        return self.prefix

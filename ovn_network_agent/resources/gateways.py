@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What decides on the order of gateways."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayPriority(base.Resource):
+    """The priority of a candidate in a gateway group, in OVN NB.
+
+    :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
+    :ivar group: UUID of the Logical_Router_Port or HA_Chassis_Group, text
+    :ivar chassis: name of the candidate
+    :ivar priority: 0..32767
+    :ivar owned: names of chassisredirect ports that have to be on this
+        chassis for it to be written; not part of the value
+    :ivar before: the priorities that it was decided on, tuple of
+        (chassis, priority); not part of the value
+    :ivar after: likewise those of the whole group that are wanted
+    :ivar drained: as in :class:`model.Candidate` when an agent has lowered it,
+        else ''
+    :ivar earlier: the priority it had before that, 0 when not drained
+    """
+
+    table: str
+    group: str
+    chassis: str
+    priority: int
+    drained: str = ''
+    earlier: int = 0
+    owned: tuple = dataclasses.field(default=(), compare=False, repr=False)
+    before: tuple = dataclasses.field(default=(), compare=False, repr=False)
+    after: tuple = dataclasses.field(default=(), compare=False, repr=False)
+
+    kind = 'gateway_priority'
+    stage = base.Stage.LEAD
+    # The row is Neutron's.
+    retained = True
+
+    @property
+    def key(self):
+        return (self.table, self.group, self.chassis)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Overlap(base.Resource):
+    """The gateways of this chassis are those of others, too, for a moment.
+
+    :ivar addresses: IP addresses of the tunnels of those others, a tuple
+    """
+
+    addresses: tuple
+
+    kind = 'overlap'
+    # What takes over has to be relayed to.
+    stage = base.Stage.LEAD
+
+    @property
+    def key(self):
+        return ()

@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Objects of the kernel: devices, addresses, routes, rules."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LinkUp(base.Resource):
+    """An existing device that has to be up (the provider bridge)."""
+
+    dev: str
+
+    kind = 'link_up'
+    stage = base.Stage.LINK
+    retained = True
+
+    @property
+    def key(self):
+        return (self.dev,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VethPair(base.Resource):
+    """A veth pair, both ends up, the peer enslaved to a VRF.
+
+    :ivar name: end in the default VRF
+    :ivar peer: end in ``vrf``
+    """
+
+    name: str
+    peer: str
+    vrf: str
+
+    kind = 'veth_pair'
+    stage = base.Stage.LINK
+
+    @property
+    def key(self):
+        return (self.name,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sysctl(base.Resource):
+    """A network sysctl, never restored.
+
+    :ivar path: path below /proc/sys, '/'-separated because a device name
+        may contain a dot: 'net/ipv4/conf/br-ex/proxy_arp'
+    :ivar value: the text to be read back, without the line feed
+    """
+
+    path: str
+    value: str
+
+    kind = 'sysctl'
+    stage = base.Stage.SYSCTL
+    retained = True
+
+    @property
+    def key(self):
+        return (self.path,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Address(base.Resource):
+    """An IP address with prefix length on a device: '169.254.0.1/30'."""
+
+    dev: str
+    address: str
+
+    kind = 'address'
+    stage = base.Stage.ADDRESS
+
+    @property
+    def key(self):
+        return (self.dev, self.address)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VipAddress(Address):
+    """An address that FRR redistributes as a connected route.
+
+    To have it is to announce it.
+    """
+
+    kind = 'vip_address'
+    stage = base.Stage.ANNOUNCE
+
+    @property
+    def subject(self):
+        return self.address
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Neighbour(base.Resource):
+    """A permanent neighbour entry.
+
+    :ivar dev: device of the entry
+    :ivar dst: IP address of the neighbour
+    :ivar lladdr_of: name of the local device whose MAC the neighbour has;
+        the MAC is looked up when the entry is written or compared; '' when
+        ``lladdr`` says it
+    :ivar lladdr: MAC address, or None
+    """
+
+    dev: str
+    dst: str
+    lladdr_of: str
+    lladdr: str | None = None
+
+    kind = 'neighbour'
+    stage = base.Stage.NEIGHBOUR
+
+    @property
+    def key(self):
+        return (self.dev, self.dst)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KernelRoute(base.Resource):
+    """A kernel route of our protocol (:data:`ownership.ROUTE_PROTOCOL`).
+
+    :ivar table: routing table id
+    :ivar dst: destination prefix, '0.0.0.0/0' for the default route
+    :ivar dev: output device
+    :ivar via: gateway address, or None for a route of scope link
+    """
+
+    table: int
+    dst: str
+    dev: str
+    via: str | None = None
+
+    kind = 'kernel_route'
+    stage = base.Stage.ROUTE
+
+    @property
+    def key(self):
+        return (self.table, self.dst)
+
+    @property
+    def subject(self):
+        return self.dst if self.dst.endswith(('/32', '/128')) else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnnouncedRoute(KernelRoute):
+    """A host route that FRR redistributes (announce_method = kernel).
+
+    It lives in the table that bgpd's instance looks at: the VRF's, or the
+    main table in default VRF mode.
+    """
+
+    kind = 'announced_route'
+    stage = base.Stage.ANNOUNCE
+
+
+# In place of a table: drop what the rule selects, without an answer.
+BLACKHOLE = 0
+
+# RT_TABLE_MAIN (rtnetlink(7)).
+MAIN_TABLE = 254
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule(base.Resource):
+    """A policy rule of ours: priority, selectors, table.
+
+    :ivar table: routing table to look in, or :data:`BLACKHOLE`
+    :ivar src: source prefix or None
+    :ivar dst: destination prefix or None
+    :ivar iif: incoming device or None
+    :ivar fwmark: (mark, mask) or None
+    :ivar suppress: ignore routes of the table with a prefix of this length
+        or a shorter one (0: the default route), or None
+    :ivar ipv6: True for one of IPv6 although no prefix says so, else None
+    """
+
+    priority: int
+    table: int
+    src: str | None = None
+    dst: str | None = None
+    iif: str | None = None
+    fwmark: tuple[int, int] | None = None
+    suppress: int | None = None
+    ipv6: bool | None = None
+
+    kind = 'rule'
+    stage = base.Stage.RULE
+
+    @property
+    def key(self):
+        return (self.priority, self.src, self.dst, self.iif, self.fwmark,
+                'ipv6' if self.ipv6 else None)
+
+    @property
+    def subject(self):
+        return self.dst

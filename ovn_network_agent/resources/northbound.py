@@ -1,0 +1,122 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rows of OVN NB that belong to a router."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DefaultRoute(base.Resource):
+    """The default route of a gatewayless router, in OVN NB.
+
+    :ivar router: UUID of the Logical_Router row, text
+    :ivar lrp: name of the gateway Logical_Router_Port
+    :ivar nexthop: the virtual gateway
+    :ivar chassis: host name of the owning chassis, the tag on the row
+    :ivar outdated: host name of another chassis in the mark of who announces
+        it, only ever found and never wanted, or None
+    """
+
+    router: str
+    lrp: str
+    nexthop: str
+    chassis: str
+    outdated: str | None = None
+
+    kind = 'default_route'
+    stage = base.Stage.NORTHBOUND
+
+    @property
+    def follows(self):
+        # The former owner's is there, or the router is new.
+        return True
+
+    @property
+    def key(self):
+        return (self.router,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaleRoute(base.Resource):
+    """A default route that a chassis left which is gone for good.
+
+    Only ever found, and never wanted.
+
+    :ivar router: UUID of the Logical_Router row, text
+    :ivar lrp: name of the gateway Logical_Router_Port
+    :ivar nexthop: the virtual gateway
+    :ivar chassis: host name on the row
+    """
+
+    router: str
+    lrp: str
+    nexthop: str
+    chassis: str
+
+    kind = 'stale_route'
+    stage = base.Stage.NORTHBOUND
+
+    @property
+    def key(self):
+        return (self.router, self.lrp, self.nexthop, self.chassis)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MacBinding(base.Resource):
+    """A Static_MAC_Binding row of OVN NB: virtual gateway to our MAC."""
+
+    lrp: str
+    ip: str
+    mac: str
+
+    kind = 'mac_binding'
+    stage = base.Stage.NORTHBOUND
+
+    @property
+    def follows(self):
+        # The MAC-tweak flow takes what is sent to the MAC of a former owner.
+        return True
+
+    @property
+    def key(self):
+        return (self.lrp, self.ip)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advertised(base.Resource):
+    """The proof that a router's addresses are announced here, in OVN NB.
+
+    The mark ``ovn-network-agent-advertised`` on its managed default route,
+    which the former owner waits for.
+
+    :ivar router: UUID of the Logical_Router row, text
+    :ivar chassis: host name of this chassis
+    :ivar prefixes: what has to be advertised to a BGP neighbour before it
+        is written, tuple of '198.51.100.10/32'; not part of the value
+    """
+
+    router: str
+    chassis: str
+    prefixes: tuple = dataclasses.field(
+        default=(), compare=False, repr=False)
+
+    kind = 'advertised'
+    stage = base.Stage.LEAD
+    # It goes with the route, or when the next owner takes that over.
+    retained = True
+
+    @property
+    def key(self):
+        return (self.router,)

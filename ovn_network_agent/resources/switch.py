@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Objects of Open vSwitch: flows and tunnel ports."""
+
+import dataclasses
+
+from ovn_network_agent.resources import base
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RelayPort(base.Resource):
+    """A tunnel port on the provider bridge, towards another gateway.
+
+    :ivar bridge: provider bridge
+    :ivar name: name of the port, see :func:`ownership.relay_name`
+    :ivar remote: IP address of the tunnels of the other chassis
+    :ivar encap: 'geneve' or 'vxlan'
+    """
+
+    bridge: str
+    name: str
+    remote: str
+    encap: str
+
+    kind = 'relay_port'
+    stage = base.Stage.LINK
+
+    @property
+    def key(self):
+        return (self.bridge, self.name)
+
+
+# OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
+LOCAL = 0xfffffffe
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Flow(base.Resource):
+    """An OpenFlow flow on the provider bridge, table 0.
+
+    Only what the two kinds of flows need, typed, so that the privileged side
+    can validate it: match on in_port, family and destination host; set MACs;
+    hand to the bridge's own forwarding or back to where it came from.
+
+    :ivar in_port: OpenFlow port number of the patch port towards br-int or
+        of a relay, or :data:`LOCAL`
+    :ivar family: 4 or 6
+    :ivar dst: destination prefix ('198.51.100.10/32') or None for all
+    :ivar set_src: source MAC to write, or None
+    :ivar set_dst: destination MAC to write, or None
+    :ivar output: 'normal', 'in_port', or 'ports:' and the numbers of one to
+        eight ports in the order in which they get the packet: 'ports:3,7'
+    """
+
+    bridge: str
+    cookie: int
+    priority: int
+    in_port: int
+    family: int
+    dst: str | None = None
+    set_src: str | None = None
+    set_dst: str | None = None
+    output: str = 'normal'
+
+    kind = 'flow'
+    stage = base.Stage.FLOW
+
+    @property
+    def key(self):
+        return (self.bridge, self.priority, self.in_port, self.family,
+                self.dst)
+
+    @property
+    def follows(self):
+        # What goes from router to router on this chassis has the way over
+        # the announced route meanwhile, as it has on every other chassis.
+        return self.output == 'in_port'
+
+    @property
+    def subject(self):
+        return self.dst

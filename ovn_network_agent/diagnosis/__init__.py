@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Checks of what a packet and an announcement cross, without an agent."""
+"""Checks of what a packet and an announcement cross."""

@@ -43,6 +43,7 @@ class AdvertisedBackend(nb_writer.Writer):
     """Proofs on default routes that this chassis announces the router.
 
     :param conf: the oslo.config ConfigOpts
+    :param patience: seconds until a missing announcement counts as a failure
     """
 
     name = 'advertised'
@@ -50,8 +51,9 @@ class AdvertisedBackend(nb_writer.Writer):
     doubted_by = (notices.STATIC_ROUTES,)
     revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
 
-    def __init__(self, conf):
+    def __init__(self, conf, patience=PATIENCE):
         super().__init__(conf)
+        self._patience = patience
         # Resources that were not announced at the last attempt, which has
         # waited for them.
         self._late = frozenset()
@@ -77,7 +79,7 @@ class AdvertisedBackend(nb_writer.Writer):
         waiting = {r.ref: r for r in (
             *delta.create, *(new for _old, new in delta.update))}
         missing = {ref: set(r.prefixes) for ref, r in waiting.items()}
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         failures = {}
         while waiting:
             self._look(missing)

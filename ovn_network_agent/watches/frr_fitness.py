@@ -89,14 +89,19 @@ def lack(missing, neighbours, vrf):
 class Judgement:
     """Derives the fitness from a row of checks.  Pure.
 
+    :param stable: seconds for which BGP has to be fit again
     :ivar lack: the reason why nothing could be announced, '' without one or
         before the first answer
+    :ivar asked: whether there was an answer
+    :ivar since: monotonic seconds of the first of the last checks that
+        differ from ``lack``, None without one
     """
 
-    def __init__(self):
+    def __init__(self, stable=STABLE):
         self.lack = ''
-        self._since = None
-        self._asked = False
+        self._stable = stable
+        self.since = None
+        self.asked = False
 
     def take(self, found, now, at_once=False):
         """Take the result of a check.
@@ -107,20 +112,20 @@ class Judgement:
         :returns: whether :attr:`lack` has changed
         """
         if found is None:
-            self._since = None
+            self.since = None
             return False
         # The first result counts at once: a node that boots must not be an
         # unfit standby for three seconds.
-        stable = 0.0 if at_once else STABLE
-        wait = (SETTLE if found else stable) if self._asked else 0.0
-        self._asked = True
+        stable = 0.0 if at_once else self._stable
+        wait = (SETTLE if found else stable) if self.asked else 0.0
+        self.asked = True
         if bool(found) == bool(self.lack):
-            self._since = None
-        elif self._since is None:
-            self._since = now
-        if self._since is not None and now < self._since + wait:
+            self.since = None
+        elif self.since is None:
+            self.since = now
+        if self.since is not None and now < self.since + wait:
             return False
-        before, self.lack, self._since = self.lack, found, None
+        before, self.lack, self.since = self.lack, found, None
         return self.lack != before
 
 
@@ -129,12 +134,14 @@ class Fitness(base.Observer):
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
+    :param stable: seconds for which BGP has to be fit again
+    :ivar judgement: :class:`Judgement`
     """
 
-    def __init__(self, conf, clock=time.monotonic):
+    def __init__(self, conf, clock=time.monotonic, stable=STABLE):
         self._conf = conf
         self._clock = clock
-        self._judgement = Judgement()
+        self.judgement = Judgement(stable)
         self._silent = 0
         self._needed = False
         self._trigger = None
@@ -142,7 +149,7 @@ class Fitness(base.Observer):
 
     @property
     def unfit(self):
-        return bool(self._judgement.lack)
+        return bool(self.judgement.lack)
 
     def start(self, trigger):
         self._trigger = trigger
@@ -174,10 +181,10 @@ class Fitness(base.Observer):
         found, told, trouble = self._ask()
         self._silent = self._silent + 1 if trouble else 0
         before = self.reasons
-        if self._judgement.take(found, self._clock(),
-                                told and self._needed):
+        if self.judgement.take(found, self._clock(),
+                               told and self._needed):
             LOG.info('Whether this node could announce a gateway: %s',
-                     self._judgement.lack or 'yes')
+                     self.judgement.lack or 'yes')
         self.reasons = tuple(self._reasons(trouble))
         return self.reasons != before
 
@@ -201,9 +208,9 @@ class Fitness(base.Observer):
             return None, False, f'{type(error).__name__}: {error}'
 
     def _reasons(self, trouble):
-        if self._judgement.lack:
+        if self.judgement.lack:
             yield ('this node could not announce a gateway, and is no '
-                   f'standby until it can: {self._judgement.lack}')
+                   f'standby until it can: {self.judgement.lack}')
         if self._silent >= _PATIENCE:
             yield ('whether this node could announce a gateway cannot be '
                    f'found out, and what was known stays: {trouble}')

@@ -17,34 +17,25 @@ import threading
 import time
 import uuid
 
-import fixtures
 from ovsdbapp.backend.ovs_idl import event
 
 from ovn_network_agent import ownership
-from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent import service
 from ovn_network_agent.backends import advertised
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
 from ovn_network_agent.backends import northbound
+from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_observers
 
 A, B = '198.51.100.10/32', '198.51.100.11/32'
 OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
         ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
 THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
 MARKED = {**OURS, ownership.EXT_ID_ADVERTISED: cloud.HOSTNAME}
-REAL = {'frr_static': frr_static.StaticBackend,
-        'frr_prefix_list': frr_prefix_list.PrefixListBackend,
-        'northbound': northbound.NorthboundBackend,
-        'advertised': advertised.AdvertisedBackend}
 
 
 class AdvertisedTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
@@ -63,9 +54,9 @@ class AdvertisedTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
         self.synchronise(self.eyes_)
         return router
 
-    def agent(self, **options):
+    def agent(self, patience=advertised.PATIENCE, **options):
         made = advertised.AdvertisedBackend(worlds.conf(
-            frr__vrf_name='', **options))
+            frr__vrf_name='', **options), patience)
         made.attach(backends.Context(self.eyes_.databases,
                                      lambda: cloud.HOSTNAME))
         return made
@@ -143,13 +134,12 @@ class TestProof(AdvertisedTestCase):
         self.assertEqual({self.router}, self.apply(self.proof(A)).keys())
         self.assertEqual([OURS], self.marks())
 
-    def patient(self):
+    def be_patient(self):
         """However slow this machine is."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.backends.advertised.PATIENCE', 30.0))
+        self.backend = self.agent(30.0)
 
     def test_it_waits_a_moment(self):
-        self.patient()
+        self.be_patient()
         failures = []
         writer = threading.Thread(target=lambda: failures.append(
             self.apply(self.proof(A))))
@@ -160,7 +150,7 @@ class TestProof(AdvertisedTestCase):
         self.assertEqual([MARKED], self.marks())
 
     def test_each_is_written_as_soon_as_it_is_proved(self):
-        self.patient()
+        self.be_patient()
         other = self.add_router('r2')
         self.announce(A)
         seen = []
@@ -295,16 +285,16 @@ class TestWitness(AdvertisedTestCase):
         base.wait_until(lambda: not self.apply(self.proof(A)), 'it heals')
         self.assertEqual([MARKED], self.marks())
 
-class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
+
+class TestAgent(agents.AnnouncingTestCase):
     """The whole service with real databases and FRR; kernel and switch not."""
+
+    real = {**agents.AnnouncingTestCase.real,
+            'northbound': northbound.NorthboundBackend,
+            'advertised': advertised.AdvertisedBackend}
 
     def setUp(self):
         super().setUp()
-        privileged.kernel.set_client_mode(False)
-        self.addCleanup(privileged.kernel.set_client_mode, True)
-        self.root_side(frr_run_dir=self.frr.rundir)
-        self.frr.ip('link', 'set', 'lo', 'up')
-        self.world = worlds.World()
         self.cloud.add_router('r1', chassis=cloud.OTHER)
         self.cloud.add_nat('r1', '198.51.100.10')
         self.cloud.add_static_route(
@@ -327,32 +317,6 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
         eyes.start()
         self.witness = eyes
         return seen
-
-    def agent(self, start=True, **options):
-        remotes = self.remotes()
-        conf = worlds.conf(
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
-            frr__vrf_name='', fip_route__route_table_id=100,
-            reconcile_interval=600, **options)
-        self.fix_limits(conf)
-        made = service.AgentService(
-            conf, [worlds.driver('fip_route', conf)],
-            [REAL[name](conf) if name in REAL else worlds.WorldBackend(
-                name, self.world) for name in worlds.BACKENDS],
-            frr_observers.make(conf))
-        self.addCleanup(made.close)
-        if start:
-            made.start()
-            self.addCleanup(self.end, made)
-        return made
-
-    def end(self, agent):
-        if not agent.wait(0):
-            agent.stop()
-            agent.stop()
-            self.assertTrue(agent.wait(ovsdb.DEADLINE))
 
     def marks(self):
         return [dict(row['external_ids'][1]) for row in
@@ -392,7 +356,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
         self.eventually(lambda: self.marks() == [MARKED], self.marks)
         self.cloud.add_nat('r1', '198.51.100.11')
         base.wait_until(lambda: B in self.frr.learned(), 'learned')
-        self.end(agent)
+        self.cut_short(agent)
         again = self.agent(cleanup_on_shutdown=False)
         self.eventually(lambda: again.status.reasons == (), 'all is well')
         self.synchronise(self.witness)

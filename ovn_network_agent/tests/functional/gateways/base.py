@@ -14,6 +14,7 @@
 
 from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
@@ -98,6 +99,11 @@ class OrderTestCase(services.ServiceTestCase):
     def with_ovn(self, condition, what):
         """Wait for a condition while OVN follows."""
         return self.eventually(lambda: self.ovn() or condition(), what)
+
+    def completes(self, agent):
+        """Assert that a stop ends with a complete drain; OVN follows."""
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
 
     def elsewhere(self, chassis, **values):
         """The agent of another chassis, on its own node."""

@@ -41,8 +41,7 @@ class StopTest(gateways.OrderTestCase):
         # They are still here.
         self.assertFalse(agent.wait(0.2))
         self.assertEqual(before, self.announced())
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.completes(agent)
         self.assertEqual(set(), self.announced())
         self.become((0, 'shutdown', '2'), (1,))
 
@@ -123,8 +122,7 @@ class StopTest(gateways.OrderTestCase):
         self.become((2,), (0, 'unfit', '7'))
         self.mark_other(1)
         self.become((0, 'shutdown', '2'), (1,))
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.completes(agent)
 
     def test_until_a_stopped_agent_is_back(self):
         # Row DRN-24.
@@ -142,8 +140,7 @@ class StopTest(gateways.OrderTestCase):
         self.become((2,), (0, 'shutdown', '7'))
         self.mark_other(1)
         self.become((0, 'shutdown', '2'), (1,))
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.completes(agent)
 
     def tunnel_to_other(self, address, **status):
         """A tunnel of OVN to the other chassis, and its BFD."""
@@ -195,8 +192,7 @@ class StopTest(gateways.OrderTestCase):
                          ['named-uuid', 'encap']))
         agent = self.running(gateway_drain__drain_timeout=NEVER)
         agent.stop()
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.completes(agent)
         self.become((0, 'shutdown', '2'), (1,))
 
     def seen_of_other(self, agent):
@@ -238,8 +234,7 @@ class StopTest(gateways.OrderTestCase):
         self.eventually(lambda: 'is bound to this chassis again; it is '
                         'forwarded until' in said.output, lambda: said.output)
         self.assertFalse(agent.wait(0))
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.assertIs(drain.Result.COMPLETED, agent.drain.result)
+        self.completes(agent)
 
     def test_without_clean_up_it_drains_all_the_same(self):
         # Row CLN-02.

@@ -113,3 +113,20 @@ class ServiceTestCase(base.OvsdbTestCase):
     def stop(self, agent):
         agent.stop()
         self.assertTrue(agent.wait(ovsdb.DEADLINE))
+
+
+class TwoRoutersTestCase(ServiceTestCase):
+    """Router r1 is on this chassis, and router r2 on another chassis."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER, networks=[
+            '203.0.113.1/24'])
+
+    def running(self, **options):
+        """An agent that serves r1."""
+        agent = self.agent(**options)
+        self.eventually(lambda: self.announced() and self.routes() and
+                        self.nb.rows('Static_MAC_Binding'), 'running')
+        return agent

@@ -14,62 +14,29 @@
 
 import time
 
-from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent import service
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_observers
 
 FIP = '198.51.100.10/32'
-REAL = {'frr_static': frr_static.StaticBackend,
-        'frr_prefix_list': frr_prefix_list.PrefixListBackend}
 
 
-class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
+class TestAgent(agents.AnnouncingTestCase):
     """Kernel and switch are a world; FRR and the databases are real."""
 
     def setUp(self):
         super().setUp()
-        privileged.kernel.set_client_mode(False)
-        self.addCleanup(privileged.kernel.set_client_mode, True)
-        self.root_side(frr_run_dir=self.frr.rundir)
-        self.frr.ip('link', 'set', 'lo', 'up')
-        self.world = worlds.World()
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
         self.cloud.add_nat('r1', '198.51.100.10')
 
-    def agent(self, **options):
-        remotes = self.remotes()
-        conf = worlds.conf(
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
-            frr__vrf_name='', fip_route__route_table_id=100,
-            reconcile_interval=600, **options)
-        self.fix_limits(conf)
-        made = service.AgentService(
-            conf, [worlds.driver('fip_route', conf)],
-            [REAL[name](conf) if name in REAL else worlds.WorldBackend(
-                name, self.world) for name in worlds.BACKENDS],
-            frr_observers.make(conf))
-        self.addCleanup(made.close)
-        made.start()
-        self.addCleanup(self.cut_short, made)
+    def running(self, **options):
+        """An agent that has announced the floating IP."""
+        made = self.agent(**options)
         base.wait_until(lambda: FIP in self.statics() and self.entries(),
                         'announced', ovsdb.DEADLINE)
         return made
-
-    def cut_short(self, agent):
-        if not agent.wait(0):
-            agent.stop()
-            agent.stop()
-            self.assertTrue(agent.wait(ovsdb.DEADLINE))
 
     def statics(self):
         return {line.split()[2] for line in self.frr.running()
@@ -84,14 +51,14 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
 
     def test_restart_of_staticd(self):
         # Trap T41: the next full pass is ten minutes away.
-        self.agent()
+        self.running()
         self.frr.kill('staticd')
         self.frr.start('staticd')
         base.wait_until(lambda: FIP in self.statics(), 'restored')
 
     def test_restart_of_everything_after_a_long_absence(self):
         # Trap T41: however long the back-off has become meanwhile.
-        agent = self.agent()
+        agent = self.running()
         self.frr.kill('staticd')
         self.frr.kill('bgpd')
         self.cloud.add_nat('r1', '198.51.100.11')
@@ -111,7 +78,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
 
     def test_bgpd_has_lost_its_list(self):
         # Trap T35: zebra still has it.
-        self.agent()
+        self.running()
         before = self.entries()
         self.frr.restart_bgpd()
         base.wait_until(
@@ -121,7 +88,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
 
     def test_stop_while_zebra_is_wedged(self):
         # Trap T44: the stop ends, keeps the way in, leaves no process.
-        agent = self.agent(shutdown_timeout=4)
+        agent = self.running(shutdown_timeout=4)
         before = self.kernel()
         with self.wedged('zebra'):
             started = time.monotonic()
@@ -132,7 +99,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
             self.assertEqual(before, self.kernel())
 
     def test_stop_empties_list_and_routes(self):
-        agent = self.agent()
+        agent = self.running()
         agent.stop()
         self.assertTrue(agent.wait(20))
         self.assertTrue(agent.complete)
@@ -140,7 +107,7 @@ class TestAgent(ovn.OvsdbTestCase, base.FrrTestCase):
             self.entries(), self.statics(), self.kernel()))
 
     def test_filtered_address_is_in_the_status(self):
-        agent = self.agent()
+        agent = self.running()
         self.assertIsNotNone(agent.status)
         base.wait_until(lambda: agent.status.reasons == (), 'all is well')
         self.frr.configure('route-map NONE deny 10', 'exit',

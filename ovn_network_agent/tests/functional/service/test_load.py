@@ -16,28 +16,13 @@ import threading
 import time
 
 from ovn_network_agent import resources
-from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 from ovn_network_agent.tests.unit import world as worlds
 
-HERE = services.HERE
 
-
-class LoadTest(services.ServiceTestCase):
+class LoadTest(services.TwoRoutersTestCase):
     """How often and when it works."""
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('far', chassis=cloud.OTHER, networks=[
-            '203.0.113.1/24'])
-
-    def running(self, **options):
-        agent = self.agent(**options)
-        self.eventually(lambda: self.announced() and self.routes() and
-                        self.nb.rows('Static_MAC_Binding'), 'running')
-        return agent
 
     def test_one_added_and_one_removed_in_one_transaction(self):
         self.cloud.add_nat('r1', '198.51.100.10')
@@ -73,7 +58,7 @@ class LoadTest(services.ServiceTestCase):
                 self.cloud.change_nat('203.0.113.9',
                                       logical_ip=f'10.0.0.{number % 200 + 1}')
 
-        self.cloud.add_nat('far', '203.0.113.9')
+        self.cloud.add_nat('r2', '203.0.113.9')
         writer = threading.Thread(target=stream)
         writer.start()
         try:
@@ -104,7 +89,7 @@ class LoadTest(services.ServiceTestCase):
                     external_ip=f'203.0.{113 + number // 250}.'
                                 f'{number % 250 + 1}',
                     logical_ip='10.0.0.5'),)),
-            ovsdb.mutate('Logical_Router', {'name': 'neutron-far'}, 'nat',
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-r2'}, 'nat',
                          'insert', ovsdb.ovsdb_set(
                              ['named-uuid', f'n{number}']
                              for number in range(10000))))

@@ -24,19 +24,7 @@ from ovn_network_agent.tests.functional.service import base as services
 HERE = services.HERE
 
 
-class TroubleTest(services.ServiceTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('r2', chassis=cloud.OTHER, networks=[
-            '203.0.113.1/24'])
-
-    def running(self, **options):
-        agent = self.agent(**options)
-        self.eventually(lambda: self.announced() and self.routes() and
-                        self.nb.rows('Static_MAC_Binding'), 'running')
-        return agent
+class TroubleTest(services.TwoRoutersTestCase):
 
     def test_databases_that_go_withdraw_nothing(self):
         agent = self.running(reconcile_interval=1)

@@ -15,18 +15,14 @@
 import os
 import signal
 
-import fixtures
-
 from ovn_network_agent import ownership
-from ovn_network_agent import privileged
-from ovn_network_agent import service
 from ovn_network_agent import trigger
 from ovn_network_agent.backends import gateway_priority
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests import programs
+from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
@@ -193,12 +189,12 @@ class TestThread(FitnessTestCase):
     def test_staticd_only_where_it_announces(self):
         self.without('staticd')
         made = self.started(fip_route__announce_method='kernel')
-        base.wait_until(lambda: made._judgement._asked, 'looked')
+        base.wait_until(lambda: made.judgement.asked, 'looked')
         self.assertFalse(made.unfit)
 
     def test_what_hangs_is_said_and_changes_nothing(self):
         made = self.started()
-        base.wait_until(lambda: made._judgement._asked, 'looked')
+        base.wait_until(lambda: made.judgement.asked, 'looked')
         with self.wedged('bgpd'):
             self.assertIsNotNone(self.trigger.wait(20))
             self.assertIn('cannot be found out', made.reasons[0])
@@ -207,38 +203,23 @@ class TestThread(FitnessTestCase):
         base.wait_until(lambda: not made.reasons, 'found out')
 
 
-class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
+class TestAgent(agents.ServiceTestCase, FitnessTestCase):
     """FRR, databases, driver and backend are real; OVN is the test."""
 
     def setUp(self):
         super().setUp()
-        privileged.kernel.set_client_mode(False)
-        self.addCleanup(privileged.kernel.set_client_mode, True)
         self.cloud.add_router('r1', chassis=cloud.OTHER)
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': cloud.OTHER}, priority=9))
 
-    def agent(self, start=True):
-        remotes = self.remotes()
-        conf = self.conf_of_agent(
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'], bridge_dev=cloud.BRIDGE,
-            gateway_drain__relay=False, reconcile_interval=3600)
-        made = service.AgentService(
-            conf, [worlds.driver('gateway_drain', conf)],
+    def agent(self, start=True, observers=frr_observers.make):
+        conf = self.conf_on_servers(
+            drivers=['gateway_drain'], gateway_drain__relay=False,
+            reconcile_interval=3600)
+        return self.service(
+            conf, 'gateway_drain',
             [gateway_priority.GatewayPriorityBackend(conf)],
-            frr_observers.make(conf))
-        self.addCleanup(made.close)
-        if start:
-            made.start()
-            self.addCleanup(self.end, made)
-        return made
-
-    def end(self, agent):
-        agent.stop()
-        agent.stop()
-        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+            observers(conf), start)
 
     def state(self):
         """Priority, why it is drained, and what it was, of this chassis."""
@@ -267,16 +248,18 @@ class TestAgent(ovn.OvsdbTestCase, FitnessTestCase):
 
     def test_the_only_one_returns_at_once(self):
         # Its owner may wait for that in a stop.
-        self.useFixture(fixtures.MockPatchObject(
-            frr_fitness, 'STABLE', 3600.0))
-        agent = self.agent()
+        looked = []
+
+        def never_stable(conf):
+            looked.append(frr_fitness.Fitness(conf, stable=3600.0))
+            return looked
+
+        agent = self.agent(observers=never_stable)
         self.eventually(lambda: agent.status.is_ready, 'ready')
         self.shut()
         self.becomes(0, 'unfit', '2')
         self.open_again()
-        looked, = (o for o in agent._observers
-                   if isinstance(o, frr_fitness.Fitness))
-        self.eventually(lambda: looked._judgement._since, 'a session')
+        self.eventually(lambda: looked[0].judgement.since, 'a session')
         # Nobody has told it a way out yet.
         self.assertEqual((0, 'unfit', '2'), self.state())
         self.tell()

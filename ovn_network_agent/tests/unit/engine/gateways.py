@@ -96,3 +96,9 @@ class ReconcilerTestCase(base.BaseTestCase):
         made = Gateway(**options)
         self.addCleanup(lambda: made.reconciler.close())
         return made
+
+    def announcing(self):
+        """A gateway that announces the floating IP of one router."""
+        made = self.gateway()
+        made.run(worlds.router(fips=[FIP]))
+        return made

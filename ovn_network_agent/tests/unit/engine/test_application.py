@@ -46,16 +46,14 @@ class OrderTest(gateways.ReconcilerTestCase):
         self.assertEqual(['announcement', 'advertised'], order[-2:])
 
     def test_a_second_pass_writes_nothing(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         del gateway.world.journal[:]
         outcome = gateway.run(worlds.router(fips=[FIP]), full=True)
         self.assertEqual([], gateway.world.journal)
         self.assertEqual(0, outcome.changes)
 
     def test_withdrawn_first(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         del gateway.world.journal[:]
         outcome = gateway.run(worlds.router())
         self.assertTrue(outcome.settled)
@@ -80,8 +78,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         self.assertNotIn(stray, gateway.world.values())
 
     def test_drift_is_repaired_when_it_is_noticed(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         del gateway.world.objects[ROUTE]
         gateway.run(worlds.router(fips=[FIP]))
         self.assertNotIn(ROUTE, gateway.world.objects)
@@ -89,8 +86,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         self.assertIn(ROUTE, gateway.world.objects)
 
     def test_a_restart_adopts_what_is_there(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         before = gateway.world.values()
         del gateway.world.journal[:]
         gateway.reconciler.close()
@@ -219,8 +215,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         self.assertNotIn(ROUTE, gateway.world.objects)
 
     def test_so_it_is_when_all_of_frr_is_down(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         gateway.world.down.add('frr_static')
         outcome = gateway.run(worlds.router())
         self.assertIn(ROUTE, gateway.world.objects)
@@ -229,8 +224,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
 
     def test_and_when_nobody_knows_what_is_announced(self):
         # What a former run announced is not known before FRR was read.
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         gateway.reconciler.close()
         gateway.start()
         gateway.world.down.add('frr_static')
@@ -263,8 +257,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
 
     def test_an_announcement_follows_its_flows_to_a_new_port(self):
         # The flow that it requires has another key afterwards.
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         moved = worlds.router(fips=[FIP], ports=(
             worlds.port(segment=worlds.segment(patch_port=7)),))
         self.assertTrue(gateway.run(moved).settled)

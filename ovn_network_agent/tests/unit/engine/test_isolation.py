@@ -64,8 +64,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
                                     stale=['route']).settled)
 
     def test_a_last_pass_does_not_wait_for_the_time(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         gateway.world.refuses_once[ANNOUNCEMENT] = 'vtysh is stuck'
         gateway.run(phase=model.Phase.STOPPED)
         gateway.run(phase=model.Phase.STOPPED)
@@ -149,8 +148,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
     def test_a_change_that_worked_is_no_reading(self):
         # What vanished is noticed by reading only: that it failed must not
         # be forgotten because a change came through.
-        gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway = self.announcing()
         del gateway.world.objects[ANNOUNCEMENT]
         gateway.world.mute.add('frr_static')
         router = worlds.router(fips=[FIP, '198.51.100.11'])

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The whole service over a real FRR and real databases."""
+
+from ovn_network_agent import privileged
+from ovn_network_agent import service
+from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends import frr_static
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.ovn import base as ovn
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.watches import frr_observers
+
+
+class ServiceTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
+    """Has services; the test plays OVN."""
+
+    def setUp(self):
+        super().setUp()
+        privileged.kernel.set_client_mode(False)
+        self.addCleanup(privileged.kernel.set_client_mode, True)
+
+    def conf_on_servers(self, **options):
+        """The configuration of an agent on the databases of this test."""
+        remotes = self.remotes()
+        return worlds.conf(**{
+            'ovn__ovn_nb_remote': [remotes['nb']],
+            'ovn__ovn_sb_remote': [remotes['sb']],
+            'ovs__ovsdb_connection': remotes['ovs'],
+            'bridge_dev': cloud.BRIDGE, 'frr__vrf_name': '', **options})
+
+    def service(self, conf, driver, backends, observers, start=True):
+        """A service with one driver, which ends with the test.
+
+        :param driver: name of the driver
+        """
+        made = service.AgentService(
+            conf, [worlds.driver(driver, conf)], backends, observers)
+        self.addCleanup(made.close)
+        if start:
+            made.start()
+            self.addCleanup(self.cut_short, made)
+        return made
+
+    def cut_short(self, agent):
+        """End a service, without a wait for anything but its thread."""
+        if not agent.wait(0):
+            agent.stop()
+            agent.stop()
+            self.assertTrue(agent.wait(ovsdb.DEADLINE))
+
+
+class AnnouncingTestCase(ServiceTestCase):
+    """A service announces by FRR; kernel and switch are a world.
+
+    :cvar real: dict from the name of a backend to its real class
+    """
+
+    real = {'frr_static': frr_static.StaticBackend,
+            'frr_prefix_list': frr_prefix_list.PrefixListBackend}
+
+    def setUp(self):
+        super().setUp()
+        self.root_side(frr_run_dir=self.frr.rundir)
+        self.frr.ip('link', 'set', 'lo', 'up')
+        self.world = worlds.World()
+
+    def agent(self, start=True, **options):
+        conf = self.conf_on_servers(fip_route__route_table_id=100,
+                                    reconcile_interval=600, **options)
+        self.fix_limits(conf)
+        return self.service(conf, 'fip_route', self._backends(conf),
+                            frr_observers.make(conf), start)
+
+    def _backends(self, conf):
+        return [self.real[name](conf) if name in self.real else
+                worlds.WorldBackend(name, self.world)
+                for name in worlds.BACKENDS]

@@ -15,24 +15,31 @@
 import argparse
 import sys
 
-from oslo_config import cfg
-
-from ovn_network_agent import version
 from ovn_network_agent.control import client
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (drain, status)
+COMMANDS = (drain, status, health)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
 line or the configuration cannot be used; 3 with --wait: written, but not
-carried out in time, the message says what is missing; 4 no agent runs
+carried out in time, the message says what is missing; 4 no agent runs;
+"health" has statuses of its own, see "health --help"
 """
+
+
+class _Version(argparse.Action):
+    """Prints the version, which only this option has to look up."""
+
+    def __call__(self, parser, *_given):
+        from ovn_network_agent import version
+        parser.exit(message=f'{exits.PROGRAM} {version.STRING}\n')
 
 
 def main(argv=None):
@@ -50,10 +57,19 @@ def main(argv=None):
         return exits.fail(e, exits.NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
         return exits.fail(e, exits.FAILED)
-    except (cfg.Error, OSError, ValueError) as e:
+    except (OSError, ValueError, *_errors_of_configuration()) as e:
         return exits.fail(f'configuration: {e}', exits.USAGE)
     except KeyboardInterrupt:
         return exits.fail('interrupted', exits.FAILED)
+
+
+def _errors_of_configuration():
+    """What oslo.config raises, if the command has imported the library.
+
+    The import takes longer than a command to the agent.
+    """
+    cfg = sys.modules.get('oslo_config.cfg')
+    return (cfg.Error,) if cfg else ()
 
 
 def parser():
@@ -62,8 +78,8 @@ def parser():
         prog=exits.PROGRAM, allow_abbrev=False, epilog=_EPILOG,
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument('--version', action='version',
-                      version=f'{exits.PROGRAM} {version.STRING}')
+    made.add_argument('--version', action=_Version, nargs=0,
+                      help='show the version of the program, and exit')
     made.add_argument(
         '--socket', metavar='PATH', help='control socket of the agent; '
         'default: [DEFAULT] control_socket of its configuration')

@@ -16,6 +16,8 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import types
 
+# Names the files of the configuration.
+PROJECT = 'ovn-network-agent'
 GROUP = 'DEFAULT'
 
 OPTS = [

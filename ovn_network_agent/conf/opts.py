@@ -34,7 +34,7 @@ from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import veth_leak
 
-PROJECT = 'ovn-network-agent'
+PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))

@@ -41,9 +41,12 @@ class Table:
     :param maintenance: :class:`maintenance.Maintenance`
     :param report: function without arguments that returns the state of the
         agent, see :func:`report.build`
+    :param more: dict of the name of a further command to (usage,
+        function(arguments, argv)); ``arguments`` is an argparse parser that
+        refuses what it does not know, and the function returns a text
     """
 
-    def __init__(self, maintenance, report):
+    def __init__(self, maintenance, report, more=()):
         self._maintenance = maintenance
         self._report = report
         self._commands = {
@@ -54,7 +57,9 @@ class Table:
             'version': ('', self._version),
             'list-commands': ('', self._list),
             'help': ('', self._list),
-            'set-options': ('[--format text|json]', self._set_options)}
+            'set-options': ('[--format text|json]', self._set_options),
+            **{name: (usage, _without_connection(function))
+               for name, (usage, function) in dict(more).items()}}
 
     def run(self, connection, name, argv):
         """Carry out a command.
@@ -111,6 +116,10 @@ class Table:
                                default='text', type=str.lower)
         connection.json = arguments.parse_args(argv).format == 'json'
         return ''
+
+
+def _without_connection(function):
+    return lambda _connection, *args: function(*args)
 
 
 def _json(value):

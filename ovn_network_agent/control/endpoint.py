@@ -12,7 +12,11 @@
 
 """The control socket as a part of the running agent."""
 
+import json
+import time
+
 from ovn_network_agent.control import commands
+from ovn_network_agent.control import health
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
@@ -41,6 +45,7 @@ class Endpoint(base.Observer):
 
     def __init__(self, conf, databases, snapshot, status,
                  standings=lambda: (), overlap=str):
+        self._conf = conf
         self._databases = databases
         self._mode = mode.name(conf)
         self._snapshot = snapshot
@@ -55,7 +60,8 @@ class Endpoint(base.Observer):
                 conf.control_socket, commands.Table(
                     maintenance.Maintenance(conf, databases, snapshot,
                                             self._read_names),
-                    self._report), self._changed)
+                    self._report, {'health': ('', self._health)}),
+                self._changed)
 
     @property
     def reasons(self):
@@ -80,6 +86,12 @@ class Endpoint(base.Observer):
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
                             self._overlap())
+
+    def _health(self, arguments, argv):
+        arguments.parse_args(argv)
+        return json.dumps(health.build(
+            self._snapshot(), self._status, self._conf.reconcile_interval,
+            time.monotonic()))
 
     def _read_names(self):
         """:class:`directory.Directory`, the former one if OVN is away."""

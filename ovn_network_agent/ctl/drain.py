@@ -12,15 +12,13 @@
 
 """The commands drain and undrain."""
 
-import argparse
 import json
 import sys
 import time
 
 from ovn_network_agent.control import client
-from ovn_network_agent.control import text
-from ovn_network_agent.control import waiting
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
 from ovn_network_agent.ctl import socket_path
 
 # Seconds for an answer of the agent.
@@ -50,21 +48,8 @@ def add(commands):
                  'OVN; may be given several times; default: all')
         each.add_argument('--wait', action='store_true',
                           help='until it is carried out')
-        each.add_argument('--timeout', type=_seconds, default=_WAIT,
-                          metavar='SECONDS', help='for --wait, %(default)g '
-                          'by default')
+        seconds.add_timeout(each, _WAIT, 'for --wait')
         each.set_defaults(function=run)
-
-
-def _seconds(value):
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0
-    if not 0 < number < float('inf'):
-        raise argparse.ArgumentTypeError(
-            f'{value!r} is not a number of seconds above 0')
-    return number
 
 
 def run(given):
@@ -73,6 +58,7 @@ def run(given):
     :param given: the parsed command line, argparse.Namespace
     :returns: exit status
     """
+    from ovn_network_agent.control import text
     path = socket_path.find(given)
     argv = ['--json']
     for router in given.router:
@@ -106,6 +92,7 @@ def _wait(path, done, deadline):
 
 def _missing(path, done, deadline):
     """The steps that a command still waits for, a list of str."""
+    from ovn_network_agent.control import waiting
     limit = min(ANSWER, max(1.0, deadline - time.monotonic()))
     try:
         return waiting.missing(done, json.loads(

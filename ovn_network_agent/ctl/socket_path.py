@@ -12,11 +12,6 @@
 
 """The place of the agent's control socket."""
 
-from oslo_config import cfg
-
-from ovn_network_agent.conf import base
-from ovn_network_agent.conf import opts
-
 
 class NoSocket(Exception):
     """The configuration switches the control socket off."""
@@ -51,8 +46,12 @@ def files(given):
 
 
 def _configured(given):
+    # A command with --socket starts much faster without these imports.
+    from oslo_config import cfg
+
+    from ovn_network_agent.conf import base
     conf = cfg.ConfigOpts()
     conf.register_opts([option for option in base.OPTS
                         if option.name == 'control_socket'])
-    conf(args=files(given), project=opts.PROJECT, prog=opts.PROJECT)
+    conf(args=files(given), project=base.PROJECT, prog=base.PROJECT)
     return conf.control_socket

@@ -12,6 +12,8 @@
 
 """Reports of the agent's state, to the log and to the supervisor."""
 
+import time
+
 from oslo_log import log as logging
 
 from ovn_network_agent.runtime import notify
@@ -31,6 +33,8 @@ class Status:
     :param databases: dict of name to :class:`ovsdb.connection.Database`
     :ivar reasons: tuple of str, or None before the first report
     :ivar waiting: tuple of str: the conditions that a stop waits for
+    :ivar reported: when the last pass was reported, monotonic seconds, or
+        None before the first one
     """
 
     def __init__(self, databases):
@@ -38,12 +42,14 @@ class Status:
         self._ready = False
         self.reasons = None
         self.waiting = ()
+        self.reported = None
 
     def report(self, reasons):
         """Note the result of a pass, and report a change.
 
         :param reasons: iterable of str
         """
+        self.reported = time.monotonic()
         reasons = (*reasons, *self._disconnected())
         if reasons == self.reasons:
             return

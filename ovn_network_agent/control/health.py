@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether the agent does its work: a short answer that takes no lock.
+
+"status" asks the replicas and ovn-controller; a health check every few seconds
+must not.
+"""
+
+from ovn_network_agent import model
+
+READY = 'ready'
+DEGRADED = 'degraded'
+# Seconds without a pass, beyond two full intervals, after which the loop
+# counts as stuck.  A slow pass leaves as much time to others as it took.
+STUCK = 60.0
+
+_STOPS = {model.Phase.DRAINING: 'an orderly stop hands gateways over',
+          model.Phase.STOPPED: 'an orderly stop cleans up'}
+
+
+def build(snapshot, status, interval, now):
+    """The health of the agent.
+
+    :param snapshot: the last :class:`model.Snapshot`, or None
+    :param status: :class:`status.Status`
+    :param interval: seconds, ``[DEFAULT] reconcile_interval``
+    :param now: monotonic seconds
+    :returns: dict of JSON values: ``health``, :data:`READY` or
+        :data:`DEGRADED`; ``phase``; ``reasons``, list of str, empty when
+        ready
+    """
+    phase = snapshot.node.phase if snapshot else model.Phase.RESTORING
+    reasons = list(_reasons(phase, status, interval, now))
+    return {'health': DEGRADED if reasons else READY, 'phase': phase.value,
+            'reasons': reasons}
+
+
+def _reasons(phase, status, interval, now):
+    if phase in _STOPS:
+        yield _STOPS[phase]
+    yield from status.waiting
+    if status.reasons is None:
+        yield 'no pass was made yet'
+        return
+    yield from status.reasons
+    if not status.is_ready and not status.reasons:
+        yield 'the first complete pass is not done yet'
+    quiet = now - status.reported
+    if phase is model.Phase.RUNNING and quiet > 2 * interval + STUCK:
+        yield (f'the last pass ended {quiet:.0f} s ago, at a '
+               f'reconcile_interval of {interval:d}: the loop is stuck; '
+               'restart the agent')

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command health, for the health check of a container."""
+
+import argparse
+import json
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+
+# The exit statuses of this command alone.
+READY = 0
+DEGRADED = 1
+NO_AGENT = 2
+
+_TIMEOUT = 5.0
+_EPILOG = """\
+exit status, of this command alone: 0 ready; 1 degraded, with one reason a
+line; 2 no agent answers, or the command line or the configuration cannot be
+used, and a message on standard error says which
+
+With --socket the command needs no configuration, and starts several times as
+fast.
+"""
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    health = commands.add_parser(
+        'health', allow_abbrev=False, help='whether the agent is ready, for '
+        'the health check of a container', epilog=_EPILOG,
+        description='Tell whether the agent is ready, without asking '
+        'anything else than the agent.',
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    health.add_argument('--json', action='store_true',
+                        help='for programs; the keys are documented')
+    seconds.add_timeout(health, _TIMEOUT, 'for the answer of the agent')
+    health.set_defaults(function=run)
+
+
+def run(given):
+    """Print the health of the agent.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status, of this module
+    """
+    path = socket_path.find(given)
+    try:
+        found = json.loads(client.call(path, 'health', [], given.timeout))
+    except client.NoAgent as e:
+        if given.json:
+            print(json.dumps({'health': 'no agent', 'phase': '',
+                              'reasons': [str(e)]}))
+        return exits.fail(e, NO_AGENT)
+    if given.json:
+        print(json.dumps(found))
+    else:
+        print('\n'.join(found['reasons'] or ['ready']))
+    return DEGRADED if found['reasons'] else READY

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What ovn-network-agent-ctl health prints and ends with."""
+
+import json
+import os
+import socket
+import subprocess
+
+from ovn_network_agent.ctl import health
+from ovn_network_agent.tests.functional.control import base
+
+
+class HealthTest(base.CtlTestCase):
+
+    def health(self, status, *argv):
+        """What health prints when it ends with a status."""
+        return self.ends(status, self.ctl('health', *argv)).stdout
+
+    def test_ready_degraded_and_ready_again(self):
+        self.cloud.add_router('r1', chassis=base.HERE)
+        self.agent()
+        self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
+        self.assertEqual('ready\n', self.health(health.READY))
+        self.assertEqual(
+            {'health': 'ready', 'phase': 'running', 'reasons': []},
+            json.loads(self.health(health.READY, '--json')))
+        self.nb.kill()
+        self.eventually(lambda: self.ctl('health').returncode == 1,
+                        'degraded')
+        self.assertIn('OVN_Northbound', self.health(health.DEGRADED))
+        found = json.loads(self.health(health.DEGRADED, '--json'))
+        self.assertEqual('degraded', found['health'])
+        self.assertTrue(found['reasons'])
+        self.nb.start()
+        self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
+
+    def test_a_stop_is_no_readiness(self):
+        agent = self.ready()
+        self.stop(agent)
+        self.assertIn('an orderly stop', self.health(health.DEGRADED))
+
+    def test_no_agent(self):
+        ended = self.ends(health.NO_AGENT, self.ctl('health', '--json'))
+        self.assertEqual('no agent', json.loads(ended.stdout)['health'])
+        self.assertIn('is it running', ended.stderr)
+
+    def test_an_agent_that_does_not_answer(self):
+        with socket.socket(socket.AF_UNIX) as deaf:
+            deaf.bind(self.socket)
+            deaf.listen()
+            ended = self.ends(health.NO_AGENT,
+                              self.ctl('health', '--timeout', '0.2'))
+        self.assertIn('did not answer', ended.stderr)
+
+    def test_usage(self):
+        for argv in (('--nonsense',), ('--timeout', '0')):
+            ended = self.ends(2, self.ctl('health', *argv))
+            self.assertIn('error: ', ended.stderr)
+        path = os.path.join(self.directory, 'agent.conf')
+        with open(path, 'w') as opened:
+            opened.write('[DEFAULT]\ncontrol_socket =\n')
+        ended = self.ends(2, subprocess.run(
+            self.ctl_argv('--config-file', path, 'health'), text=True,
+            capture_output=True, timeout=base.LIMIT))
+        self.assertIn('control_socket is empty', ended.stderr)

@@ -36,7 +36,7 @@ class Groups:
     """Keeps the gateway groups of this chassis up to date.
 
     :param find: function(database, table, name) that returns the
-        :class:`index.Index` of that name
+        :class:`indexes.Index` of that name
     :param follows: function(name of a chassisredirect port) that returns
         whether this agent handles the port
     :param segments: :class:`ovn.segments.Segments`

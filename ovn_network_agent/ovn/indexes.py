@@ -10,70 +10,130 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+"""The indexes by which the view finds rows, kept up row by row.  Pure."""
 
-"""The indexes by which the view finds rows.  Pure."""
+import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import balancers
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import index
+
+
+class Index:
+    """Finds the rows of one table by keys that are computed from a row.
+
+    :param keys: function of a row, returns an iterable of hashable keys
+    """
+
+    def __init__(self, keys):
+        self._keys = keys
+        self._uuids = collections.defaultdict(set)
+        self._keys_of = {}
+
+    def __len__(self):
+        return len(self._keys_of)
+
+    def update(self, uuid, row):
+        """Update the index for a new, changed or deleted row.
+
+        :param uuid: UUID of the row
+        :param row: the row, or None when it is gone
+        """
+        for key in self._keys_of.pop(uuid, ()):
+            self._uuids[key].discard(uuid)
+            if not self._uuids[key]:
+                del self._uuids[key]
+        if row is not None:
+            keys = tuple(self._keys(row))
+            self._keys_of[uuid] = keys
+            for key in keys:
+                self._uuids[key].add(uuid)
+
+    def rebuild(self, rows):
+        """Make the index anew from all rows.
+
+        :param rows: dict of UUID to row
+        """
+        self._uuids.clear()
+        self._keys_of.clear()
+        for uuid, row in rows.items():
+            self.update(uuid, row)
+
+    def find(self, key):
+        """UUIDs of the rows with a key, a frozenset."""
+        return frozenset(self._uuids.get(key, ()))
+
+    def first(self, key):
+        """The smallest UUID of the rows with a key, or None."""
+        return min(self._uuids.get(key, ()), default=None)
+
+    def keys(self):
+        """All keys of all rows, a set-like view."""
+        return self._uuids.keys()
+
+    def covers(self, uuid):
+        """Whether the index has a row."""
+        return uuid in self._keys_of
+
+    def keys_of(self, uuid):
+        """The keys of a row, a tuple."""
+        return self._keys_of.get(uuid, ())
 
 
 def make():
     """New empty indexes.
 
     :returns: dict of (database, table) to dict of name to
-        :class:`index.Index`
+        :class:`Index`
     """
     return {
         ('sb', 'Port_Binding'): {
-            'redirect': index.Index(_redirect_keys),
-            'peer': index.Index(_peer_keys),
-            'localnet': index.Index(_localnet_keys),
-            'bound': index.Index(
+            'redirect': Index(_redirect_keys),
+            'peer': Index(_peer_keys),
+            'localnet': Index(_localnet_keys),
+            'bound': Index(
                 lambda r: [rows.chassis_name(r)]
                 if r.type == 'chassisredirect' else ())},
         ('sb', 'Chassis'): {
-            'name': index.Index(lambda r: [r.name]),
-            'hostname': index.Index(lambda r: [r.hostname])},
+            'name': Index(lambda r: [r.name]),
+            'hostname': Index(lambda r: [r.hostname])},
         ('sb', 'Encap'): {
-            'name': index.Index(lambda r: [r.chassis_name])},
+            'name': Index(lambda r: [r.chassis_name])},
         ('nb', 'Gateway_Chassis'): {
-            'chassis': index.Index(lambda r: [r.chassis_name])},
+            'chassis': Index(lambda r: [r.chassis_name])},
         ('nb', 'HA_Chassis'): {
-            'chassis': index.Index(lambda r: [r.chassis_name])},
+            'chassis': Index(lambda r: [r.chassis_name])},
         ('nb', 'HA_Chassis_Group'): {
-            'member': index.Index(
+            'member': Index(
                 lambda r: columns.referenced(r, 'ha_chassis'))},
         ('nb', 'Logical_Router_Port'): {
-            'name': index.Index(lambda r: [r.name]),
-            'member': index.Index(
+            'name': Index(lambda r: [r.name]),
+            'member': Index(
                 lambda r: columns.referenced(r, 'gateway_chassis')),
-            'group': index.Index(
+            'group': Index(
                 lambda r: columns.referenced(r, 'ha_chassis_group')),
-            'nexthop': index.Index(_nexthop_keys),
-            'address': index.Index(_address_keys)},
+            'nexthop': Index(_nexthop_keys),
+            'address': Index(_address_keys)},
         ('nb', 'Load_Balancer'): {
-            'address': index.Index(balancers.keys)},
+            'address': Index(rows.vip_keys)},
         ('nb', 'Load_Balancer_Group'): {
-            'balancer': index.Index(
+            'balancer': Index(
                 lambda r: columns.referenced(r, 'load_balancer'))},
         ('nb', 'NAT'): {
-            'address': index.Index(lambda r: [r.external_ip])},
+            'address': Index(lambda r: [r.external_ip])},
         ('nb', 'Logical_Router'): {
-            'port': index.Index(lambda r: [p.uuid for p in r.ports]),
-            'nat': index.Index(lambda r: columns.referenced(r, 'nat')),
-            'balancer': index.Index(
+            'port': Index(lambda r: [p.uuid for p in r.ports]),
+            'nat': Index(lambda r: columns.referenced(r, 'nat')),
+            'balancer': Index(
                 lambda r: columns.referenced(r, 'load_balancer')),
-            'group': index.Index(
+            'group': Index(
                 lambda r: columns.referenced(r, 'load_balancer_group')),
-            'route': index.Index(
+            'route': Index(
                 lambda r: columns.referenced(r, 'static_routes'))},
         ('nb', 'Logical_Router_Static_Route'): {
-            'tag': index.Index(_tag_keys)},
+            'tag': Index(_tag_keys)},
     }
 
 

@@ -15,6 +15,10 @@
 The functions are pure.  They leave out and name a malformed value, so that
 the values beside it stay usable.  A column that the schema lacks reads as
 empty.
+
+Port forwarding of Neutron is a load balancer in OVN, and its floating IP has
+no NAT row.  Nor does ovn-northd list the address in nat_addresses, because
+Neutron sets exclude-lb-vips-from-garp.
 """
 
 import ipaddress
@@ -23,6 +27,10 @@ from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovsdb import columns
+
+# The neutron:device_owner that Neutron's OVN driver writes for port
+# forwarding.  A load balancer of Octavia has another device_owner, or none.
+_PORT_FORWARDING = 'port_forwarding_plugin'
 
 
 def nat(row):
@@ -133,4 +141,87 @@ def chassis_name(row):
     """Name of the chassis that a Port_Binding is bound to, or ''."""
     for chassis in row.chassis:
         return chassis.name
+    return ''
+
+
+def load_balancers(row):
+    """The load balancers of a router, each once.
+
+    :param row: Logical_Router
+    :returns: (dict of UUID to Load_Balancer, list of the UUIDs of the
+        groups that some of them come from)
+    """
+    found = {each.uuid: each for each in getattr(row, 'load_balancer', ())}
+    groups = []
+    for group in getattr(row, 'load_balancer_group', ()):
+        groups.append(group.uuid)
+        found.update((each.uuid, each) for each in group.load_balancer)
+    return found, groups
+
+
+def balanced(row):
+    """The virtual IPs of a load balancer.
+
+    :param row: Load_Balancer
+    :returns: (tuple of :class:`model.BalancedAddress`; tuple of str, one for
+        each VIP that is left out, with the reason)
+    """
+    floating = (row.external_ids.get('neutron:device_owner') ==
+                _PORT_FORWARDING)
+    unanswered = _unanswered(row.options)
+    found, problems = set(), []
+    for key in sorted(row.vips):
+        address = _vip_address(key)
+        if address:
+            found.add(model.BalancedAddress(address, floating, unanswered))
+        else:
+            problems.append(
+                f'Load_Balancer {row.uuid}: the address of VIP {key!r} cannot '
+                'be told, so it is not announced; give it one that is '
+                'no template')
+    return tuple(found), tuple(problems)
+
+
+def merged(found):
+    """Each address once: an address may have load balancers of TCP and UDP.
+
+    :param found: iterable of :class:`model.BalancedAddress`
+    :returns: tuple of :class:`model.BalancedAddress`, sorted
+    """
+    by_address = {}
+    for each in found:
+        by_address.setdefault(each.address, []).append(each)
+    return tuple(
+        model.BalancedAddress(
+            address, any(each.floating for each in those),
+            min(each.unanswered for each in those))
+        for address, those in sorted(by_address.items()))
+
+
+def vip_keys(row):
+    """The virtual IPs of a Load_Balancer row, a set of str, for an index."""
+    return {address for key in row.vips if (address := _vip_address(key))}
+
+
+def _vip_address(key):
+    """The address in a key of the column vips, '' when there is none.
+
+    A key is an address, or an address and a port.  With a port, an IPv6
+    address is in brackets.
+    """
+    host, bracket, _port = key.removeprefix('[').partition(']')
+    if not bracket:
+        host = key if key.count(':') > 1 else key.partition(':')[0]
+    try:
+        return str(iptext.address(host))
+    except ValueError:
+        return ''
+
+
+def _unanswered(options):
+    """Why a gateway does not answer ARP for a VIP, '' when it answers."""
+    if options.get('neighbor_responder') == 'none':
+        return 'its option neighbor_responder is none'
+    if options.get('distributed') == 'true':
+        return 'it is distributed, and the chassis of its backends answer'
     return ''

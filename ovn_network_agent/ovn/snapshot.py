@@ -21,12 +21,10 @@ import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
-from ovn_network_agent.ovn import balancers
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
-from ovn_network_agent.ovn import users
 
 
 class Builder:
@@ -48,7 +46,7 @@ class Builder:
         self._routers = {}
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
-        self._users = users.Users(self._index)
+        self._users = segments.Users(self._index)
         self._groups = groups.Groups(self._index, self._follows,
                                      self._segments)
         self._filled = False
@@ -265,16 +263,16 @@ class Builder:
 
     def _router_balanced(self, router, row, problems):
         found = []
-        by_uuid, used_groups = balancers.load_balancers(row)
+        by_uuid, used_groups = rows.load_balancers(row)
         for used in (*by_uuid, *used_groups):
             self._depends[used].add(router)
         for uuid, balancer in by_uuid.items():
             if uuid not in self._balanced:
-                self._balanced[uuid] = balancers.addresses(balancer)
+                self._balanced[uuid] = rows.balanced(balancer)
             addresses, bad = self._balanced[uuid]
             found.extend(addresses)
             problems.extend(bad)
-        return balancers.merged(found)
+        return rows.merged(found)
 
     def _default_routes(self, router, row):
         found = set()

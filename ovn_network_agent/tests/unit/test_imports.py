@@ -27,7 +27,7 @@ TOP = os.path.dirname(ovn_network_agent.__file__)
 # No I/O: their results follow from their arguments alone.
 PURE = ('resources', 'model', 'ownership', 'engine.desired',
         'engine.tracking', 'drivers', 'backends.base', 'ovn.snapshot',
-        'ovsdb.index', 'ovn.rows', 'gateways.transitions',
+        'ovn.indexes', 'ovn.rows', 'gateways.transitions',
         'gateways.situation', 'gateways.tenure', 'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'

@@ -16,14 +16,14 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from ovn_network_agent.ovsdb import index
+from ovn_network_agent.ovn import indexes
 from ovn_network_agent.tests import budget
 
 
 class IndexTest(base.BaseTestCase):
 
     def test_rows_come_change_and_go(self):
-        one = index.Index(lambda row: row)
+        one = indexes.Index(lambda row: row)
         one.update(1, ['a', 'b'])
         one.update(2, ['b'])
         self.assertEqual({1, 2}, one.find('b'))
@@ -42,14 +42,14 @@ class IndexTest(base.BaseTestCase):
         strategies.integers(0, 5), strategies.none() |
         strategies.lists(strategies.sampled_from('abc'), unique=True))))
     def test_it_equals_one_that_is_rebuilt(self, changes):
-        kept, rows = index.Index(lambda row: row), {}
+        kept, rows = indexes.Index(lambda row: row), {}
         for uuid, row in changes:
             kept.update(uuid, row)
             if row is None:
                 rows.pop(uuid, None)
             else:
                 rows[uuid] = row
-        rebuilt = index.Index(lambda row: row)
+        rebuilt = indexes.Index(lambda row: row)
         rebuilt.rebuild(rows)
         for key in 'abc':
             self.assertEqual(rebuilt.find(key), kept.find(key))

@@ -25,12 +25,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
-from ovn_network_agent.drivers import proof
-from ovn_network_agent.drivers import segments
-from ovn_network_agent.drivers import targets
-from ovn_network_agent.drivers import way_out
 
 # The most addresses that one message names.
 _NAMED = 5
@@ -40,7 +37,7 @@ class FipRouteDriver(base.Driver):
     """Wants what makes the addresses of local routers reachable."""
 
     CONFIG_OPTS = options.OPTS
-    OTHER_OPTIONS = way_out.OPTIONS
+    OTHER_OPTIONS = announcing.OPTIONS
     ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
@@ -71,7 +68,7 @@ class FipRouteDriver(base.Driver):
     def for_router(self, router, node):
         wanted = list(self._wanted(router, node))
         yield from wanted
-        yield from proof.proofs(router, node, wanted)
+        yield from announcing.proofs(router, node, wanted)
 
     def _wanted(self, router, node):
         if router.local_ports:
@@ -99,7 +96,7 @@ class FipRouteDriver(base.Driver):
     def _port(self, router, port, node):
         nets = networks.provider_networks(port.networks,
                                           self.settings.network_cidr)
-        wanted = targets.port_targets(router, port, nets)
+        wanted = announcing.port_targets(router, port, nets)
         announced = port.handover is not model.Handover.FORWARD
         if announced:
             yield from self._prefix_list(nets)
@@ -127,7 +124,7 @@ class FipRouteDriver(base.Driver):
                 port.segment.device == self.settings.bridge_dev)
 
     def _usable(self, segment):
-        return not segments.objection(segment, self.settings.bridge_dev)
+        return not announcing.objection(segment, self.settings.bridge_dev)
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
@@ -208,8 +205,8 @@ class FipRouteDriver(base.Driver):
             requires += (route.ref,)
         if self.settings.fip_route.route_table_id:
             yield self._rule(dst)
-        announcement = way_out.announcement(self.settings, node, dst,
-                                            segment.device, requires)
+        announcement = announcing.announcement(
+            self.settings, node, dst, segment.device, requires)
         if announced and announcement is not None:
             yield announcement
 

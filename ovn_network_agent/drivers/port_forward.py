@@ -27,9 +27,9 @@ from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import port_forward as options
 from ovn_network_agent.conf import veth_leak as leak_options
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import nft_table
-from ovn_network_agent.drivers import way_out
 
 DEFAULT = {4: '0.0.0.0/0', 6: '::/0'}
 HOST = {4: 32, 6: 128}
@@ -44,7 +44,7 @@ class PortForwardDriver(base.Driver):
     CONFIG_OPTS = options.OPTS
     OTHER_OPTIONS = ('fip_route.standby_prepare',
                      'veth_leak.veth_leak_rule_priority', *leak_options.ENDS,
-                     *way_out.OPTIONS, *mode.DECISIVE)
+                     *announcing.OPTIONS, *mode.DECISIVE)
 
     # -- what follows the routers -----------------------------------------
 
@@ -113,7 +113,7 @@ class PortForwardDriver(base.Driver):
         vips = [vip for vip in forwards.vips if not vip.taken]
         if vips:
             yield from self._sysctls()
-            yield from way_out.missing(
+            yield from announcing.no_way_out(
                 self.settings, node, 'replies of VIPs are dropped unless BGP '
                 'knows the client')
         if any(vip.managed and vip.version == 4 for vip in vips):
@@ -226,7 +226,7 @@ class PortForwardDriver(base.Driver):
     def _static(self, prefix, node, requires):
         if self.settings.frr.vrf_name:
             yield from self._guard(prefix)
-        announcement = way_out.announcement(
+        announcement = announcing.announcement(
             self.settings, node, prefix,
             self.settings.port_forward.port_forward_dev, requires)
         if announcement is not None:

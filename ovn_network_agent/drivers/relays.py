@@ -24,7 +24,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import targets
+from ovn_network_agent.drivers import announcing
 
 
 def ports(group, node, bridge):
@@ -101,7 +101,7 @@ def leaving(router, port, nets, bridge):
     # translates its destination in place (NAT), also for whoever is next.
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, port.segment.patch_port) if number)
-    for target in targets.port_targets(router, port, nets):
+    for target in announcing.port_targets(router, port, nets):
         if networks.family(target.address) != 4:
             continue
         yield resources.Flow(

@@ -23,8 +23,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import way_out
 
 DEFAULT = '0.0.0.0/0'
 
@@ -107,7 +107,7 @@ class VethLeakDriver(base.Driver):
 
     def _router(self, router, node):
         if router.local_ports:
-            yield from way_out.missing(
+            yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target')
             yield from self._untranslated(router)

@@ -15,7 +15,7 @@ Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
 these texts into the log and the status.
 """
 
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers import announcing
 
 # The most groups that one message names.
 _NAMED = 5
@@ -36,7 +36,7 @@ def problems(snapshot, bridge_dev, ranked):
         found.update(f'router {router.name}: {problem}'
                      for problem in router.problems)
         for port in router.local_ports:
-            reason = segments.objection(port.segment, bridge_dev)
+            reason = announcing.objection(port.segment, bridge_dev)
             if reason:
                 found.add(f'router {router.name}, port {port.lrp}: {reason}; '
                           'its addresses stay as they are')

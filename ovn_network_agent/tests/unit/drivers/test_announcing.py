@@ -16,7 +16,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import proof
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import test_fip_route as fip_route
 
@@ -107,5 +107,5 @@ class ProofTest(fip_route.FipRouteTestCase):
     def test_it_is_pure(self):
         wanted = self.wants(world.router(fips=[FIP]))
         rest = [r for r in wanted if r.kind != 'advertised']
-        self.assertEqual(wanted[-1:], list(proof.proofs(
+        self.assertEqual(wanted[-1:], list(announcing.proofs(
             world.router(fips=[FIP]), world.node(), rest)))

@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The announced addresses of a router: which, where, how, and the proof.
+
+Pure.  The former owner of a gateway port announces its addresses until the
+new owner has the proof.  So the proof is wanted only without any doubt, and
+requires all resources of the router.
+"""
+
+import dataclasses
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+
+# The OTHER_OPTIONS of a driver that announces.
+OPTIONS = ('fip_route.announce_method', 'veth_leak.veth_nexthop')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """One address to make reachable.
+
+    :ivar address: IP address
+    :ivar mac: MAC of the router port that answers for it
+    """
+
+    address: str
+    mac: str
+
+
+def port_targets(router, port, nets):
+    """The addresses that a served port answers for.
+
+    :param router: :class:`model.Router`
+    :param port: a served :class:`model.GatewayPort` of the router
+    :param nets: IPv4 networks; IPv4 addresses outside of them are left out
+    :returns: tuple of :class:`Target`, sorted, each once
+    """
+    addresses = {nat.external_ip for nat in router.nats
+                 if not nat.distributed_mac}
+    addresses.update(_balanced(router, port))
+    if len(router.ports) > 1:
+        # Another port may be on another chassis, which answers for it.
+        addresses = {a for a in addresses
+                     if networks.owner(a, router.ports) is port}
+    addresses.update(port.nat_addresses)
+    addresses = {a for a in addresses if networks.inside(a, nets)}
+    addresses.update(_own(port, nets))
+    return tuple(Target(a, port.mac) for a in sorted(addresses))
+
+
+def _balanced(router, port):
+    """Virtual IPs of load balancers that the gateway answers for.
+
+    These may be addresses of tenants.  For IPv4, the caller leaves out
+    addresses outside of provider networks.
+    """
+    nets = networks.of_version(6, port.networks)
+    for each in router.balanced:
+        address = iptext.address(each.address)
+        if not each.unanswered and (
+                address.version == 4 or any(address in n for n in nets)):
+            yield each.address
+
+
+def _own(port, nets):
+    for text in port.networks:
+        address = str(networks.parse_interface(text).ip)
+        # Discovered networks contain it anyhow; a manual network_cidr
+        # leaves out what is not in it.
+        if networks.inside(address, nets):
+            yield address
+
+
+def objection(segment, bridge_dev):
+    """The reason why a provider segment cannot be used on this node.
+
+    :param segment: :class:`model.Segment`, or None
+    :param bridge_dev: name of the provider bridge
+    :returns: text, '' when it can be used
+    """
+    if segment is None:
+        return 'its network has no localnet port in SB'
+    if not segment.bridge:
+        return (f'physical network {segment.physical_network} is not in '
+                'ovn-bridge-mappings of this node')
+    if segment.vlan:
+        return (f'its network is VLAN {segment.vlan:d} on {segment.bridge}; '
+                'only flat networks are handled')
+    if segment.bridge != bridge_dev:
+        return (f'physical network {segment.physical_network} is mapped to '
+                f'{segment.bridge}, and [DEFAULT] bridge_dev is {bridge_dev}')
+    if not segment.mac:
+        return f'device {segment.device} does not exist'
+    if not segment.patch_port:
+        return (f'{segment.bridge} has no patch port for '
+                f'{segment.localnet_port} (is ovn-controller running?)')
+    return ''
+
+
+def announcement(settings, node, prefix, dev, requires=()):
+    """The resource that announces a prefix, by the configured method.
+
+    :param settings: :class:`conf.settings.Settings` with the options of
+        :data:`OPTIONS`
+    :param node: :class:`model.Node`
+    :param prefix: text such as '198.51.100.10/32'
+    :param dev: device of the route if there is no VRF
+    :param requires: refs of the prerequisites
+    :returns: :class:`resources.AnnouncedRoute` or
+        :class:`resources.Announcement`; None as long as the VRF is missing
+    """
+    kernel = settings.fip_route.announce_method == 'kernel'
+    name = settings.frr.vrf_name
+    if not name:
+        return (resources.AnnouncedRoute(resources.MAIN_TABLE, prefix, dev,
+                                         requires=requires)
+                if kernel else resources.Announcement(
+                    '', prefix, dev, requires=requires))
+    nexthop = settings.veth_leak.veth_nexthop
+    if not kernel:
+        return resources.Announcement(name, prefix, nexthop,
+                                      requires=requires)
+    vrf = node.device(name)
+    if vrf is None or not vrf.vrf_table:
+        return None
+    return resources.AnnouncedRoute(
+        vrf.vrf_table, prefix, ownership.VETH_PROVIDER, nexthop,
+        requires=requires)
+
+
+def no_way_out(settings, node, consequence):
+    """The problem of a VRF without a default route, which the agent needs.
+
+    :param settings: :class:`conf.settings.Settings`
+    :param consequence: the dropped packets, as the middle of a sentence
+    :returns: iterable of :class:`resources.Problem`, at most one
+    """
+    vrf = node.device(settings.frr.vrf_name)
+    if vrf is not None and vrf.default_route is False:
+        yield resources.Problem(
+            f'the way out of VRF {vrf.name}: it has no default route, so '
+            f'{consequence}; have a default route come in by BGP, which needs '
+            'a filter of the neighbour that lets it in, or set one in FRR')
+
+
+def proofs(router, node, wanted):
+    """The proof for a router that is active here.
+
+    The proof is a key on the default route, so there is no proof without this
+    route.  Nor is there one while a resource of the router is only kept as
+    found, or while a reachable address is not announced.
+
+    :param router: :class:`model.Router`
+    :param node: :class:`model.Node`
+    :param wanted: list of all resources that are wanted for the router
+    :returns: iterable of :class:`resources.Advertised`, at most one
+    """
+    routes, announced, addresses, following = [], {}, set(), []
+    for resource in wanted:
+        if resource.kind == resources.Keep.kind:
+            return
+        if resource.follows and resource.subject:
+            following.append(resource.ref)
+        if resource.kind == resources.DefaultRoute.kind:
+            routes.append(resource.ref)
+        elif resource.stage is resources.Stage.ANNOUNCE:
+            announced[resource.subject] = resource.ref
+        elif (resource.subject or '').endswith('/32'):
+            addresses.add(resource.subject)
+    if routes and node.hostname and addresses <= announced.keys():
+        prefixes = tuple(sorted(announced))
+        yield resources.Advertised(
+            router.uuid, node.hostname, prefixes,
+            requires=(*routes, *(announced[p] for p in prefixes),
+                      *following))

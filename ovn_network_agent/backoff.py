@@ -72,6 +72,13 @@ class Retries:
         for name in names:
             self._due.pop(name, None)
 
+    def copy(self):
+        """The same times, for another thread."""
+        made = Retries(self._clock)
+        made._delay.update(self._delay)
+        made._due.update(self._due)
+        return made
+
     def take_due(self):
         """The names that are due, a list; they count as tried then."""
         now = self._clock()

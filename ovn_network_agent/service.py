@@ -203,10 +203,13 @@ class AgentService(service.Service):
             notify.notify(STOPPING=1, STATUS='draining')
             self.drain = drain.Drain(self._conf, self._hurry)
             self._loop.drain(self.drain)
+            self._loop.questions.close('the agent stops: it removes what it '
+                                       'has made')
             # A second stop request ends only the drain, not the clean-up.
             self._hurry.clear()
             for observer in (*self._observers, self._forwards):
                 observer.stop()
             self.complete = self._ending.run()
         finally:
+            self._loop.questions.close('the agent has stopped')
             self._done.set()

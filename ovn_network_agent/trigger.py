@@ -42,6 +42,10 @@ class Wake:
     since: float | None = None
 
 
+#: The wake-up for a question to the loop, see :meth:`Trigger.ask`.
+QUESTION = Wake()
+
+
 class Trigger:
     """Thread-safe latch between watchers and the loop thread.
 
@@ -58,6 +62,9 @@ class Trigger:
         self._stale = set()
         self._revived = set()
         self._urgent = False
+        self._asked = False
+        # Whether a question was the last wake-up.
+        self._answered = False
         self._not_before = 0.0
         self._since = None
 
@@ -79,18 +86,34 @@ class Trigger:
             self._urgent = self._urgent or urgent
             self._condition.notify_all()
 
+    def ask(self):
+        """Wake the loop for a question; never blocks, on any thread.
+
+        A question is no event, and no event is coalesced with a question.
+        An urgent event comes first.  Other events take turns with questions,
+        so that neither waits for the end of the other.
+        """
+        with self._condition:
+            self._asked = True
+            self._condition.notify_all()
+
     def wait(self, timeout):
         """Wait for a wake-up.
 
         :param timeout: seconds, at the most
-        :returns: :class:`Wake`, or None when the time passed without one
+        :returns: :class:`Wake`, :data:`QUESTION`, or None when the time
+            passed without one
         """
         deadline = self._clock() + timeout
         with self._condition:
             while True:
                 now = self._clock()
-                if self._reasons and (self._urgent or
-                                      now >= self._not_before):
+                due = self._reasons and now >= self._not_before
+                if self._asked and not self._urgent and not (
+                        due and self._answered):
+                    self._asked, self._answered = False, True
+                    return QUESTION
+                if due or self._urgent:
                     return self._take(now)
                 until = deadline
                 if self._reasons:
@@ -105,6 +128,7 @@ class Trigger:
         wake = Wake(tuple(self._reasons), frozenset(self._stale),
                     self._urgent, frozenset(self._revived), self._since)
         self._reasons, self._stale, self._urgent = {}, set(), False
+        self._answered = False
         self._revived = set()
         self._not_before = now + self._coalesce
         return wake

@@ -19,13 +19,16 @@ loop waits for the thread for a usual time, and then goes on with the last
 known state.
 """
 
+import collections
 import dataclasses
+import time
 
 from oslo_log import log as logging
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import drift
 from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import health
 
 LOG = logging.getLogger(__name__)
 
@@ -40,8 +43,10 @@ class _Known:
     :ivar unreadable: text why the backend cannot be read or reached, or None
     :ivar reading: None while no thread beside the loop reads the backend;
         otherwise whether a change by this agent was the reason to read
-    :ivar since: monotonic seconds of the begin of the last reading beside
-        the loop
+    :ivar since: monotonic seconds of the begin of the last reading
+    :ivar looked: likewise of the last reading that has ended, or None
+    :ivar read: when the last successful reading began, seconds since the
+        epoch, or None
     :ivar slow: whether the last answer took longer than the loop waits
     """
 
@@ -51,6 +56,8 @@ class _Known:
     unreadable: str | None = None
     reading: bool | None = None
     since: float = 0.0
+    looked: float | None = None
+    read: float | None = None
     slow: bool = False
 
     @property
@@ -218,12 +225,15 @@ class Backends:
         self._beside.read(known.backend, self._refs(name), awaited=awaited)
 
     def _read(self, name, by_us):
+        self._known[name].since = self._clock()
         try:
             found = self._known[name].backend.read(self._refs(name))
             self._found(name, found, by_us)
         except Exception as e:
             self.failed(name, expected(name, e))
             return
+        finally:
+            self._known[name].looked = self._known[name].since
         self._known[name].stale = False
 
     def has_read(self, name, found, error):
@@ -240,6 +250,7 @@ class Backends:
     def _has_read(self, name, found, error):
         known = self._known[name]
         known.slow = self._clock() - known.since > executor.PATIENCE
+        known.looked = known.since
         by_us, known.reading = known.reading, None
         try:
             if error is not None:
@@ -252,7 +263,9 @@ class Backends:
         lost = self._tracker.resync(self._known[name].kinds, found)
         if not by_us:
             self._drift.note(name, lost)
-        self._known[name].never_read = False
+        known = self._known[name]
+        known.never_read = False
+        known.read = time.time() - (self._clock() - known.since)
         self.reached(name)
 
     def _refs(self, name):
@@ -298,6 +311,28 @@ class Backends:
         if known.unreadable:
             LOG.info('%s: reachable again', name)
         known.unreadable = None
+
+    def health(self, failures):
+        """The health of all backends.
+
+        :param failures: dict of Ref to text, see :class:`outcome.Outcome`
+        :returns: tuple of :class:`health.Health`, in the order of
+            registration
+        """
+        failed = collections.defaultdict(list)
+        for ref, reason in failures.items():
+            failed[self._owners.get(ref.kind)].append(reason)
+        running = self._beside.running()
+        now = self._clock()
+        found = []
+        for name, known in self._known.items():
+            due = self._retries.due_in(name)
+            found.append(health.Health(
+                name, known.unreadable or '', len(failed[name]),
+                failed[name][0] if failed[name] else '', name in running,
+                known.read, known.looked, None if due is None else now + due,
+                self._drift.repairs(name)))
+        return tuple(found)
 
     def close(self):
         """Close the backends; the error of one does not stop the others."""

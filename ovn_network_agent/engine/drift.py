@@ -13,9 +13,11 @@
 """Drift: the warnings about objects that others removed or changed."""
 
 import collections
+import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent.engine import health
 from ovn_network_agent.engine import outcome
 
 LOG = logging.getLogger(__name__)
@@ -28,10 +30,15 @@ _NAMED = 5
 
 
 class Drift:
-    """Counts the readings in a row that found drift."""
+    """Counts the readings in a row that found drift, and the objects.
 
-    def __init__(self):
+    :param wall: function that returns seconds since the epoch
+    """
+
+    def __init__(self, wall=time.time):
+        self._wall = wall
         self._streaks = collections.Counter()
+        self._repairs = collections.defaultdict(dict)
 
     def note(self, name, lost):
         """Count a reading, and log the drift that it found.
@@ -42,6 +49,7 @@ class Drift:
         if not lost:
             self._streaks.pop(name, None)
             return
+        self._count(name, lost)
         self._streaks[name] += 1
         streak = self._streaks[name]
         named = ', '.join(f'{ref.kind} {outcome.brief(ref.key)}'
@@ -61,3 +69,19 @@ class Drift:
     def streak(self, name):
         """Number of readings in a row that found drift, an int."""
         return self._streaks[name]
+
+    def repairs(self, name):
+        """The drift of a backend since the start of the agent.
+
+        :param name: name of the backend
+        :returns: tuple of :class:`health.Repair`, by kind
+        """
+        found = self._repairs.get(name, {})
+        return tuple(found[kind] for kind in sorted(found))
+
+    def _count(self, name, lost):
+        known = self._repairs[name]
+        for kind, count in collections.Counter(
+                ref.kind for ref in lost).items():
+            before = known[kind].count if kind in known else 0
+            known[kind] = health.Repair(kind, before + count, self._wall())

@@ -13,7 +13,7 @@
 """The reason why a resource is not in place: one entry for each key.
 
 Pure.  The tracker has the desired and the actual state, and the ledger has
-the reasons for their difference.  :meth:`Ledger.row` combines both.
+the reasons for their difference.  :mod:`engine.table` combines both.
 """
 
 import collections
@@ -21,6 +21,7 @@ import dataclasses
 import enum
 
 from ovn_network_agent import resources
+from ovn_network_agent.engine import moments
 
 
 class State(enum.Enum):
@@ -68,6 +69,10 @@ class Entry:
     lapsed: bool = False
 
 
+_IN_PLACE, _DUE, _UNDER_WAY = map(Entry, (
+    State.IN_PLACE, State.DUE, State.UNDER_WAY))
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
     """Everything that the engine knows of one key.
@@ -79,6 +84,9 @@ class Row:
     :ivar reason: text, '' without a reason
     :ivar holder: :class:`resources.Ref` that the resource waits for, or None
     :ivar due_in: seconds until the next attempt, or None
+    :ivar backend: name of the backend of the kind, or None
+    :ivar since: :class:`engine.moments.Moment` of the state, None before the
+        end of the first pass
     """
 
     ref: resources.Ref
@@ -88,6 +96,8 @@ class Row:
     reason: str = ''
     holder: resources.Ref | None = None
     due_in: float | None = None
+    backend: str | None = None
+    since: moments.Moment | None = None
 
 
 class Ledger:
@@ -234,30 +244,46 @@ class Ledger:
 
     # -- the table --------------------------------------------------------
 
-    def row(self, ref, conflict='', working=False):
-        """Everything that is known of one key.
+    def entry(self, ref, conflict='', working=False):
+        """The state of a key, and its reason.
 
         :param ref: :class:`resources.Ref`
         :param conflict: text why drivers do not agree about the key, or ''
         :param working: whether the key's backend works beside the loop
-        :returns: :class:`Row`
+        :returns: :class:`Entry`
         """
-        wanted, there = self._tracker.desired(ref), self._tracker.existing(ref)
-        entry = self._entries.get(ref)
         if conflict:
-            entry = Entry(State.DISPUTED, conflict)
-        elif entry is None:
-            entry = Entry(State.IN_PLACE if self._tracker.settled(ref)
-                          else State.UNDER_WAY if working else State.DUE)
-        return Row(ref, wanted, there, entry.state, entry.reason,
-                   entry.holder, self._due_in(ref, entry))
+            return Entry(State.DISPUTED, conflict)
+        if ref in self._entries:
+            return self._entries[ref]
+        return (_IN_PLACE if self._tracker.settled(ref) else
+                _UNDER_WAY if working else _DUE)
 
-    def _due_in(self, ref, entry):
-        if entry.state is State.KEPT:
+    def due_in(self, ref, state):
+        """Seconds until a resource is tried again, or None.
+
+        :param ref: :class:`resources.Ref`
+        :param state: :class:`State` of the resource
+        """
+        if state is State.KEPT:
             return self._retries.due_in(ref)
-        if entry.state in FAILING:
+        if state in FAILING:
             return self._retries.due_in(self._owner(ref.kind))
         return None
+
+    @property
+    def noted(self):
+        """The refs that have an entry, an iterable."""
+        return self._entries.keys()
+
+    def copy(self, tracker):
+        """The same entries, for another thread; nothing is added to them.
+
+        :param tracker: a copy of the tracker
+        """
+        made = Ledger(tracker, self._retries.copy(), self._owner)
+        made._entries = self._entries.copy()
+        return made
 
     def _put(self, ref, entry, subject=None):
         self._entries[ref] = entry

@@ -27,8 +27,10 @@ from ovn_network_agent.engine import application
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import table
 from ovn_network_agent.engine import tracking
 
 
@@ -43,6 +45,8 @@ class Reconciler:
         beside the loop
     :param clock: function that returns monotonic seconds
     :ivar tracker: :class:`engine.tracking.Tracker`
+    :ivar health: tuple of :class:`engine.health.Health` after the last pass,
+        replaced as a whole, so that any thread may read it
     """
 
     def __init__(self, drivers, backends, wake, clock=time.monotonic):
@@ -53,12 +57,14 @@ class Reconciler:
                                          self._retries, self._beside, clock)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self._backends.owner)
+        self._moments = moments.Moments(clock)
         self._wanted = contributions.Contributions(
             drivers, self.tracker, self._backends.kinds)
         self._precedence = announce_first.Precedence(clock)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, wake)
+        self.health = self._backends.health({})
 
     def run(self, asked):
         """Run one pass.
@@ -83,9 +89,11 @@ class Reconciler:
         self._retries.note(
             self._ledger.troubled() | set(self._backends.unreadable),
             self._backends.names)
+        self._note_moments()
+        failures = {**self._ledger.failures, **self._wanted.conflicts}
+        self.health = self._backends.health(failures)
         return outcome.Outcome(
-            len(self._work.applied),
-            {**self._ledger.failures, **self._wanted.conflicts},
+            len(self._work.applied), failures,
             self._backends.unreadable, dict(self._wanted.broken),
             self._pending(), self._wanted.left_out,
             tuple(self._work.applied),
@@ -98,15 +106,26 @@ class Reconciler:
             leave out
         :returns: list of :class:`ledger.Row`, sorted by kind and key
         """
-        conflicts = self._wanted.conflicts
-        working = self._beside.running()
-        refs = {r.ref for r in (*self.tracker.wanted(),
-                                *self.tracker.actual())}
-        return [self._ledger.row(
-                    ref, conflicts.get(ref, ''),
-                    self._backends.owner(ref.kind) in working)
-                for ref in sorted(refs | conflicts.keys(), key=str)
-                if chosen(ref)]
+        return self._table().rows(chosen)
+
+    def table(self):
+        """The state of each resource, to look at on another thread.
+
+        :returns: :class:`table.Table`
+        """
+        return self._table().copy()
+
+    def _table(self):
+        return table.Table(self.tracker, self._ledger, self._moments,
+                           self._wanted.conflicts, self._backends.owner,
+                           self._beside.running())
+
+    def _note_moments(self):
+        """Note the resources whose state this pass has changed."""
+        now = self._table()
+        self._moments.note(
+            {*self.tracker.take_changed(), *self._ledger.noted,
+             *now.conflicts}, now.state, ledger.State.IN_PLACE)
 
     def _withdraw(self, forwards):
         """Withdraw the VIPs that have no living destination.

@@ -34,6 +34,7 @@ class Tracker:
         self._actual = collections.defaultdict(dict)
         self._kept = collections.defaultdict(set)
         self._pending = collections.defaultdict(set)
+        self._changed = collections.defaultdict(set)
 
     # -- what should be ---------------------------------------------------
 
@@ -82,15 +83,37 @@ class Tracker:
             fresh[resource.kind][resource.key] = resource
         lost = []
         for kind, actual in fresh.items():
-            lost += [resources.Ref(kind, key) for key, before
-                     in self._actual[kind].items()
-                     if before == self._desired[kind].get(key) and
-                     before != actual.get(key)]
-            for key in actual.keys() | self._actual[kind].keys():
-                self._pending[kind].add(key)
+            former = self._actual[kind]
+            different = [key for key, before in former.items()
+                         if before != actual.get(key)]
+            lost += [resources.Ref(kind, key) for key in different
+                     if former[key] == self._desired[kind].get(key)]
+            self._changed[kind].update(different,
+                                       actual.keys() - former.keys())
+            self._pending[kind].update(actual, former)
             self._actual[kind] = actual
             self._pending[kind].update(self._desired[kind])
         return lost
+
+    def take_changed(self):
+        """The keys that changed since the last call, a list of Ref.
+
+        The value of a changed key may be the same again.
+        """
+        changed, self._changed = (self._changed,
+                                  collections.defaultdict(set))
+        return [resources.Ref(kind, key) for kind, keys in changed.items()
+                for key in keys]
+
+    def copy(self):
+        """The same state, for another thread."""
+        made = Tracker()
+        for mine, other in ((self._desired, made._desired),
+                            (self._actual, made._actual),
+                            (self._kept, made._kept)):
+            other.update({kind: known.copy()
+                          for kind, known in mine.items()})
+        return made
 
     # -- the difference ---------------------------------------------------
 
@@ -159,3 +182,4 @@ class Tracker:
 
     def _touch(self, kind, key):
         self._pending[kind].add(key)
+        self._changed[kind].add(key)

@@ -30,6 +30,8 @@ from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import trouble
 
 LOG = logging.getLogger(__name__)
@@ -56,10 +58,15 @@ class Loop:
     :param observers: list of :class:`watches.base.Observer`
     :param forwards: :class:`forward.source.Source`, None to make one
     :param clock: function that returns monotonic seconds
+    :ivar questions: :class:`questions.Questions` of other threads
+    :ivar passes: :class:`pass_log.PassLog`
     """
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
                  observers=(), forwards=None, clock=time.monotonic):
+        self.passes = pass_log.PassLog()
+        self.questions = questions.Questions(trigger.ask,
+                                             lambda: self.passes.work)
         self._clock = clock
         self._conf = conf
         self._view = state
@@ -86,9 +93,10 @@ class Loop:
 
     def run(self):
         """Make passes until the stop is requested."""
-        self._run_without_ovn()
+        with self.passes.one(('start',)):
+            self._run_without_ovn()
         while not self._stopping.is_set():
-            wake = self._trigger.wait(self._timeout())
+            wake = self._wait(self._timeout())
             if not self._stopping.is_set():
                 self._take_in_configuration()
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
@@ -109,7 +117,7 @@ class Loop:
                            self._pass_error or self._unconfirmed())
             self._status.waits(drain.waiting)
             if drain.result is None:
-                wake = self._trigger.wait(min(
+                wake = self._wait(min(
                     self._timeout(), drain.left())) or triggers.Wake(
                         ('interval',))
         self._status.waits(())
@@ -118,6 +126,19 @@ class Loop:
             # to this chassis.  No later pass will make resources that wait.
             self._view.abandon()
             self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
+
+    def _wait(self, timeout):
+        """Wait for a wake-up, and answer questions meanwhile.
+
+        :param timeout: seconds, at the most
+        :returns: :class:`trigger.Wake`, or None when the time passed
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            wake = self._trigger.wait(max(0.0, deadline - time.monotonic()))
+            if wake is not triggers.QUESTION:
+                return wake
+            self.questions.answer()
 
     def _present(self):
         """The present view, because the last pass may have been long ago."""
@@ -236,6 +257,7 @@ class Loop:
         except Exception as e:
             self._pass_failed(e)
             return
+        self.passes.note(outcome, trouble='; '.join(waiting_for))
         self._status.report((*waiting_for, *outcome.degraded,
                              *self._forwards.reasons))
 
@@ -245,13 +267,14 @@ class Loop:
         :param wake: :class:`trigger.Wake`
         :param at_once: see :class:`passes.Pass`
         """
-        try:
-            self._pass(wake, at_once)
-        except view.NotReady as e:
-            self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
-            self._compare_at(self._clock() + backoff.FIRST)
-        except Exception as e:
-            self._pass_failed(e)
+        with self.passes.one(wake.reasons):
+            try:
+                self._pass(wake, at_once)
+            except view.NotReady as e:
+                self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
+                self._compare_at(self._clock() + backoff.FIRST)
+            except Exception as e:
+                self._pass_failed(e)
 
     def _pass_failed(self, error):
         """Log a failure once in full, and wait at growing intervals."""
@@ -261,6 +284,7 @@ class Loop:
         else:
             LOG.exception('A pass failed; the last good state stays')
         self._status.report((reason,))
+        self.passes.fail(reason)
         self._pass_error = reason
         self._pass_retries.take_due()
         self._pass_retries.note({'pass'}, {'pass'})
@@ -283,6 +307,7 @@ class Loop:
             urgent=wake.urgent, at_once=at_once, remembers=not due))
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
+        self.passes.note(outcome, full)
         self._forwards.after_pass(outcome, self._reconciler.tracker)
         self._takeovers.after_pass(snapshot, wake, outcome)
         if full:

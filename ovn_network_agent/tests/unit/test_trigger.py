@@ -56,6 +56,42 @@ class TriggerTest(base.BaseTestCase):
         self.trigger.fire('c')
         self.assertEqual(101.1, self.take().since)
 
+    def test_a_question_is_no_event(self):
+        self.trigger.ask()
+        self.assertIs(trigger.QUESTION, self.take())
+        self.assertIsNone(self.take())
+        # And the next event does not wait because of it.
+        self.trigger.fire('a')
+        self.assertEqual(('a',), self.take().reasons)
+
+    def test_a_question_does_not_wait_with_events(self):
+        self.trigger.fire('a')
+        self.take()
+        self.trigger.fire('b')
+        self.trigger.ask()
+        self.assertIs(trigger.QUESTION, self.take())
+        self.assertIsNone(self.take())
+
+    def test_an_urgent_event_comes_before_a_question(self):
+        self.trigger.ask()
+        self.trigger.fire('a', urgent=True)
+        self.assertEqual(('a',), self.take().reasons)
+        self.assertIs(trigger.QUESTION, self.take())
+
+    def test_questions_and_other_events_take_turns(self):
+        got = []
+        for _turn in range(2):
+            self.trigger.fire('a')
+            self.trigger.ask()
+            got += [self.take(), self.take()]
+            self.clock.now += 1
+        self.assertEqual([(), ('a',)] * 2, [wake.reasons for wake in got])
+        self.trigger.ask()
+        self.assertIs(trigger.QUESTION, self.take())
+        self.trigger.ask()
+        self.trigger.fire('a')
+        self.assertEqual(('a',), self.take().reasons)
+
     def test_an_urgent_reason_counts_from_when_that_came(self):
         """Trap T20: what waited for another reason is no takeover time."""
         self.trigger.fire('a')

@@ -48,8 +48,8 @@ class TableTest(gateways.ReconcilerTestCase):
             {row.ref for row in rows})
         row = self.row(gateways.ROUTE)
         self.assertEqual(row.wanted, row.there)
-        self.assertEqual(('', None, None),
-                         (row.reason, row.holder, row.due_in))
+        self.assertEqual(('', None, None, 'route'),
+                         (row.reason, row.holder, row.due_in, row.backend))
 
     def test_nobody_knows_what_is_not_asked_for(self):
         self.run_pass()

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The last passes of the loop, for those who ask on other threads."""
+
+import contextlib
+import dataclasses
+import threading
+import time
+
+# So many passes are remembered.
+KEPT = 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """A pass that has ended.
+
+    :ivar at: begin of the pass, seconds since the epoch
+    :ivar reasons: tuple of str: what woke the loop
+    :ivar changes: number of objects created, updated or deleted
+    :ivar seconds: seconds that the pass took
+    :ivar full: whether everything was read and compared
+    :ivar trouble: text why the pass failed, or was made without OVN; or ''
+    """
+
+    at: float
+    reasons: tuple
+    changes: int = 0
+    seconds: float = 0.0
+    full: bool = False
+    trouble: str = ''
+
+
+class PassLog:
+    """The last passes, and the pass that runs.
+
+    The loop thread writes.  Any thread may read.
+
+    :ivar last: tuple of :class:`Done`, the newest last, replaced as a whole
+    """
+
+    def __init__(self):
+        self.last = ()
+        self._running = None
+        self._made = Done(0.0, ())
+        self._ended = threading.Condition()
+        self._count = 0
+        self._listeners = []
+
+    # -- on the loop thread -----------------------------------------------
+
+    @contextlib.contextmanager
+    def one(self, reasons):
+        """The context of one pass.
+
+        :param reasons: tuple of str: what woke the loop
+        """
+        began = time.monotonic()
+        self._made = Done(time.time(), tuple(reasons))
+        self._running = ', '.join(reasons), began
+        try:
+            yield
+        finally:
+            self._running = None
+            self._end(dataclasses.replace(
+                self._made, seconds=time.monotonic() - began))
+
+    def note(self, outcome, full=False, trouble=''):
+        """Note the result of the pass that runs.
+
+        :param outcome: :class:`outcome.Outcome`
+        :param full: whether everything was read and compared
+        :param trouble: see :class:`Done`
+        """
+        self._made = dataclasses.replace(
+            self._made, changes=outcome.changes, full=full, trouble=trouble)
+        with self._ended:
+            for heard in self._listeners:
+                heard.extend(outcome.applied)
+
+    def fail(self, trouble):
+        """Note why the pass that runs has failed.
+
+        :param trouble: text
+        """
+        self._made = dataclasses.replace(self._made, trouble=trouble)
+
+    def _end(self, done):
+        with self._ended:
+            self.last = (*self.last, done)[-KEPT:]
+            self._count += 1
+            self._ended.notify_all()
+
+    # -- on any thread ----------------------------------------------------
+
+    @property
+    def work(self):
+        """The pass that runs, in words; '' between two passes."""
+        running = self._running
+        if running is None:
+            return ''
+        reasons, began = running
+        return (f'a pass has been running for {time.monotonic() - began:.1f} '
+                f's ({reasons})')
+
+    @contextlib.contextmanager
+    def changes(self):
+        """The context in which the changes of all passes are collected.
+
+        :returns: context with a list of (verb, resource), see
+            :class:`outcome.Outcome`; it grows with each pass
+        """
+        heard = []
+        with self._ended:
+            self._listeners.append(heard)
+        try:
+            yield heard
+        finally:
+            with self._ended:
+                self._listeners = [each for each in self._listeners
+                                   if each is not heard]
+
+    def wait(self, seconds):
+        """Wait until another pass has ended.
+
+        :param seconds: seconds, at the most
+        """
+        with self._ended:
+            before = self._count
+            self._ended.wait_for(lambda: self._count != before, seconds)

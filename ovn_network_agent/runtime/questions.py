@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Questions of other threads to the loop.
+
+The engine's state belongs to the loop thread.  Another thread hands in a
+function, and the loop calls the function between two passes.  So the function
+sees the state between passes, and needs no lock.
+
+A question is no event and causes no pass.  The loop answers after the pass of
+an urgent event.  A function has to be short, because an event that comes
+meanwhile waits for its end.
+"""
+
+import collections
+import concurrent.futures
+import threading
+
+# Seconds: a pass with FRR in it may take some seconds on a slow node.
+PATIENCE = 15.0
+
+
+class NoAnswer(Exception):
+    """The loop does not answer; the text says why."""
+
+
+class Questions:
+    """The questions that wait for the loop.
+
+    :param wake: function without arguments that wakes the loop for a
+        question, see :meth:`trigger.Trigger.ask`
+    :param work: function without arguments that returns the present work of
+        the loop in words, '' when the loop waits; called on any thread
+    """
+
+    def __init__(self, wake, work=str):
+        self._wake = wake
+        self._work = work
+        self._lock = threading.Lock()
+        self._waiting = collections.deque()
+        self._closed = ''
+
+    # -- on any thread ----------------------------------------------------
+
+    def ask(self, function, patience=PATIENCE):
+        """Have the loop call a function, and wait for the result.
+
+        :param function: function without arguments, short; the loop thread
+            calls it
+        :param patience: seconds
+        :returns: the result of the function
+        :raises NoAnswer: without an answer in time, or at the end of the
+            agent; the loop does not call the function later
+        """
+        answer = concurrent.futures.Future()
+        with self._lock:
+            if self._closed:
+                raise NoAnswer(self._closed)
+            self._waiting.append((function, answer))
+        self._wake()
+        try:
+            return answer.result(patience)
+        except concurrent.futures.CancelledError:
+            raise NoAnswer(self._closed) from None
+        except TimeoutError:
+            if not answer.cancel() and answer.done():
+                # In the last moment; or the function raised TimeoutError.
+                return answer.result()
+            raise NoAnswer(
+                f'the loop has not answered within {patience:g} s: '
+                f'{self._work() or "it is busy"}; ask again, and look at the '
+                'log if this lasts') from None
+
+    # -- on the loop thread -----------------------------------------------
+
+    def answer(self):
+        """Answer the question that has waited longest, if there is any.
+
+        An urgent event comes before the next question.
+        """
+        with self._lock:
+            if not self._waiting:
+                return
+            function, answer = self._waiting.popleft()
+            more = bool(self._waiting)
+        if answer.set_running_or_notify_cancel():
+            try:
+                answer.set_result(function())
+            except Exception as e:
+                answer.set_exception(e)
+        if more:
+            self._wake()
+
+    def close(self, reason):
+        """Answer no more questions.
+
+        :param reason: text for those who ask
+        """
+        with self._lock:
+            self._closed = reason
+            asked, self._waiting = self._waiting, collections.deque()
+        for _function, answer in asked:
+            answer.cancel()

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The health of each backend after a pass."""
+
+import time
+
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+
+class HealthTest(gateways.ReconcilerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+
+    def run_pass(self, **options):
+        return self.made.run(worlds.router(fips=[gateways.FIP]), **options)
+
+    def health(self, name):
+        found, = (each for each in self.made.reconciler.health
+                  if each.name == name)
+        return found
+
+    def test_before_the_first_pass(self):
+        self.assertEqual(
+            {('not read', None)},
+            {(each.state, each.read) for each in self.made.reconciler.health})
+
+    def test_all_is_well(self):
+        before = time.time()
+        self.run_pass()
+        for each in self.made.reconciler.health:
+            self.assertEqual(('ok', '', 0, None, ()), (
+                each.state, each.trouble, each.failed, each.retry,
+                each.repairs))
+            self.assertLessEqual(before, each.read)
+            self.assertEqual(1000.0, each.looked)
+
+    def test_a_backend_that_is_down(self):
+        self.run_pass()
+        read = self.health('route').read
+        self.made.world.down.add('route')
+        self.made.clock += 10
+        self.run_pass(stale=['route'])
+        route = self.health('route')
+        self.assertEqual(('failing', 'route is down', 0, 1011.0, 1010.0),
+                         (route.state, route.trouble, route.failed,
+                          route.retry, route.looked))
+        self.assertEqual(read, route.read)
+        self.assertEqual('ok', self.health('rule').state)
+
+    def test_what_is_refused_and_what_waits(self):
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
+        self.run_pass()
+        route = self.health('route')
+        self.assertEqual(('failing', '', 1, 'no space'), (
+            route.state, route.trouble, route.failed, route.reason))
+        static = self.health('frr_static')
+        self.assertEqual(('failing', 1), (static.state, static.failed))
+        self.assertIn('waits for kernel_route', static.reason)
+
+    def test_a_backend_at_work(self):
+        northbound = self.made.backend('northbound')
+        northbound.concurrent = True
+        self.addCleanup(northbound.gate.set)
+        northbound.gate.clear()
+        self.run_pass()
+        self.assertEqual('at work', self.health('northbound').state)
+        northbound.gate.set()
+        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.run_pass()
+        self.assertEqual('ok', self.health('northbound').state)
+
+    def test_drift_is_counted(self):
+        self.run_pass()
+        before = time.time()
+        for expected in (1, 2):
+            self.made.world.objects.pop(gateways.ROUTE)
+            self.run_pass(stale=['route'])
+            repair, = self.health('route').repairs
+            self.assertEqual(('kernel_route', expected),
+                             (repair.kind, repair.count))
+            self.assertLessEqual(before, repair.last)
+        # What the agent removes itself is no drift.
+        self.made.run(worlds.router(), full=True)
+        self.assertEqual(2, self.health('route').repairs[0].count)

@@ -20,6 +20,7 @@ from ovn_network_agent.control import health
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
+from ovn_network_agent.control import since
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.runtime import mode
@@ -53,6 +54,7 @@ class Endpoint(base.Observer):
         self._standings = standings
         self._overlap = overlap
         self._names = directory.Directory()
+        self._since = since.Since()
         self._trigger = None
         self._server = None
         if conf.control_socket:
@@ -74,6 +76,9 @@ class Endpoint(base.Observer):
         if self._server is not None:
             self._server.start()
 
+    def seen(self, snapshot):
+        self._since.note(snapshot)
+
     def stop(self):
         if self._server is not None:
             self._server.stop()
@@ -85,7 +90,7 @@ class Endpoint(base.Observer):
         return report.build(self._snapshot(), self._status.reasons,
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
-                            self._overlap())
+                            self._overlap(), self._since)
 
     def _health(self, arguments, argv):
         arguments.parse_args(argv)

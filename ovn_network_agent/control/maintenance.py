@@ -80,6 +80,7 @@ class Maintenance:
         return {
             'command': 'drain', 'wanted': sorted(wanted),
             'changed': before != after, 'drains': sorted(after),
+            'names': _called(names, wanted | after),
             'stays': [{'group': group.name, 'reason': reason,
                        'routers': list(map(names.describe, group.routers))}
                       for group in groups if (reason := readiness.stays(
@@ -115,7 +116,8 @@ class Maintenance:
         return {
             'command': 'undrain',
             'wanted': sorted(wanted) or [model.ALL],
-            'changed': before != after, 'drains': sorted(after)}
+            'changed': before != after, 'drains': sorted(after),
+            'names': _called(names, wanted | after)}
 
     def _may_write(self):
         if mode.forwards_only(self._conf):
@@ -187,7 +189,16 @@ class Maintenance:
             alone = len(group.candidates) == 1
             if reason and not (alone and model.ALL in wanted):
                 routers = ', '.join(map(names.describe, group.routers))
-                yield f'{group.name} of {routers}: {reason}'
+                yield f'{routers}: {reason} ({group.name})'
+
+
+def _called(names, uuids):
+    """The names of the routers of wishes, as far as they are known.
+
+    :returns: dict of UUID to name
+    """
+    return {uuid: router.label or router.name for uuid in sorted(uuids)
+            if (router := names.routers.get(uuid))}
 
 
 def _groups(snapshot, wanted):

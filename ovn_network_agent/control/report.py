@@ -18,11 +18,13 @@ reference of ovn-network-agent-ctl documents the keys, which must not change.
 
 from ovn_network_agent import model
 from ovn_network_agent import version
+from ovn_network_agent.control import names as people
 from ovn_network_agent.control import readiness
+from ovn_network_agent.control import since as times
 
 
 def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
-          overlap=''):
+          overlap='', since=None):
     """The state of the agent.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -34,10 +36,13 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
     :param standings: tuple of :class:`forward.standing.Standing`
     :param waiting: tuple of str: the conditions that a stop waits for
     :param overlap: result of :func:`overlaps.standing`
+    :param since: :class:`since.Since`, or None
     :returns: dict of JSON values
     """
     node = snapshot.node if snapshot else None
-    groups = [_group(snapshot, group, names)
+    since = since or times.Since()
+    routers = _routers(snapshot, names)
+    groups = [_group(snapshot, group, names, routers, since)
               for group in (snapshot.groups if snapshot else ())]
     return {
         'version': version.STRING,
@@ -46,6 +51,9 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
         'hostname': node.hostname if node else '',
         'phase': (node.phase if node else model.Phase.RESTORING).value,
         'drains': sorted(node.drains) if node else [],
+        'drains_since': {drain: since.drains[drain] for drain
+                         in (sorted(node.drains) if node else ())
+                         if drain in since.drains},
         'degraded': list(reasons or ()),
         'waiting': list(waiting),
         'overlap': overlap,
@@ -54,7 +62,7 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
                    'trouble': database.trouble}
             for name, database in databases.items()},
         'groups': sorted(groups, key=lambda group: group['name']),
-        'routers': _routers(snapshot, groups, names),
+        'routers': [routers[uuid] for uuid in sorted(routers)],
         'vips': [_vip(standing) for standing in standings]}
 
 
@@ -74,63 +82,80 @@ def _vip(standing):
             for rule in vip.rules]}
 
 
-def _group(snapshot, group, names):
+def _group(snapshot, group, names, routers, since):
     node = snapshot.node
     own = group.candidate(node.chassis)
     wish = readiness.wish(group, node.drains)
     stays = readiness.stays(group, node.chassis, names.hostname)
-    ports = [_port(port, node.chassis, _handover(snapshot, port))
-             for port in group.ports]
-    return {
+    found = {
         'name': group.name, 'table': group.table, 'uuid': group.key,
         'routers': list(group.routers), 'state': group.state.value,
         'wish': wish, 'drained': own.drained, 'stays': stays,
-        'pending': list(_pending(own, ports, wish, stays,
-                                 node.overlap or node.overlapping)),
-        'ports': ports,
+        'ports': [_port(port, snapshot, since) for port in group.ports],
         'candidates': [{
             'chassis': c.chassis, 'hostname': names.hostname(c.chassis),
             'priority': c.priority, 'known': c.known, 'drained': c.drained,
             'earlier': c.earlier} for c in sorted(
                 group.candidates, key=lambda c: (-c.priority, c.chassis))]}
+    found['label'] = people.of_group(found, routers)
+    found['pending'] = list(_pending(found, own, routers, names,
+                                     node.overlap or node.overlapping))
+    return found
 
 
-def _port(port, chassis, handover):
+def _port(port, snapshot, since):
+    router, gateway = _gateway(snapshot, port)
+    handover = gateway.handover if gateway else model.Handover.NONE
     return {'name': port.redirect.removeprefix(model.REDIRECT),
-            'chassis': port.chassis, 'here': port.chassis == chassis,
-            'handover': handover.value}
+            'router': router.uuid if router else '',
+            'networks': list(port.networks), 'chassis': port.chassis,
+            'here': port.chassis == snapshot.node.chassis,
+            'handover': handover.value,
+            'handover_since': since.handovers.get(gateway.lrp, '')
+            if gateway else ''}
 
 
-def _handover(snapshot, port):
-    """The :class:`model.Handover` of a port."""
-    return next((gateway.handover for router in snapshot.routers
+def _gateway(snapshot, port):
+    """(:class:`model.Router`, :class:`model.GatewayPort`) of a group's port.
+
+    Both are None for a port whose router does not concern this chassis.
+    """
+    return next(((router, gateway) for router in snapshot.routers
                  for gateway in router.ports
                  if model.REDIRECT + gateway.lrp == port.redirect),
-                model.Handover.NONE)
+                (None, None))
 
 
-def _pending(own, ports, wish, stays, overlap):
+def _pending(group, own, routers, names, overlap):
     """The steps to the wished state that are still to come, texts."""
-    if wish and not stays:
+    if group['wish'] and not group['stays']:
+        for port in group['ports']:
+            name = people.of_port(port, group, routers)
+            if port['here']:
+                yield f'{name} is here'
+            elif port['handover'] != model.Handover.NONE.value:
+                to = names.hostname(port['chassis']) or 'another node'
+                yield f'{name} is being handed over to {to}'
         if own.priority > 0:
             yield f'priority {own.priority:d} is to be lowered'
-        for port in ports:
-            if port['here']:
-                yield f'{port["name"]} is here'
-            elif port['handover'] != model.Handover.NONE.value:
-                yield f'{port["name"]} is being handed over'
         if overlap:
             yield 'ovn-controller is to go on'
-    elif not wish and own.drained not in ('', model.UNFIT):
+    elif not group['wish'] and own.drained not in ('', model.UNFIT):
         yield 'priority is to be restored'
 
 
-def _routers(snapshot, groups, names):
-    """The routers of the groups, and others that concern this chassis."""
-    wanted = {uuid for group in groups for uuid in group['routers']}
-    wanted |= {router.uuid for router
-               in (snapshot.routers if snapshot else ())}
-    return [_router(uuid, names) for uuid in sorted(wanted)]
+def _routers(snapshot, names):
+    """The routers of the groups, and others that concern this chassis.
+
+    :returns: dict of UUID to dict of JSON values
+    """
+    if snapshot is None:
+        return {}
+    wanted = {uuid for group in snapshot.groups for uuid in group.routers}
+    wanted |= {router.uuid for router in snapshot.routers}
+    # A wish names its routers also when they are not here (any more).
+    wanted |= {uuid for uuid in snapshot.node.drains if uuid in names.routers}
+    return {uuid: _router(uuid, names) for uuid in wanted}
 
 
 def _router(uuid, names):

@@ -14,6 +14,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import mode
+from ovn_network_agent.control import names
 
 
 def of_change(done):
@@ -22,15 +23,19 @@ def of_change(done):
     :param done: dict, see :mod:`maintenance`
     :returns: text of one or more lines
     """
-    what = ('all routers' if done['wanted'] == [model.ALL] else
-            f'router {", ".join(done["wanted"])}')
+    known = {uuid: {'uuid': uuid, 'name': name, 'neutron_name': ''}
+             for uuid, name in done.get('names', {}).items()}
+
+    def called(drains):
+        return ', '.join('all routers' if drain == model.ALL else
+                         f'router {names.of_drain(drain, known)}'
+                         for drain in drains)
     outcome = 'written' if done['changed'] else 'nothing to change'
-    lines = [f'{done["command"]} of {what}: {outcome}',
-             f'drains now: {", ".join(done["drains"]) or "none"}']
+    lines = [f'{done["command"]} of {called(done["wanted"])}: {outcome}',
+             f'drains now: {called(done["drains"]) or "none"}']
     for stay in done.get('stays', ()):
-        routers = ', '.join(stay['routers'])
-        lines.append(
-            f'stays here: {stay["group"]} of {routers}: {stay["reason"]}')
+        lines.append(f'stays here: {", ".join(stay["routers"])}: '
+                     f'{stay["reason"]} ({stay["group"]})')
     lines += [f'forced: {text}' for text in done.get('forced', ())]
     return '\n'.join(lines) + '\n'
 
@@ -49,8 +54,9 @@ def of_status(found):
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
         lines.append(f'database {name}: {is_so}')
+    routers = {router['uuid']: router for router in found['routers']}
     if full:
-        lines.append(f'drains: {", ".join(found["drains"]) or "none"}')
+        lines.append(f'drains: {_drains(found, routers) or "none"}')
     if found['overlap']:
         lines.append(f'overlap: {found["overlap"]}')
     lines.append(f'degraded: {"" if found["degraded"] else "no"}')
@@ -58,7 +64,6 @@ def of_status(found):
     lines[-1] = lines[-1].rstrip()
     lines += [f'stopping, and waiting for: {what}'
               for what in found['waiting']]
-    routers = {router['uuid']: router for router in found['routers']}
     for group in found['groups']:
         lines += _group(group, routers)
     if found['vips']:
@@ -66,6 +71,14 @@ def of_status(found):
     for vip in found['vips']:
         lines += _vip(vip)
     return '\n'.join(line.rstrip() for line in lines) + '\n'
+
+
+def _drains(found, routers):
+    since = found['drains_since']
+    return ', '.join(
+        names.of_drain(drain, routers) +
+        (f' since {since[drain]}' if drain in since else '')
+        for drain in found['drains'])
 
 
 def _vip(vip):
@@ -87,14 +100,12 @@ def _health(rule):
 
 def _group(group, routers):
     yield ''
-    yield f'gateway {group["name"]} ({group["table"]})'
+    yield f'gateway of {group["label"]}: {group["table"]} {group["name"]}'
     for uuid in group['routers']:
         yield '  ' + _router(routers[uuid])
-    names = {c['chassis']: c['hostname'] for c in group['candidates']}
+    hosts = {c['chassis']: c['hostname'] for c in group['candidates']}
     for port in group['ports']:
-        handover = ('' if port['handover'] == 'none' else
-                    f', handover: {port["handover"]}')
-        yield f'  port {port["name"]}: {_place(port, names)}{handover}'
+        yield f'  port {_port(port)}: {_place(port, hosts)}{_handover(port)}'
     for candidate in group['candidates']:
         unknown = '' if candidate['known'] else ', no chassis in OVN SB'
         drained = (f', drained: {candidate["drained"]}'
@@ -105,11 +116,24 @@ def _group(group, routers):
     yield '  ' + _drain(group)
 
 
-def _place(port, names):
+def _port(port):
+    networks = ', '.join(port['networks'])
+    return f'{networks} ({port["name"]})' if networks else port['name']
+
+
+def _place(port, hosts):
     if port['here']:
         return 'here'
     chassis = port['chassis']
-    return f'on {names.get(chassis, chassis)}' if chassis else 'nowhere'
+    return f'on {hosts.get(chassis, chassis)}' if chassis else 'nowhere'
+
+
+def _handover(port):
+    if port['handover'] == 'none':
+        return ''
+    since = port['handover_since']
+    return f', handover: {port["handover"]}' + (
+        f' since {since}' if since else '')
 
 
 def _drain(group):
@@ -125,8 +149,7 @@ def _drain(group):
 
 
 def _router(router):
-    name = router['neutron_name'] or router['name'] or '?'
-    text = f'router {name} ({router["uuid"]})'
+    text = f'router {names.of_drain(router["uuid"], {router["uuid"]: router})}'
     if not router['routed_by']:
         return text
     proof = (f'proved to be announced by {router["advertised_by"]}'

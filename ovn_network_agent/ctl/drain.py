@@ -65,37 +65,45 @@ def run(given):
         argv += ['--router', router]
     if getattr(given, 'force', False):
         argv.append('--force')
-    deadline = time.monotonic() + given.timeout
+    began = time.monotonic()
     done = json.loads(client.call(path, given.command, argv, ANSWER))
     sys.stdout.write(text.of_change(done))
     sys.stdout.flush()
-    return _wait(path, done, deadline) if given.wait else exits.OK
+    return _wait(path, done, began, given.timeout) if given.wait else exits.OK
 
 
-def _wait(path, done, deadline):
-    """Wait until a command is carried out; returns the exit status."""
+def _wait(path, done, began, timeout):
+    """Wait until a command is carried out; returns the exit status.
+
+    :param began: monotonic seconds
+    :param timeout: seconds from then on
+    """
+    from ovn_network_agent.control import waiting
+    progress = waiting.Progress(done)
     said = None
     while True:
-        missing = _missing(path, done, deadline)
+        left = began + timeout - time.monotonic()
+        missing = _missing(path, progress, left)
         if not missing:
-            print(f'{done["command"]}: carried out')
+            print(f'{done["command"]}: carried out' + (
+                f', {progress.count()}' if progress.count() else ''))
             return exits.OK
+        line = progress.text(missing, time.monotonic() - began)
         if missing != said:
-            print(f'waiting: {"; ".join(missing)}', flush=True)
+            print(f'waiting {line}', flush=True)
             said = missing
-        left = deadline - time.monotonic()
+        left = began + timeout - time.monotonic()
         if left <= 0:
-            return exits.fail('written, but not carried out in time: '
-                              f'{"; ".join(missing)}', exits.WAITED)
+            return exits.fail(f'written, but not carried out, waited {line}',
+                              exits.WAITED)
         time.sleep(min(_INTERVAL, left))
 
 
-def _missing(path, done, deadline):
+def _missing(path, progress, left):
     """The steps that a command still waits for, a list of str."""
-    from ovn_network_agent.control import waiting
-    limit = min(ANSWER, max(1.0, deadline - time.monotonic()))
+    limit = min(ANSWER, max(1.0, left))
     try:
-        return waiting.missing(done, json.loads(
+        return progress.look(json.loads(
             client.call(path, 'status', ['--json'], limit)))
     except client.NoAgent as e:
         # The agent may restart; the wish in the database stays.

@@ -34,8 +34,8 @@ class CtlTest(base.CtlTestCase):
     def test_done_and_refused(self):
         self.ready('lrp-r1')
         self.assertIn('written', self.ends(0, self.ctl('drain')).stdout)
-        self.assertIn('gateway lrp-r1', self.ends(
-            0, self.ctl('status')).stdout)
+        self.assertIn('gateway of r1 (198.51.100.1/24): Gateway_Chassis '
+                      'lrp-r1', self.ends(0, self.ctl('status')).stdout)
         json.loads(self.ends(0, self.ctl('status', '--json')).stdout)
         self.ends(0, self.ctl('undrain'))
         refused = self.ends(1, self.ctl('drain', '--router', 'r2'))
@@ -82,13 +82,15 @@ class CtlTest(base.CtlTestCase):
         self.ready('lrp-r1')
         started = self.waiting('drain', '--wait')
         self.priority('lrp-r1', base.HERE, 0)
-        while 'lrp-r1 is here' not in (line := started.stdout.readline()):
+        expected = ('0 of 1 handed over; r1 (198.51.100.1/24): gateway port '
+                    'is here\n')
+        while not (line := started.stdout.readline()).endswith(expected):
             self.assertTrue(line)
         self.assertIsNone(started.poll())
         self.cloud.move('lrp-r1', base.THERE)
         rest = started.communicate(timeout=base.LIMIT)[0]
         self.assertEqual(0, started.returncode, rest)
-        self.assertIn('drain: carried out', rest)
+        self.assertIn('drain: carried out, 1 of 1 handed over', rest)
 
     def test_wait_for_an_undrain(self):
         # As the agent has marked it.
@@ -127,7 +129,8 @@ class CtlTest(base.CtlTestCase):
         self.ends(0, self.ctl('drain'))
         self.eventually(lambda: self.status()['drains'], 'seen')
         ended = self.ends(3, self.ctl('drain', '--wait', '--timeout', '1'))
-        self.assertIn('lrp-r1 is here', ended.stderr)
+        self.assertIn('0 of 1 handed over; r1 (198.51.100.1/24): gateway '
+                      'port is here, priority 2 is', ended.stderr)
         # What was asked for stays.
         self.assertEqual('all', self.wished())
 

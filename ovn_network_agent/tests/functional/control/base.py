@@ -125,7 +125,7 @@ class CtlTestCase(ControlTestCase):
         self.addCleanup(started.kill)
         self.addCleanup(started.stdout.close)
         self.addCleanup(started.stderr.close)
-        while 'waiting: ' not in (line := started.stdout.readline()):
+        while 'waiting for ' not in (line := started.stdout.readline()):
             if not line:
                 self.fail(started.stderr.read())
         return started

@@ -119,7 +119,7 @@ class MaintenanceTest(base.ControlTestCase):
         self.call('drain', '--router', 'r2')
         done = self.call('drain', '--force')
         self.assertEqual('all', self.wished())
-        self.assertIn('forced: lrp-r1', done)
+        self.assertIn('forced: router r1', done)
         # Nobody is asked again for what is wished already.
         self.eventually(lambda: self.status()['drains'] == ['all'], 'seen')
         self.assertIn('nothing to change', self.call('drain'))
@@ -152,9 +152,9 @@ class MaintenanceTest(base.ControlTestCase):
         self.ready(*self.groups)
         text = self.call('drain')
         self.assertEqual('all', self.wished())
-        self.assertIn(f'stays here: lrp-r1 of router r1 ({self.uuid}): this '
-                      'chassis is its only candidate', text)
-        self.assertNotIn('lrp-r2', text)
+        self.assertIn(f'stays here: router r1 ({self.uuid}): this chassis is '
+                      'its only candidate (lrp-r1)', text)
+        self.assertNotIn('r2', text)
         self.call('undrain')
         self.eventually(lambda: not self.status()['drains'], 'undone')
         # By itself that is all there is to do, and it cannot be done.

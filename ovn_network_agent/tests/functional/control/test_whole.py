@@ -93,7 +93,7 @@ class WholeTest(base.CtlTestCase):
         self.assertIn('none of its other candidates is ready',
                       self.ends(1, self.ctl('drain')).stderr)
         done = self.ends(0, self.ctl('drain', '--force', '--wait'))
-        self.assertIn('stays here: lrp-r1', done.stdout)
+        self.assertIn('stays here: router r1', done.stdout)
         self.assertEqual((2, None, None), self.state('Gateway_Chassis'))
         self.priority('lrp-r1', base.THERE, 1)
         self.eventually(lambda: self.state('Gateway_Chassis') == (

@@ -14,6 +14,7 @@
 
 import collections
 import dataclasses
+import datetime
 import json
 
 from oslotest import base
@@ -21,6 +22,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.control import overlaps
 from ovn_network_agent.control import report
+from ovn_network_agent.control import since
 from ovn_network_agent.control import text
 from ovn_network_agent.control import waiting
 from ovn_network_agent.ovn import directory
@@ -80,14 +82,15 @@ class ReportTest(ReportTestCase):
         self.assertEqual([], self.pending(group('p1', R1)))
         for wish in (model.ALL, R1):
             self.assertEqual(
-                ['priority 2 is to be lowered', 'p1 is here'],
+                ['gateway port is here', 'priority 2 is to be lowered'],
                 self.pending(group('p1', R1), drains=[wish]))
         drained = group('p1', R1, own=0, drained=MAINTENANCE)
-        self.assertEqual(['p1 is here'],
+        self.assertEqual(['gateway port is here'],
                          self.pending(drained, drains=[R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
         for state in (model.Handover.ANNOUNCE, model.Handover.FORWARD):
-            self.assertEqual(['p1 is being handed over'], self.pending(
+            self.assertEqual(['gateway port is being handed over to gw2'],
+                             self.pending(
                 gone, drains=[R1], routers=[leaving('p1', state)]))
         self.assertEqual([], self.pending(gone, drains=[R1], routers=[
             leaving('p1', model.Handover.NONE)]))
@@ -198,6 +201,127 @@ class ReportTest(ReportTestCase):
             self.assertNotIn(word, said)
 
 
+class NamesTest(ReportTestCase):
+    """A text begins with the name that a person knows."""
+
+    def shared(self, *networks):
+        """A group with a port of each router, one network each."""
+        made = group('ha', R1, R2)
+        ports = tuple(model.GroupPort(
+            f'{model.REDIRECT}p{number}', HERE, f'p{number}', (network,))
+            for number, network in enumerate(networks, 1))
+        return dataclasses.replace(made, table='HA_Chassis_Group',
+                                   ports=ports)
+
+    def test_a_group_is_called_by_its_routers(self):
+        found, = self.report(self.shared('198.51.100.1/24', '203.0.113.1/24')
+                             )['groups']
+        self.assertEqual(
+            'web, neutron-r2 (198.51.100.1/24, 203.0.113.1/24)',
+            found['label'])
+        found, = self.report(group('p1', R1))['groups']
+        self.assertEqual('web', found['label'])
+        found, = self.report(group('p1'))['groups']
+        self.assertEqual('p1', found['label'])
+
+    def test_a_group_of_many(self):
+        routers = {f'r-{number}': directory.Router(f'r-{number}', f'n{number}')
+                   for number in range(9)}
+        self.names = directory.Directory(routers)
+        found, = self.report(group('ha', *routers))['groups']
+        self.assertEqual('n0, n1, n2 and 6 more', found['label'])
+
+    def test_ports_of_one_group(self):
+        pending = self.pending(
+            self.shared('198.51.100.1/24', '203.0.113.1/24'),
+            drains=[model.ALL], routers=[leaving('p1', model.Handover.NONE)])
+        self.assertEqual(
+            ['gateway port of web (198.51.100.1/24) is here',
+             'gateway port (203.0.113.1/24) is here',
+             'priority 2 is to be lowered'], pending)
+
+    def test_drains_have_names_and_times(self):
+        seen = since.Since(lambda: datetime.datetime(
+            2026, 1, 31, 12, tzinfo=datetime.UTC))
+        node = world.node(drains=frozenset([R1]))
+        gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
+        snapshot = model.Snapshot(
+            node, (leaving('p1', model.Handover.ANNOUNCE),), (gone,))
+        seen.note(snapshot)
+        found = report.build(snapshot, (), {}, self.names, mode.FULL,
+                             since=seen)
+        self.assertEqual({R1: '2026-01-31T12:00:00Z'}, found['drains_since'])
+        said = text.of_status(found)
+        self.assertIn(f'drains: web ({R1}) since 2026-01-31T12:00:00Z\n',
+                      said)
+        self.assertIn('port p1: on gw2, handover: announce since '
+                      '2026-01-31T12:00:00Z\n', said)
+        # The first sight counts, and what is over is forgotten.
+        seen = since.Since()
+        seen.note(snapshot)
+        first = seen.drains, seen.handovers
+        seen.note(snapshot)
+        self.assertEqual(first, (seen.drains, seen.handovers))
+        seen.note(model.Snapshot(world.node()))
+        self.assertEqual(({}, {}), (seen.drains, seen.handovers))
+
+    def test_the_answer_to_a_command(self):
+        done = {'command': 'drain', 'wanted': [R1], 'changed': True,
+                'drains': [R1, R2], 'names': {R1: 'web'}}
+        self.assertEqual(
+            f'drain of router web ({R1}): written\n'
+            f'drains now: router web ({R1}), router {R2}\n',
+            text.of_change(done))
+        self.assertEqual(
+            'undrain of all routers: nothing to change\ndrains now: none\n',
+            text.of_change({'command': 'undrain', 'wanted': [model.ALL],
+                            'changed': False, 'drains': []}))
+
+
+class ProgressTest(ReportTestCase):
+
+    def test_how_many_are_handed_over(self):
+        progress = waiting.Progress({'command': 'drain',
+                                     'wanted': [model.ALL]})
+
+        def look(*groups):
+            steps = progress.look(self.report(*groups, drains=[model.ALL]))
+            return progress.text(steps, 12.3) if steps else progress.count()
+        # One more that was never here does not count.
+        other = group('p3', R2, own=0, owner=THERE, drained=MAINTENANCE)
+        gone = [group(name, router, own=0, owner=THERE, drained=MAINTENANCE)
+                for name, router in (('p1', R1), ('p2', R2))]
+        self.assertEqual(
+            'for 12 s: 0 of 2 handed over; web: gateway port is here, '
+            'priority 2 is to be lowered; neutron-r2: gateway port is here, '
+            'priority 2 is to be lowered',
+            look(group('p1', R1), group('p2', R2), other))
+        self.assertEqual(
+            'for 12 s: 1 of 2 handed over; neutron-r2: gateway port is here, '
+            'priority 2 is to be lowered', look(gone[0], group('p2', R2),
+                                                other))
+        self.assertEqual('2 of 2 handed over', look(*gone, other))
+
+    def test_before_the_agent_has_taken_note(self):
+        progress = waiting.Progress({'command': 'undrain', 'wanted': [R1]})
+        steps = progress.look(self.report(
+            group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
+        self.assertEqual(
+            'for 0 s: the agent has not taken note of it yet',
+            progress.text(steps, 0))
+        progress.look(self.report(group('p1', R1, own=0,
+                                        drained=MAINTENANCE)))
+        self.assertEqual('0 of 1 restored', progress.count())
+        progress.look(self.report(group('p1', R1)))
+        self.assertEqual('1 of 1 restored', progress.count())
+
+    def test_a_long_list_is_cut(self):
+        progress = waiting.Progress({'command': 'drain', 'wanted': []})
+        self.assertEqual(
+            'for 1 s: ' + '; '.join(map(str, range(10))) + '; and 2 more',
+            progress.text(list(map(str, range(12))), 1))
+
+
 class WaitingTest(ReportTestCase):
 
     def missing(self, command, wanted, *groups, **kwargs):
@@ -226,9 +350,9 @@ class WaitingTest(ReportTestCase):
                   group('p2', R2))
         self.assertEqual([], self.missing('drain', [R1], *groups,
                                           drains=[R1, R2]))
-        self.assertIn('p2', ' '.join(self.missing(
+        self.assertIn('neutron-r2: gateway', ' '.join(self.missing(
             'drain', [R2], *groups, drains=[R1, R2])))
-        self.assertIn('p2', ' '.join(self.missing(
+        self.assertIn('neutron-r2: gateway', ' '.join(self.missing(
             'drain', [model.ALL], *groups, drains=[model.ALL])))
 
     def test_undrain_does_not_wait_for_the_drain_of_another(self):

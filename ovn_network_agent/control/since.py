@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Since when the agent knows a wish of the operator, or hands a port over."""
+
+import datetime
+
+from ovn_network_agent import model
+
+
+class Since:
+    """Notes the time of the first view with a drain, and with a handover.
+
+    The database has no times of wishes, so the time of a wish is at the
+    earliest that of the agent's start.
+
+    :param clock: function that returns the time, a datetime with a zone
+    :ivar drains: dict of a member of ``node.drains`` to a text like
+        2026-01-31T12:00:00Z; replaced as a whole, so that any thread may
+        read it
+    :ivar handovers: likewise, by the name of the Logical_Router_Port
+    """
+
+    def __init__(self, clock=lambda: datetime.datetime.now(datetime.UTC)):
+        self._clock = clock
+        self.drains = {}
+        self.handovers = {}
+
+    def note(self, snapshot):
+        """Note a new view; on one thread only.
+
+        :param snapshot: :class:`model.Snapshot`
+        """
+        leaving = [port.lrp for router in snapshot.routers
+                   for port in router.ports
+                   if port.handover is not model.Handover.NONE]
+        if not (snapshot.node.drains or leaving or self.drains or
+                self.handovers):
+            return
+        now = self._clock().strftime('%Y-%m-%dT%H:%M:%SZ')
+        self.drains = {drain: self.drains.get(drain, now)
+                       for drain in snapshot.node.drains}
+        self.handovers = {lrp: self.handovers.get(lrp, now)
+                          for lrp in leaving}

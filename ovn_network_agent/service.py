@@ -71,7 +71,7 @@ class AgentService(service.Service):
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
             ovn_side.OvnSide(conf, drivers, self.trigger, self._stop,
-                         lambda: any(o.unfit for o in self._observers)))
+                         self._observers))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
         self._view = self._side.view

@@ -82,6 +82,11 @@ class Handovers:
         self._leaving = {}
         self._memberships = membership.Memberships(conf)
         self._due = None
+        # The last view as OVN has it, its groups with their states, and
+        # whether these stay as long as nothing else changes.
+        self._input = None
+        self._groups = ()
+        self._settled = False
 
     @property
     def routers(self):
@@ -95,12 +100,36 @@ class Handovers:
         return (None if self._due is None else
                 max(0.0, self._due - self._clock()))
 
-    def update(self, snapshot):
+    def update(self, snapshot, anew=False):
         """A view with the state of handovers added.
 
+        While nothing is under way, nothing is computed for a view that
+        differs from the former one in the addresses of routers alone.
+
         :param snapshot: :class:`model.Snapshot` as OVN has it
+        :param anew: compute in any case, as options may have changed
         :returns: :class:`model.Snapshot`
         """
+        alike = self._input is not None and _alike(snapshot, self._input)
+        if alike and self._settled and not anew:
+            seen = dataclasses.replace(snapshot, groups=self._groups)
+        else:
+            self._settled = False
+            seen = self._compute(snapshot)
+            # Once more the same result: the states have come to rest, as no
+            # table leads on from a state without another condition.
+            self._settled = (alike and self._at_rest(snapshot, seen) and
+                             seen.groups == self._groups)
+        self._input, self._groups = snapshot, seen.groups
+        return seen
+
+    def _at_rest(self, snapshot, seen):
+        """Whether nothing but the states of groups was added to a view."""
+        return (self._due is None and not self._leaving and
+                seen.node is snapshot.node and
+                all(map(operator.is_, seen.routers, snapshot.routers)))
+
+    def _compute(self, snapshot):
         self._due = None
         if not self._wanted(snapshot.node.phase):
             self._local.clear()
@@ -204,6 +233,27 @@ class Handovers:
         if ends and now < min(ends):
             self._wake_at(min(ends))
         return bool(ends) and now >= min(ends)
+
+
+def _alike(snapshot, other):
+    """Whether two views are the same for handovers.
+
+    :param snapshot: :class:`model.Snapshot`, likewise other
+    """
+    return (snapshot.node == other.node and
+            # Whether a relay answers is no part of its value.
+            [relay.alive for relay in snapshot.node.relays] ==
+            [relay.alive for relay in other.node.relays] and
+            snapshot.groups == other.groups and
+            len(snapshot.routers) == len(other.routers) and
+            all(map(_alike_routers, snapshot.routers, other.routers)))
+
+
+def _alike_routers(router, other):
+    """Whether two routers differ at most in their addresses."""
+    return router is other or (
+        router.uuid == other.uuid and router.ports == other.ports and
+        router.default_routes == other.default_routes)
 
 
 def _routes(router, lrp):

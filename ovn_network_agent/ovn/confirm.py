@@ -29,6 +29,7 @@ class Confirmation:
 
     :param databases: dict of name to :class:`connection.Database`
     :param wake: function(reason), called once the loss is confirmed
+    :ivar given: True when nothing is left to confirm
     """
 
     def __init__(self, databases, wake):
@@ -39,11 +40,7 @@ class Confirmation:
         self._candidates = ()
         # The databases that have yet to confirm; the first view needs SB.
         self._missing = {'sb'}
-
-    @property
-    def given(self):
-        """True when nothing is left to confirm."""
-        return not self._missing
+        self.given = False
 
     def consider(self, nb, sb, before, now, whole):
         """Compare a new view with the former view, and ask if need be.
@@ -64,6 +61,7 @@ class Confirmation:
             self._missing |= {'sb'} if gateways else set()
             self._missing |= (
                 {'nb'} if routers or self._candidates else set())
+            self.given = not self._missing
         elif self.given or self._round is not None:
             return
         asked = {'sb': questions.Gateways(sb, now.node.chassis)}
@@ -96,6 +94,7 @@ class Confirmation:
             if name == 'nb':
                 self._lost.clear()
                 self._candidates = ()
+            self.given = not self._missing
             if self.given:
                 self._wake('confirmed')
 

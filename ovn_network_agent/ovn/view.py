@@ -34,6 +34,12 @@ from ovn_network_agent.ovsdb import connection
 LOG = logging.getLogger(__name__)
 
 
+# Tables whose rows say which chassis are there, and what they have left.
+_OF_CHASSIS = frozenset({
+    ('sb', 'Chassis'), ('sb', 'Port_Binding'), ('sb', 'Chassis_Private'),
+    ('sb', 'SB_Global'), ('nb', 'Logical_Router_Static_Route')})
+
+
 class NotReady(Exception):
     """There is no complete view (yet); the text names the reason."""
 
@@ -51,14 +57,14 @@ class View:
         when the servers have confirmed a loss, and when a chassis is gone
         for good
     :param handovers: :class:`handover.Handovers`
-    :param unfit: function without arguments that returns whether this node
-        could not announce a gateway
+    :param observers: list of :class:`watches.base.Observer`, of which each
+        says whether this node could not announce a gateway
     :param look_at_ports: function(names of all ports of the provider
         bridge), called when the local switch has changed
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
-                 handovers=None, unfit=lambda: False,
+                 handovers=None, observers=(),
                  look_at_ports=lambda names: None):
         self._conf = conf
         self._databases = databases
@@ -71,8 +77,13 @@ class View:
         self._absence = absence.Absence()
         self._silence = silence.Silence()
         self._tunnels = tunnels.Tunnels(databases.get('ovs'))
+        self._asks_absence = plugins.asked(conf, plugins.ABSENCE)
+        # What the last search for absent chassis went by beside the rows,
+        # and whether it counts the time of one.
+        self._searched = None
+        self._counts = False
         self._wake = wake
-        self._unfit = unfit
+        self._observers = observers
         self._abandoned = False
         self.last = None
 
@@ -120,7 +131,7 @@ class View:
         """
         try:
             self._read_wire()
-            self._tunnels.look(self._peers(phase))
+            self._look_at_tunnels(phase)
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 # Only now, with both replicas held still: a change that is
@@ -129,26 +140,29 @@ class View:
                 now = self._builder.build(
                     nb, sb, self._wire, self._dirty, phase, full,
                     frozenset(map(uuid.UUID, self._handovers.routers)))
-                if phase in (model.Phase.RUNNING, model.Phase.DRAINING):
-                    self._confirmation.consider(
-                        nb, sb, self.last, now, self._builder.whole)
+                self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
                 self.last = self._handovers.update(
-                    self._judged(now))
+                    self._judged(now), self._builder.whole)
                 self._dirty = {}
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
 
-    def _peers(self, phase):
-        """The other candidates, of which a drain has to know the silent ones.
-
-        :returns: set of tuples, each the tunnels' addresses of a candidate
+    def _look_at_tunnels(self, phase):
+        """Find the silent ones of the other candidates, which a drain needs.
         """
-        if phase is not model.Phase.DRAINING or self.last is None:
-            return set()
-        return {c.addresses for group in self.last.groups
-                for c in group.peers(self._wire.chassis) if c.addresses}
+        if phase is model.Phase.DRAINING and self.last is not None:
+            self._tunnels.look({
+                c.addresses for group in self.last.groups
+                for c in group.peers(self._wire.chassis) if c.addresses})
+
+    def _confirm(self, nb, sb, now):
+        """Have the servers confirm what a new view may have lost."""
+        if (now.node.phase in (model.Phase.RUNNING, model.Phase.DRAINING) and
+                (self._builder.whole or not self.confirmed)):
+            self._confirmation.consider(nb, sb, self.last, now,
+                                        self._builder.whole)
 
     def _judged(self, snapshot):
         """Add to the groups what is known of the health of the nodes.
@@ -171,7 +185,7 @@ class View:
 
     def _facts(self):
         """What is true of all groups, a set of :class:`model.Fact`."""
-        known = {model.Fact.UNFIT: self._unfit(),
+        known = {model.Fact.UNFIT: any(o.unfit for o in self._observers),
                  model.Fact.ABANDONED: self._abandoned}
         return {fact for fact, true in known.items() if true}
 
@@ -193,20 +207,37 @@ class View:
     def _look_for_absent(self, sb):
         """Find the chassis that are gone for good.
 
-        On a change, the backend of stale routes reads its routes again.
+        On a change, the backend of stale routes reads its routes again.  The
+        result of the last time stays while its rows and the rest of its input
+        are the same, and no time is counted.
         """
-        tags, present = self._builder.hosts()
-        # Without its own row in SB, nothing else can be missing there.
-        session = self._databases['sb'].session if present else None
         options = self._conf.gateway_drain
         grace = (options.stale_chassis_grace_period
-                 if plugins.asked(self._conf, plugins.ABSENCE) else 0)
-        wanted = grace and options.silent_chassis_limit
+                 if self._asks_absence else 0)
+        limit = options.silent_chassis_limit
+        session = self._databases['sb'].session
+        searched = session, self._wire.chassis, grace, limit
+        if (searched == self._searched and not self._counts and
+                not self._builder.whole and
+                self._dirty.keys().isdisjoint(_OF_CHASSIS)):
+            return
+        self._search(sb, session, grace, limit)
+        self._searched = searched
+        self._counts = (self._absence.due_in() is not None or
+                        self._silence.due_in() is not None)
+
+    def _search(self, sb, session, grace, limit):
+        """Compare what chassis have left in OVN with the chassis in SB."""
+        tags, present = self._builder.hosts()
+        if not present:
+            # Without its own row in SB, nothing else can be missing there.
+            session = None
+        wanted = grace and limit
         facts = silence.read(
             sb, self._wire.chassis,
             self._builder.gateway_chassis()) if wanted else None
         present = present - self._silence.look(
-            facts, session if wanted else None, options.silent_chassis_limit)
+            facts, session if wanted else None, limit)
         if self._absence.look(tags, present, session, grace):
             self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
 

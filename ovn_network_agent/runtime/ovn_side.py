@@ -38,12 +38,12 @@ class OvnSide:
     :param drivers: list of :class:`drivers.base.Driver`
     :param trigger: :class:`trigger.Trigger`
     :param stopping: threading.Event
-    :param unfit: see :class:`ovn.view.View`
+    :param observers: see :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
     """
 
-    def __init__(self, conf, drivers, trigger, stopping, unfit):
+    def __init__(self, conf, drivers, trigger, stopping, observers):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
@@ -53,7 +53,7 @@ class OvnSide:
         self.databases = self._make()
         self._subscribe()
         self.view = view.View(
-            conf, self.databases, trigger.fire, unfit=unfit,
+            conf, self.databases, trigger.fire, observers=observers,
             look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look)
 
     def connect(self):

@@ -104,7 +104,7 @@ class Eyes:
         for name, (table, column) in MARKS.items():
             self.databases[name].require(table, (column,))
         self.view = view.View(conf, self.databases,
-                              unfit=lambda: self.unfit)
+                              observers=[self])
 
     def start(self):
         """Load all databases."""

@@ -17,6 +17,10 @@ chassis, and the MAC bindings for (port, next hop) of such a route.  A managed
 route with the tag of another chassis belongs to the agent there.  When a
 driver wants the route here, the agent takes the row over.  A proof of another
 chassis on a route of this chassis means nothing, and is removed.
+
+Without SB, the agent does not know whether a gateway port is still here.  So
+the rows of another chassis stay then: the agent there may see the port, and
+two agents must not take rows from each other.
 """
 
 from ovn_network_agent import notices
@@ -28,10 +32,10 @@ from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
 
 _COMMANDS = {
-    ('set', resources.DefaultRoute.kind): commands.SetDefaultRoute,
-    ('set', resources.MacBinding.kind): commands.SetMacBinding,
-    ('remove', resources.DefaultRoute.kind): commands.RemoveDefaultRoute,
-    ('remove', resources.MacBinding.kind): commands.RemoveMacBinding}
+    resources.DefaultRoute.kind: (commands.SetDefaultRoute,
+                                  commands.RemoveDefaultRoute),
+    resources.MacBinding.kind: (commands.SetMacBinding,
+                                commands.RemoveMacBinding)}
 
 
 class NorthboundBackend(nb_writer.Writer):
@@ -40,7 +44,7 @@ class NorthboundBackend(nb_writer.Writer):
     name = 'northbound'
     kinds = (resources.DefaultRoute, resources.MacBinding)
     doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS)
-    revived_by = (notices.connected('nb'),)
+    revived_by = (notices.connected('nb'), notices.connected('sb'))
 
     def read(self, known):
         try:
@@ -80,5 +84,14 @@ class NorthboundBackend(nb_writer.Writer):
                 outdated)
 
     def command(self, verb, resource):
-        command = _COMMANDS[verb, resource.kind]
-        return lambda api: command(api, resource)
+        set_, remove = _COMMANDS[resource.kind]
+        if verb == 'remove':
+            return lambda api: remove(api, resource)
+        doubt = self._doubt()
+        return lambda api: set_(api, resource, doubt)
+
+    def _doubt(self):
+        """The reason why rows of another chassis have to stay, or ''."""
+        trouble = self._context.databases['sb'].trouble
+        return trouble and (f'whether its port is still here is not known: '
+                            f'{trouble}')

@@ -34,11 +34,14 @@ class SetDefaultRoute(NorthboundCommand):
     """Give the managed default route of a router the tag of this chassis.
 
     :param wanted: :class:`resources.DefaultRoute`
+    :param doubt: the reason why this chassis must not take a route over from
+        another one now, or ''
     """
 
-    def __init__(self, api, wanted):
+    def __init__(self, api, wanted, doubt=''):
         super().__init__(api)
         self.wanted = wanted
+        self._doubt = doubt
 
     def run_idl(self, txn):
         self.refused = ''
@@ -63,9 +66,13 @@ class SetDefaultRoute(NorthboundCommand):
             ours = txn.insert(self.rows_table('Logical_Router_Static_Route'))
             self._fill(ours)
             router.addvalue('static_routes', ours.uuid)
-        else:
-            ours.verify('external_ids')
-            self._fill(ours)
+            return
+        tag = ours.external_ids.get(ownership.EXT_ID_CHASSIS, '')
+        if self._doubt and tag not in ('', self.wanted.chassis):
+            self.refused = f'{tag} has the default route, and {self._doubt}'
+            return
+        ours.verify('external_ids')
+        self._fill(ours)
 
     def rows_table(self, name):
         """The table object of that name, for an insertion."""
@@ -150,11 +157,16 @@ class SetMacBinding(NorthboundCommand):
 
     The binding overrides the bindings that OVN learned: these outlive a move
     of the gateway port and name the MAC of the former owner.
+
+    :param wanted: :class:`resources.MacBinding`
+    :param doubt: the reason why this chassis must not replace the MAC of
+        another one now, or ''
     """
 
-    def __init__(self, api, wanted):
+    def __init__(self, api, wanted, doubt=''):
         super().__init__(api)
         self.wanted = wanted
+        self._doubt = doubt
 
     def run_idl(self, txn):
         if 'Static_MAC_Binding' not in self.api.idl.tables:
@@ -168,6 +180,9 @@ class SetMacBinding(NorthboundCommand):
             row.logical_port = self.wanted.lrp
             row.ip = self.wanted.ip
             self._fill(row)
+        elif self._doubt and row.mac != self.wanted.mac:
+            self.refused = (f'the next hop has the MAC {row.mac} already, and '
+                            f'{self._doubt}')
         elif (row.mac, row.override_dynamic_mac) != (self.wanted.mac, True):
             row.verify('mac')
             self._fill(row)

@@ -190,13 +190,26 @@ class WriteTest(NorthboundTestCase):
         self.delete(self.binding(''))
         self.assertEqual({}, self.bindings())
 
-    def test_a_take_over_is_made_in_place(self):
-        self.foreign(GATEWAY, external_ids={**THEIRS, 'note': 'kept'},
-                     output_port='lrp-r1')
+    def others_have_the_rows(self):
+        self.foreign(GATEWAY, output_port='lrp-r1',
+                     external_ids={**THEIRS, 'note': 'kept'})
         self.nb.transact(ovsdb.insert(
             'Static_MAC_Binding', logical_port='lrp-r1', ip=GATEWAY,
             mac=OTHER_MAC, override_dynamic_mac=True))
         self.seen(lambda nb: nb['Static_MAC_Binding'])
+
+    def test_without_southbound_nothing_is_taken_over(self):
+        self.others_have_the_rows()
+        self.sb.kill()
+        self.eventually(lambda: self.eyes_.databases['sb'].trouble, 'a loss')
+        refused = self.create(self.binding(), self.route())
+        self.assertIn('OVN_Southbound is not', refused[self.route().ref])
+        self.assertIn('OVN_Southbound is not', refused[self.binding().ref])
+        self.assertEqual({**THEIRS, 'note': 'kept'}, self.routes()[0][3])
+        self.assertEqual({('lrp-r1', GATEWAY): OTHER_MAC}, self.bindings())
+
+    def test_a_take_over_is_made_in_place(self):
+        self.others_have_the_rows()
         self.assertEqual([], self.backend.read(frozenset(
             {self.route().ref, self.binding().ref})))
         self.assertEqual({}, self.create(self.binding(), self.route()))

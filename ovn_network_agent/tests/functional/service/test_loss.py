@@ -14,7 +14,9 @@
 
 import time
 
+from ovn_network_agent import ownership
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import loss
 
@@ -69,6 +71,27 @@ class LossTest(loss.LossTestCase):
         self.cloud.remove_nat('r1', '198.51.100.10')
         self.eventually(lambda: self.announced() == {
             '198.51.100.1/32', '198.51.100.11/32'}, self.announced)
+        self.well(agent)
+
+    def test_rows_that_another_chassis_takes_meanwhile_stay(self):
+        """Whether the port is still here can only be seen with SB."""
+        agent = self.running()
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.sb.kill()
+        self.degraded(agent, 'OVN_Southbound')
+        self.nb.transact({
+            'op': 'mutate', 'table': 'Logical_Router_Static_Route',
+            'where': [], 'mutations': [
+                ['external_ids', 'delete',
+                 ['set', [ownership.EXT_ID_CHASSIS]]],
+                ['external_ids', 'insert',
+                 ['map', [[ownership.EXT_ID_CHASSIS,
+                           cloud.OTHER_HOSTNAME]]]]]})
+        self.degraded(agent, f'{cloud.OTHER_HOSTNAME} has the default route')
+        self.assertEqual([cloud.OTHER_HOSTNAME], self.routes())
+        self.sb.start()
+        # The port is still here.
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
         self.well(agent)
 
     def test_a_database_of_another_birth(self):

@@ -20,8 +20,7 @@ from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import kernel
-from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.backends import link_needs
 from ovn_network_agent.netlink import links
 from ovn_network_agent.privileged import links as privileged
 
@@ -41,44 +40,8 @@ class LinkBackend(kernel.KernelBackend):
         except OSError as error:
             return [f'network devices cannot be read: {error}; the agent '
                     f'needs Linux 4.20 or newer']
-        return [*self._check_bridge(found), *self._check_vrf(found)]
-
-    def _check_bridge(self, found):
-        bridge = self.conf.bridge_dev
-        if mode.forwards_only(self.conf):
-            return
-        if bridge not in found:
-            yield (f'[DEFAULT] bridge_dev = {bridge}: there is no such '
-                   f'device; create the provider bridge in Open vSwitch '
-                   f'(ovs-vsctl add-br {bridge}) or name the right one')
-
-    def _check_vrf(self, found):
-        vrf = self.conf.frr.vrf_name
-        if not vrf:
-            return
-        link = found.get(vrf)
-        if link is None:
-            yield (f'[frr] vrf_name = {vrf}: there is no such device; create '
-                   f'the VRF (ip link add {vrf} type vrf table ID; ip link '
-                   f'set {vrf} up), or set it to nothing to announce from '
-                   f'the default VRF')
-        elif link.kind != 'vrf':
-            yield (f'[frr] vrf_name = {vrf}: this device is no VRF but '
-                   f'"{link.kind or "hardware"}"; name the VRF of the uplink')
-        else:
-            yield from self._check_table(vrf, link.vrf_table)
-
-    def _check_table(self, vrf, table):
-        """The agent's routes in the table of the VRF would make a loop."""
-        options = [('[fip_route] route_table_id',
-                    self.conf.fip_route.route_table_id)]
-        if veth_leak.enabled(self.conf):
-            options.append(('[veth_leak] veth_leak_table_id',
-                            self.conf.veth_leak.veth_leak_table_id))
-        for option, number in options:
-            if number == table:
-                yield (f'{option} = {number}: this is the table of VRF '
-                       f'{vrf}; choose another one between 1 and 252')
+        return [*link_needs.bridge(self.conf, found),
+                *link_needs.vrf(self.conf, found)]
 
     def read(self, known):
         found = kernel.reading('devices', links.read_all)

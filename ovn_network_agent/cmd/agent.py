@@ -17,7 +17,6 @@ handles signals itself.  The launcher of oslo.service would lose SIGINT, and
 would restart the service on SIGHUP, which would drain the gateway ports.
 """
 
-import contextlib
 import queue
 import signal
 import sys
@@ -35,14 +34,13 @@ from oslo_reports import opts as report_opts  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
-from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
-from ovn_network_agent.forward import rules  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
+from ovn_network_agent.runtime import configuration  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
@@ -114,7 +112,7 @@ def _warn(messages):
 
 
 def _checked(conf):
-    _warn([*validate.warnings(conf), *rules.warnings(conf)])
+    _warn(configuration.warnings(conf))
     print('configuration OK')
     return EXIT_OK
 
@@ -136,45 +134,13 @@ def _configure(conf, argv):
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
-    _read(conf, argv)
-    messages = validate.problems(conf)
-    with contextlib.suppress(cfg.Error, ValueError):
-        messages += rules.problems(conf)
+    configuration.read(conf, argv)
+    messages = configuration.problems(conf)
     if messages:
-        # Plugins cannot be made from a bad configuration, but the problems
-        # of their names and rules are reported together with the others.
-        with contextlib.suppress(cfg.Error, ValueError):
-            try:
-                loader.check_names(conf.drivers)
-            except loader.LoadError as e:
-                messages.append(str(e))
         # A misspelt name is often the reason for a missing option.
         _warn([*unknown.keys(conf), *unknown.variables(conf)])
         raise validate.ConfigError(messages)
     return loader.load_drivers(conf), loader.load_backends(conf)
-
-
-def _read(conf, argv):
-    """Read all sources; the text of an error has the remedy."""
-    try:
-        opts.load(conf, argv, version=f'{version.PACKAGE} {version.STRING}')
-    except (OSError, UnicodeError) as e:
-        if 'completion.template' in str(e):
-            raise validate.ConfigError([
-                '--shell_completion: the installed oslo.config came without '
-                f'its templates for that ({e}); do without']) from e
-        raise validate.ConfigError(['a configuration file cannot be read: '
-                                    f'{e}']) from e
-    except cfg.ConfigFilesNotFoundError as e:
-        raise validate.ConfigError([
-            f'{e}; name files that exist with --config-file']) from e
-    except cfg.ConfigFilesPermissionDeniedError as e:
-        raise validate.ConfigError([
-            f'{e}; let the user of the agent read them']) from e
-    except cfg.ConfigFileParseError as e:
-        raise validate.ConfigError([
-            f'{e}; a file has lines "option = value" below a section like '
-            '[DEFAULT]']) from e
 
 
 def _run(conf, drivers, backends):

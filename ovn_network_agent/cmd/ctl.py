@@ -16,6 +16,7 @@ import argparse
 import sys
 
 from ovn_network_agent.control import client
+from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import health
@@ -24,7 +25,7 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (drain, status, health)
+COMMANDS = (doctor, drain, status, health)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

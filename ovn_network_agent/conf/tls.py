@@ -242,11 +242,26 @@ def _without_effect(conf):
                                         'that it is for is reached by ssl')
 
 
-def _dates(files):
-    # The import takes 50 ms, and only a client certificate needs it.
+def end(path):
+    """When the certificate in a file expires.
+
+    :param path: path of a PEM file, whose first certificate counts
+    :returns: datetime.datetime with a time zone
+    :raises OSError: when the file cannot be read
+    :raises ValueError: when the file has no certificate
+    """
+    return _certificate(path).not_valid_after_utc
+
+
+def _certificate(path):
+    # The import takes 50 ms, and only these certificates need it.
     from cryptography import x509
-    with open(files.cert, 'rb') as opened:
-        certificate = x509.load_pem_x509_certificate(opened.read())
+    with open(path, 'rb') as opened:
+        return x509.load_pem_x509_certificate(opened.read())
+
+
+def _dates(files):
+    certificate = _certificate(files.cert)
     now = datetime.datetime.now(datetime.UTC)
     if now > certificate.not_valid_after_utc:
         yield _say(files, 'cert',

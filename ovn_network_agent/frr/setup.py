@@ -21,6 +21,10 @@ import typing
 from ovn_network_agent.frr import output
 
 _BGP = 'router bgp '
+_ROUTE_MAP = 'route-map '
+# The parts whose lack :func:`faults` names.
+VRF, INSTANCE, REDISTRIBUTION, FILTER = (
+    'vrf', 'instance', 'redistribution', 'filter')
 
 
 class Setup(typing.NamedTuple):
@@ -32,6 +36,10 @@ class Setup(typing.NamedTuple):
     :ivar neighbours: whether the instance has neighbours
     :ivar filters: whether a filter uses the prefix list
     :ivar described: whether the prefix list has a description
+    :ivar undefined: route maps that a redistribution names and that do not
+        exist; FRR lets no route pass such a map
+    :ivar bfd: whether a neighbour has BFD, which bfdd does
+    :ivar version: version of FRR, '' when it is not shown
     """
 
     vrf: bool
@@ -40,6 +48,9 @@ class Setup(typing.NamedTuple):
     neighbours: bool
     filters: bool
     described: bool = False
+    undefined: tuple = ()
+    bfd: bool = False
+    version: str = ''
 
 
 def read(text, vrf, prefix_list):
@@ -67,7 +78,19 @@ def read(text, vrf, prefix_list):
         or any(line[0] == 'neighbor' and line[-3:] == [
             'prefix-list', prefix_list, 'out'] for line in words),
         any(line.startswith(f'ip prefix-list {prefix_list} description ')
-            for line in lines))
+            for line in lines),
+        tuple(sorted(_maps(words) - {
+            line.split()[1] for line in lines
+            if line.startswith(_ROUTE_MAP)})),
+        any(line[0] == 'neighbor' and 'bfd' in line[2:3] for line in words),
+        next((line.split()[2] for line in lines
+              if line.startswith('frr version ')), ''))
+
+
+def _maps(words):
+    """Names of the route maps of redistributions of IPv4 unicast, a set."""
+    return {line[line.index('route-map') + 1] for line in _unicast(words)
+            if line[0] == 'redistribute' and 'route-map' in line[:-1]}
 
 
 def _instance(lines, vrf):
@@ -107,35 +130,68 @@ def lacks(setup, vrf, method, prefix_list):
     :param prefix_list: name of the prefix list, '' for none
     :returns: list of str
     """
+    return ['FRR: ' + text
+            for _part, text in faults(setup, vrf, method, prefix_list)]
+
+
+def faults(setup, vrf, method, prefix_list):
+    """The missing parts, as :func:`lacks`, by part.
+
+    :returns: list of (part, text); the part is :data:`VRF`,
+        :data:`INSTANCE`, :data:`REDISTRIBUTION` or :data:`FILTER`
+    """
     where = f'VRF {vrf}' if vrf else 'the default VRF'
     of_vrf = f' vrf {vrf}' if vrf else ''
     instance = f'{_BGP}{setup.asn or "ASN"}{of_vrf}'
-    family = '" / "address-family ipv4 unicast" / "'
-    found = []
+    return [*_instance_faults(setup, where, instance),
+            *_redistribution_faults(setup, where, instance, method),
+            *_filter_faults(setup, where, instance, prefix_list)]
+
+
+_FAMILY = '" / "address-family ipv4 unicast" / "'
+
+
+def _instance_faults(setup, where, instance):
     if not setup.vrf:
-        found.append(f'zebra does not know {where}, so it takes no routes for '
-                     'it; run FRR in the network namespace of this device and '
-                     'restart zebra')
+        yield VRF, (
+            f'zebra does not know {where}, so it takes no routes for '
+            'it; run FRR in the network namespace of this device and '
+            'restart zebra')
     if not setup.asn:
-        found.append(f'there is no BGP instance for {where}, so nothing is '
-                     f'announced; add "{instance}" with its neighbours')
+        yield INSTANCE, (
+            f'there is no BGP instance for {where}, so nothing is '
+            f'announced; add "{instance}" with its neighbours')
     elif not setup.neighbours:
-        found.append(f'the BGP instance of {where} has no neighbours, so '
-                     f'nobody learns anything; add "{instance}" / "neighbor '
-                     'ADDRESS remote-as ASN"')
+        yield INSTANCE, (
+            f'the BGP instance of {where} has no neighbours, so '
+            f'nobody learns anything; add "{instance}" / "neighbor '
+            'ADDRESS remote-as ASN"')
+
+
+def _redistribution_faults(setup, where, instance, method):
     if method not in setup.redistributes:
-        found.append(f'BGP of {where} does not redistribute {method} routes, '
-                     'so nothing is announced; add '
-                     f'"{instance}{family}redistribute {method}"')
+        yield REDISTRIBUTION, (
+            f'BGP of {where} does not redistribute {method} routes, '
+            'so nothing is announced; add '
+            f'"{instance}{_FAMILY}redistribute {method}"')
+    for name in setup.undefined:
+        yield REDISTRIBUTION, (
+            f'BGP of {where} redistributes with the route map {name}, which '
+            'does not exist, so nothing passes; add "route-map '
+            f'{name} permit 10", or take the map out of "{instance}"')
+
+
+def _filter_faults(setup, where, instance, prefix_list):
     if prefix_list and setup.asn and not setup.filters:
-        found.append(f'no neighbour in {where} is filtered by the prefix list '
-                     f'{prefix_list}, so it may learn more than the floating '
-                     f'IPs; add "{instance}{family}neighbor ADDRESS '
-                     f'prefix-list {prefix_list} out", or set [frr] '
-                     'frr_prefix_list to nothing')
+        yield FILTER, (
+            f'no neighbour in {where} is filtered by the prefix list '
+            f'{prefix_list}, so it may learn more than the floating '
+            f'IPs; add "{instance}{_FAMILY}neighbor ADDRESS '
+            f'prefix-list {prefix_list} out", or set [frr] '
+            'frr_prefix_list to nothing')
     if setup.described:
-        found.append(f'the prefix list {prefix_list} has a description, and '
-                     'FRR lets everything pass such a list as long as it has '
-                     'no entry, which is so on a node without routers; remove '
-                     f'it with "no ip prefix-list {prefix_list} description"')
-    return ['FRR: ' + text for text in found]
+        yield FILTER, (
+            f'the prefix list {prefix_list} has a description, and '
+            'FRR lets everything pass such a list as long as it has '
+            'no entry, which is so on a node without routers; remove '
+            f'it with "no ip prefix-list {prefix_list} description"')

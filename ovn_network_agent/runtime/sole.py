@@ -109,7 +109,7 @@ def _bound():
             made.close()
             if error.errno != errno.EADDRINUSE:
                 raise
-        said = _who()
+        said = holder()
         if said:
             break
     raise AnotherOne(
@@ -119,8 +119,8 @@ def _bound():
         'work; "--dry-run" may run beside it')
 
 
-def _who():
-    """The process that has the lock, text; '' when it is gone.
+def holder():
+    """The process that has the lock, text; '' without one.
 
     The text has the kernel's process id and user, and the process' answer.
     """

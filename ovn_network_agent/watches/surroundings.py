@@ -137,6 +137,29 @@ def _routes():
                            families=(socket.AF_INET,))
 
 
+def leading_out(bridge, ports, found):
+    """The ports of the provider bridge that lead to other machines.
+
+    :param bridge: name of the bridge
+    :param ports: iterable of str, names of all ports of the bridge
+    :param found: dict of name to :class:`netlink.links.Link`
+    :returns: frozenset of names
+    """
+    return frozenset(
+        name for name in ports
+        if name != bridge and name in found and
+        found[name].kind not in _OWN_KINDS)
+
+
+def of_port(bridge, name):
+    """The warning about one port of :func:`leading_out`, text."""
+    return (f'[DEFAULT] bridge_dev = {bridge}: its port {name} leads out of '
+            'this node, and the agent sets proxy_arp: there the node answers '
+            'ARP requests for every address that it has a route to; '
+            'take the port out of the bridge (the uplink belongs into '
+            'the VRF), or filter ARP on it')
+
+
 class BridgePorts:
     """Warns of ports that lead from the provider bridge to other machines.
 
@@ -153,15 +176,7 @@ class BridgePorts:
         :param ports: iterable of str, names of all ports of the bridge
         """
         found = links.read_all()
-        outside = frozenset(
-            name for name in ports
-            if name != self._bridge and name in found and
-            found[name].kind not in _OWN_KINDS)
+        outside = leading_out(self._bridge, ports, found)
         for name in sorted(outside - self._known):
-            LOG.warning(
-                '[DEFAULT] bridge_dev = %s: its port %s leads out of this '
-                'node, and the agent sets proxy_arp: there the node answers '
-                'ARP requests for every address that it has a route to; '
-                'take the port out of the bridge (the uplink belongs into '
-                'the VRF), or filter ARP on it', self._bridge, name)
+            LOG.warning('%s', of_port(self._bridge, name))
         self._known = outside

@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The devices that the operator makes: the bridge and the VRF.
+
+The start of the agent and "ovn-network-agent-ctl doctor" ask for them.
+"""
+
+from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import veth_leak
+
+
+def bridge(conf, found):
+    """What is missing of the provider bridge.
+
+    :param conf: the oslo.config ConfigOpts
+    :param found: dict of name to :class:`netlink.links.Link`
+    :returns: iterator of texts with the remedy
+    """
+    name = conf.bridge_dev
+    if not mode.forwards_only(conf) and name not in found:
+        yield (f'[DEFAULT] bridge_dev = {name}: there is no such '
+               f'device; create the provider bridge in Open vSwitch '
+               f'(ovs-vsctl add-br {name}) or name the right one')
+
+
+def vrf(conf, found):
+    """What is missing or wrong of the VRF.
+
+    :param conf: the oslo.config ConfigOpts
+    :param found: dict of name to :class:`netlink.links.Link`
+    :returns: iterator of texts with the remedy
+    """
+    name = conf.frr.vrf_name
+    if not name:
+        return
+    link = found.get(name)
+    if link is None:
+        yield (f'[frr] vrf_name = {name}: there is no such device; create '
+               f'the VRF (ip link add {name} type vrf table ID; ip link '
+               f'set {name} up), or set it to nothing to announce from '
+               f'the default VRF')
+    elif link.kind != 'vrf':
+        yield (f'[frr] vrf_name = {name}: this device is no VRF but '
+               f'"{link.kind or "hardware"}"; name the VRF of the uplink')
+    else:
+        yield from _tables(conf, name, link.vrf_table)
+
+
+def _tables(conf, name, table):
+    """The agent's routes in the table of the VRF would make a loop."""
+    options = [('[fip_route] route_table_id', conf.fip_route.route_table_id)]
+    if veth_leak.enabled(conf):
+        options.append(('[veth_leak] veth_leak_table_id',
+                        conf.veth_leak.veth_leak_table_id))
+    for option, number in options:
+        if number == table:
+            yield (f'{option} = {number}: this is the table of VRF '
+                   f'{name}; choose another one between 1 and 252')

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command doctor: checks of the node, with or without an agent."""
+
+import json
+import logging
+import sys
+
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+
+_WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
+          'NOT CHECKED': 'NOT CHECKED'}
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    doctor = commands.add_parser(
+        'doctor', allow_abbrev=False, help='check this node, also without '
+        'an agent; as root, changes nothing')
+    doctor.add_argument('--json', action='store_true',
+                        help='for programs; the keys are documented')
+    doctor.add_argument('--list', action='store_true',
+                        help='name the checks, and check nothing')
+    doctor.add_argument('check', nargs='*', metavar='CHECK',
+                        help='only these checks; default: all')
+    doctor.set_defaults(function=run)
+
+
+def run(given):
+    """Check the node, and print the findings.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status: 1 when a check fails
+    """
+    # The imports take a second, and only this command needs them.
+    from ovn_network_agent.runtime import own_threads
+    own_threads.keep_eventlet_out()
+    from ovn_network_agent.diagnosis.node import examination
+    from ovn_network_agent.diagnosis.node import registry
+    try:
+        wanted = examination.select(registry.CHECKS, given.check)
+    except examination.UnknownCheck as e:
+        return exits.fail(e, exits.USAGE)
+    if given.list:
+        for check in wanted:
+            print(f'{check.name:20} {check.about}')
+        return exits.OK
+    findings = _examined(given, registry.CHECKS, wanted)
+    sys.stdout.write(_as_json(findings) if given.json
+                     else _as_text(findings))
+    broken = any(one.verdict.name == 'BROKEN' for one in findings)
+    return exits.FAILED if broken else exits.OK
+
+
+def _examined(given, known, wanted):
+    """The findings of the wanted checks."""
+    from oslo_config import cfg
+
+    from ovn_network_agent.diagnosis.node import examination
+    from ovn_network_agent.diagnosis.node import sources
+    # The findings have what the libraries would log.
+    logging.getLogger().addHandler(logging.NullHandler())
+    found = sources.Sources(cfg.CONF, socket_path.files(given),
+                            given.socket or '')
+    try:
+        found.start()
+        return examination.Examination(known, found).run(wanted)
+    finally:
+        found.close()
+
+
+def _as_json(findings):
+    return json.dumps({
+        'failed': sorted({one.check for one in findings
+                          if one.verdict.name == 'BROKEN'}),
+        'findings': [{**one.json(), 'verdict': _WORDS[one.verdict.value]}
+                     for one in findings]}, indent=2) + '\n'
+
+
+def _as_text(findings):
+    """One line for each finding, and one for its remedy."""
+    lines = []
+    for one in findings:
+        lines.append(f'{_WORDS[one.verdict.value]:12}{one.check:20} '
+                     f'{one.evidence}')
+        if one.remedy:
+            lines.append(f'{"":12}{"":20} -> {one.remedy}')
+    counts = {word: sum(_WORDS[one.verdict.value] == word
+                        for one in findings) for word in _WORDS.values()}
+    lines.append(', '.join(f'{count:d} {word}'
+                           for word, count in counts.items()))
+    return '\n'.join(lines) + '\n'

@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of the agent itself: one on the node, its state, its privileges."""
+
+import glob
+import os
+import re
+import typing
+
+from ovn_network_agent import privileged
+from ovn_network_agent.control import client
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.privileged import helper
+
+_SUDOERS = ('/etc/sudoers', '/etc/sudoers.d/*')
+
+
+class Alone(typing.NamedTuple):
+    """The agents of this network namespace.
+
+    :ivar agents: tuple of :class:`running.Agent`
+    :ivar holder: who has the lock of the only agent, '' for nobody
+    """
+
+    agents: tuple
+    holder: str
+
+
+def read_alone(sources):
+    return Alone(sources.agents(), sources.holder())
+
+
+def judge_alone(found):
+    names = ', '.join(f'process {one.pid:d} ({one.command})'
+                      for one in found.agents)
+    if len(found.agents) > 1:
+        yield check.broken(
+            f'{len(found.agents):d} agents work in this network namespace: '
+            f'{names}', 'stop all but one: two remove each other\'s routes')
+    elif found.agents and not found.holder:
+        yield check.warn(
+            f'{names} has not the lock of the only agent: it is just '
+            'starting, or is the original program',
+            'stop the original program before the first start of this one')
+    elif found.holder:
+        yield check.ok(f'one agent: {found.holder}')
+    else:
+        yield check.ok('no agent runs here')
+
+
+class Status(typing.NamedTuple):
+    """The state of the running agent.
+
+    :ivar runs: whether an agent has the lock
+    :ivar trouble: why the agent does not answer, '' when it does
+    :ivar phase: see the reference of "status --json"
+    :ivar degraded: tuple of reasons
+    :ivar drains: tuple of UUIDs, or of 'all'
+    """
+
+    runs: bool
+    trouble: str = ''
+    phase: str = ''
+    degraded: tuple = ()
+    drains: tuple = ()
+
+
+def read_status(sources):
+    runs = bool(sources.holder())
+    try:
+        said = sources.report()
+    except client.NotRunning as error:
+        return Status(runs, str(error))
+    except (client.NoAgent, client.Refused) as error:
+        # Something listens there.
+        return Status(True, str(error))
+    return Status(True, '', said['phase'], tuple(said['degraded']),
+                  tuple(said['drains']))
+
+
+def judge_status(found):
+    if not found.runs:
+        yield check.not_checked('no agent runs')
+    elif found.trouble:
+        yield check.broken(f'an agent runs, and {found.trouble}',
+                           'look into the log of the agent; with a frozen '
+                           'agent: restart it')
+    elif found.phase == 'restoring':
+        yield check.warn('the agent has not seen OVN yet',
+                         'see the checks of the databases')
+    elif found.degraded:
+        for reason in found.degraded:
+            yield check.warn(f'degraded: {reason}', 'the reason has the '
+                             'remedy; "ovn-network-agent-ctl status" shows '
+                             'more')
+    else:
+        yield check.ok(f'{found.phase}, in sync')
+
+
+def judge_drain(found):
+    if not found.runs or found.trouble:
+        yield check.not_checked('no agent answers')
+    elif found.drains:
+        yield check.warn(f'drained by an operator: {", ".join(found.drains)}',
+                         '"ovn-network-agent-ctl undrain" when the '
+                         'maintenance is over')
+    else:
+        yield check.ok('nothing is drained')
+
+
+def read_privileges(sources):
+    return sources.refused
+
+
+def judge_privileges(refused):
+    if 'needs root' in refused:
+        yield check.not_checked(refused)
+    elif refused:
+        yield check.of_message(check.Verdict.BROKEN, refused)
+    else:
+        yield check.ok('the privileged daemons start')
+
+
+class Helper(typing.NamedTuple):
+    """The command that starts a daemon for an agent without capabilities.
+
+    :ivar section: section of the daemon
+    :ivar command: the whole command, text
+    :ivar own: whether it is a helper_command of the operator
+    :ivar found: whether its program is there
+    :ivar allowed: whether a file of sudoers has these words
+    """
+
+    section: str
+    command: str
+    own: bool
+    found: bool
+    allowed: bool
+
+
+def read_helpers(sources):
+    sources.privileged()
+    sudoers = '\n'.join(_texts())
+    configured = helper.NAME in sudoers
+    found = []
+    for context in privileged.CONTEXTS:
+        own = bool(context.conf.helper_command)
+        words = context.helper_command(helper.path(context.name))
+        if own or configured:
+            found.append(Helper(
+                context.cfg_section, ' '.join(words), own,
+                os.access(words[0], os.X_OK) if '/' in words[0]
+                else _in_path(words[0]),
+                ' '.join(words) in sudoers))
+    return tuple(found)
+
+
+def _in_path(name):
+    return any(os.access(os.path.join(folder, name), os.X_OK)
+               for folder in os.get_exec_path())
+
+
+def _texts():
+    """The files of sudoers, with one command on each line."""
+    for pattern in _SUDOERS:
+        for path in sorted(glob.glob(pattern)):
+            with open(path, encoding='utf-8', errors='replace') as opened:
+                yield re.sub(r'\s+', ' ', opened.read().replace('\\\n', ' '))
+
+
+def judge_helpers(found):
+    if not found:
+        yield check.not_checked('neither helper_command nor sudoers has a '
+                                'helper: the agent has its capabilities')
+        return
+    wrong = False
+    for one in found:
+        if not one.found:
+            wrong = True
+            yield check.broken(f'[{one.section}]: the program of '
+                               f'"{one.command}" is not there',
+                               'install it, or correct helper_command')
+        elif not one.own and not one.allowed:
+            wrong = True
+            yield check.broken(
+                f'[{one.section}]: no file of sudoers allows '
+                f'"{one.command}"', 'adapt contrib/sudoers.d to this '
+                'installation: every word counts')
+    if not wrong:
+        yield check.ok(f'{len(found):d} commands start the daemons')
+
+
+CHECKS = (
+    check.Check(
+        'single-agent', 'processes', 'one agent at most works in this '
+        'network namespace, the original program included',
+        read_alone, judge_alone),
+    check.Check(
+        'agent', 'running agent', 'the agent answers on its control socket '
+        'and is not degraded', read_status, judge_status),
+    check.Check(
+        'drain', 'running agent', 'no drain of an operator is in force',
+        read_status, judge_drain),
+    check.Check(
+        'privileges', 'privileged daemons', 'the daemons can be started with '
+        'their capabilities', read_privileges, judge_privileges),
+    check.Check(
+        'helper-commands', 'privileged daemons', 'where sudo or '
+        'helper_command starts the daemons: the programs exist, and sudoers '
+        'has exactly these commands', read_helpers, judge_helpers),
+)

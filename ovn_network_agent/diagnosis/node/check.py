@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What a check is, and what it says.
+
+A check has a reader and a judge.  The reader does all the I/O and returns
+frozen facts.  The judge is pure: it turns the facts into :class:`Said`.
+"""
+
+import dataclasses
+import typing
+
+from ovn_network_agent.diagnosis import finding
+
+Verdict = finding.Verdict
+
+
+class NotChecked(Exception):
+    """A reader cannot read its facts; the text names the reason."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Said:
+    """The result of a judge, without the name of its check.
+
+    :ivar verdict: :class:`finding.Verdict`
+    :ivar evidence: what was seen, one line
+    :ivar remedy: what to do, one line
+    """
+
+    verdict: Verdict
+    evidence: str
+    remedy: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Check:
+    """One check of the node.
+
+    :ivar name: lower case with hyphens, the same for ever
+    :ivar layer: the layer for people
+    :ivar about: what the check looks for, for the reference
+    :ivar read: function(:class:`sources.Sources`) that returns frozen facts
+    :ivar judge: pure function(facts) that returns an iterable of
+        :class:`Said`; at least one
+    :ivar after: names of the checks whose failure explains a failure of this
+        one, which is then not made
+    """
+
+    name: str
+    layer: str
+    about: str
+    read: typing.Callable
+    judge: typing.Callable
+    after: tuple = ()
+
+
+def ok(evidence):
+    """The layer is as it has to be."""
+    return Said(Verdict.OK, evidence)
+
+
+def warn(evidence, remedy):
+    """The layer works, but something about it will harm."""
+    return Said(Verdict.WARN, evidence, remedy)
+
+
+def broken(evidence, remedy):
+    """The layer does not do its work."""
+    return Said(Verdict.BROKEN, evidence, remedy)
+
+
+def not_checked(reason, remedy=''):
+    """The layer does not concern this node, or cannot be looked at."""
+    return Said(Verdict.NOT_CHECKED, reason, remedy)
+
+
+def of_message(verdict, message):
+    """A message of the agent, "what is wrong; what to do".
+
+    :param verdict: :class:`finding.Verdict`
+    :param message: text
+    :returns: :class:`Said`
+    """
+    evidence, _semicolon, remedy = ' '.join(message.split()).partition('; ')
+    return Said(verdict, evidence,
+                remedy or 'see the evidence, which names the option or line')
+
+
+def of_messages(verdict, messages, fine):
+    """The messages, or that there are none.
+
+    :param verdict: :class:`finding.Verdict` of each message
+    :param messages: iterable of str
+    :param fine: evidence without a message
+    :returns: list of :class:`Said`
+    """
+    return [of_message(verdict, message)
+            for message in dict.fromkeys(messages)] or [ok(fine)]

@@ -1,0 +1,291 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of the devices that the operator makes, and of their sysctls."""
+
+import contextlib
+import os
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent.backends import link_needs
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.watches import surroundings
+
+_CONF = '/proc/sys/net/ipv4/conf'
+_L3MDEV = '/proc/sys/net/ipv4/tcp_l3mdev_accept'
+_STRICT = 1
+
+
+class Bridge(typing.NamedTuple):
+    """The provider bridge.
+
+    :ivar name: name of the device
+    :ivar missing: messages of :func:`link_needs.bridge`
+    :ivar up: whether the device is up
+    :ivar managed: whether an agent runs, which sets the device up
+    """
+
+    name: str
+    missing: tuple
+    up: bool
+    managed: bool
+
+
+def read_bridge(sources):
+    sources.ovn()
+    found, name = sources.links(), sources.conf.bridge_dev
+    return Bridge(name, tuple(link_needs.bridge(sources.conf, found)),
+                  name in found and found[name].up, bool(sources.holder()))
+
+
+def judge_bridge(found):
+    if found.missing:
+        yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
+    elif found.up:
+        yield check.ok(f'{found.name} is there and up')
+    elif found.managed:
+        yield check.broken(f'{found.name} is down, although an agent runs',
+                           f'"ip link set {found.name} up", and see what '
+                           'sets it down')
+    else:
+        yield check.warn(f'{found.name} is down',
+                         'the agent sets it up when it starts')
+
+
+class Vrf(typing.NamedTuple):
+    """The VRF of the uplink.
+
+    :ivar name: its name, '' for the default VRF
+    :ivar missing: messages of :func:`link_needs.vrf`
+    :ivar known: whether the kernel has VRFs
+    :ivar table: its routing table
+    :ivar up: whether it is up
+    :ivar uplinks: tuple of (name, whether it is up) of the devices in it,
+        without those of the agent
+    """
+
+    name: str
+    missing: tuple = ()
+    known: bool = True
+    table: int = 0
+    up: bool = False
+    uplinks: tuple = ()
+
+
+def read_vrf(sources):
+    name, found = sources.vrf, sources.links()
+    if not name or name not in found:
+        return Vrf(name, tuple(link_needs.vrf(sources.conf, found)),
+                   os.path.exists(_L3MDEV))
+    link = found[name]
+    return Vrf(name, tuple(link_needs.vrf(sources.conf, found)), True,
+               link.vrf_table, link.up, tuple(
+                   (each.name, each.up)
+                   for each in uplinks(sources.conf, found)))
+
+
+def uplinks(conf, found):
+    """The devices in the VRF, without those for the agent.
+
+    :param conf: the oslo.config ConfigOpts
+    :param found: dict of name to :class:`netlink.links.Link`
+    :returns: list of :class:`netlink.links.Link`, sorted by name
+    """
+    vrf = found.get(conf.frr.vrf_name)
+    ours = {*ownership.VETH_ENDS, conf.port_forward.port_forward_dev}
+    return [link for name, link in sorted(found.items())
+            if vrf is not None and link.master == vrf.index and
+            name not in ours and link.kind != 'dummy']
+
+
+def judge_vrf(found):
+    if not found.name:
+        yield check.not_checked('[frr] vrf_name is empty: the default VRF')
+        return
+    if not found.known:
+        yield check.broken(
+            'this kernel has no VRF', 'boot a kernel with CONFIG_NET_VRF, or '
+            'load the module vrf; or announce from the default VRF with an '
+            'empty [frr] vrf_name')
+    elif found.missing:
+        yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
+    elif not found.up:
+        yield check.broken(f'{found.name} is down',
+                           f'"ip link set {found.name} up"')
+    else:
+        yield check.ok(f'{found.name} has table {found.table:d}')
+
+
+def judge_uplink(found):
+    names = ', '.join(name for name, _up in found.uplinks)
+    if not found.name:
+        yield check.not_checked('[frr] vrf_name is empty: the default VRF')
+    elif not found.uplinks:
+        yield check.broken(f'no device is in {found.name}', 'put the uplink '
+                           f'there: "ip link set DEVICE master {found.name}"')
+    elif not any(up for _name, up in found.uplinks):
+        yield check.broken(f'{names} in {found.name}: down',
+                           'set the uplink up: "ip link set DEVICE up"')
+    elif not all(up for _name, up in found.uplinks):
+        down = ', '.join(name for name, up in found.uplinks if not up)
+        yield check.warn(f'{down} in {found.name}: down',
+                         'set it up, or take it out of the VRF')
+    else:
+        yield check.ok(f'{names} in {found.name}')
+
+
+class Forwarding(typing.NamedTuple):
+    """Sysctls of the devices that packets pass.
+
+    :ivar vrf: names of the VRF and of its uplinks
+    :ivar bridge: name of the provider bridge
+    :ivar managed: whether an agent runs, which sets those of the bridge
+    :ivar values: dict of device to dict of sysctl to int
+    """
+
+    vrf: tuple
+    bridge: str
+    managed: bool
+    values: dict
+
+
+def read_forwarding(sources):
+    conf, found = sources.conf, sources.links()
+    names = [name for name in (sources.vrf, *(
+        link.name for link in uplinks(conf, found))) if name in found]
+    devices = [*names, *(name for name in (
+        conf.bridge_dev, *ownership.VETH_ENDS) if name in found)]
+    return Forwarding(tuple(names), conf.bridge_dev, bool(sources.holder()), {
+        name: _sysctls(name) for name in (*devices, 'all')})
+
+
+def _sysctls(device):
+    found = {}
+    for name in ('forwarding', 'rp_filter', 'proxy_arp'):
+        # A device may go meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            with open(os.path.join(_CONF, device, name),
+                      encoding='ascii') as opened:
+                found[name] = int(opened.read())
+    return found
+
+
+def judge_forwarding(found):
+    ours = (found.bridge,) if found.managed else ()
+    closed = [name for name in (*found.vrf, *ours)
+              if not found.values.get(name, {}).get('forwarding', 1)]
+    if closed:
+        yield check.broken(
+            f'{", ".join(closed)}: forwarding of IPv4 is off',
+            '"sysctl -w net.ipv4.ip_forward=1", and a file in /etc/sysctl.d/')
+    else:
+        yield check.ok('IPv4 is forwarded by '
+                       f'{", ".join((*found.vrf, *ours)) or "all devices"}')
+
+
+def judge_rp_filter(found):
+    of_all = found.values['all'].get('rp_filter', 0)
+    strict = [name for name, values in found.values.items()
+              if max(values.get('rp_filter', 0), of_all) == _STRICT and
+              (name != 'all' or len(found.values) == 1)]
+    if strict:
+        yield check.broken(
+            f'{", ".join(strict)}: rp_filter is strict, and the way back of '
+            'a packet is not the way that it came',
+            '"sysctl -w net.ipv4.conf.all.rp_filter=2", and a file in '
+            '/etc/sysctl.d/')
+    else:
+        yield check.ok('not strict')
+
+
+def judge_proxy_arp(found):
+    value = found.values.get(found.bridge, {}).get('proxy_arp')
+    if not found.managed or value is None:
+        yield check.not_checked('the agent sets it when it starts')
+    elif not value:
+        yield check.broken(
+            f'{found.bridge}: proxy_arp is 0, so nobody answers for the '
+            'virtual gateway', f'"sysctl -w net.ipv4.conf.{found.bridge}'
+            '.proxy_arp=1", and see what changes it')
+    else:
+        yield check.ok(f'{found.bridge}: {value:d}')
+
+
+def read_bridge_address(sources):
+    sources.ovn()
+    return tuple(surroundings.bridge_address(sources.conf))
+
+
+def judge_bridge_address(messages):
+    return check.of_messages(check.Verdict.WARN, messages,
+                             'no other device has it')
+
+
+def read_bridge_ports(sources):
+    bridge = sources.conf.bridge_dev
+    with sources.database('ovs').rows() as ovs:
+        ports = wiring.ports(ovs, bridge)
+    return tuple(surroundings.of_port(bridge, name) for name in sorted(
+        surroundings.leading_out(bridge, ports, sources.links())))
+
+
+def judge_bridge_ports(messages):
+    return check.of_messages(check.Verdict.WARN, messages,
+                             'no port leads out of this node')
+
+
+def read_ipv6(sources):
+    return tuple(surroundings.ipv6_forwarding(sources.conf))
+
+
+def judge_ipv6(messages):
+    return check.of_messages(check.Verdict.WARN, messages,
+                             'no VIP of IPv6 needs what is not there')
+
+
+CHECKS = (
+    check.Check(
+        'provider-bridge', 'provider bridge', 'the device of bridge_dev '
+        'exists and is up', read_bridge, judge_bridge),
+    check.Check(
+        'bridge-ports', 'provider bridge', 'no port of the bridge leads to '
+        'other machines, for which proxy_arp would answer',
+        read_bridge_ports, judge_bridge_ports,
+        ('ovs-database', 'provider-bridge')),
+    check.Check(
+        'bridge-address', 'provider bridge', 'no other device has bridge_ip, '
+        'and no route leads there', read_bridge_address,
+        judge_bridge_address),
+    check.Check(
+        'vrf', 'provider VRF', 'the kernel has VRFs, and that of vrf_name '
+        'exists, is up and has a table of its own', read_vrf, judge_vrf),
+    check.Check(
+        'uplink', 'provider VRF', 'an uplink is in the VRF, and up',
+        read_vrf, judge_uplink, ('vrf',)),
+    check.Check(
+        'ip-forward', 'sysctls', 'the VRF and the uplinks forward IPv4; with '
+        'a running agent the bridge, too', read_forwarding,
+        judge_forwarding),
+    check.Check(
+        'rp-filter', 'sysctls', 'rp_filter is strict on no device that '
+        'packets of floating IPs pass', read_forwarding, judge_rp_filter),
+    check.Check(
+        'proxy-arp', 'sysctls', 'with a running agent: the bridge answers '
+        'for the virtual gateway', read_forwarding, judge_proxy_arp,
+        ('provider-bridge',)),
+    check.Check(
+        'ipv6-forward', 'sysctls', 'with VIPs of IPv6: the node forwards '
+        'IPv6', read_ipv6, judge_ipv6),
+)

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The examination of a node: checks run side by side, failures apart.
+
+A reader that fails costs only its own checks, and those that depend on them.
+"""
+
+import concurrent.futures
+import threading
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import check as checks
+
+# Most of the time goes by in waits for answers.
+_THREADS = 8
+
+
+class UnknownCheck(Exception):
+    """There is no check of that name; the text has the names."""
+
+
+def select(known, names):
+    """The checks of some names, in their usual order.
+
+    :param known: tuple of :class:`check.Check`
+    :param names: list of names; empty for all checks
+    :returns: list of :class:`check.Check`
+    :raises UnknownCheck: for a name of no check
+    """
+    unknown = sorted(set(names) - {check.name for check in known})
+    if unknown:
+        raise UnknownCheck(
+            f'no check is called {", ".join(unknown)}; "--list" shows the '
+            'checks')
+    return [check for check in known if not names or check.name in names]
+
+
+class Examination:
+    """Makes each check at most once.
+
+    :param known: tuple of :class:`check.Check`, all that there are
+    :param sources: :class:`sources.Sources`
+    """
+
+    def __init__(self, known, sources):
+        self._known = {check.name: check for check in known}
+        self._locks = {name: threading.Lock() for name in self._known}
+        self._sources = sources
+        self._made = {}
+
+    def run(self, wanted):
+        """Make some checks.
+
+        :param wanted: list of :class:`check.Check`
+        :returns: list of :class:`finding.Finding`, in the order of the checks
+        """
+        with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
+            found = list(pool.map(self._of, (check.name for check in wanted)))
+        return [one for some in found for one in some]
+
+    def _of(self, name):
+        """The findings of a check, which is made once."""
+        with self._locks[name]:
+            if name not in self._made:
+                check = self._known[name]
+                self._made[name] = tuple(
+                    finding.Finding(check.name, check.layer, said.verdict,
+                                    said.evidence, said.remedy)
+                    for said in self._say(check))
+        return self._made[name]
+
+    def _say(self, check):
+        causes = [name for name in check.after if self._failed(name)]
+        if causes:
+            return [checks.not_checked(
+                f'depends on {" and ".join(causes)}, which failed',
+                f'first repair {" and ".join(causes)}')]
+        try:
+            return list(check.judge(check.read(self._sources)))
+        except checks.NotChecked as error:
+            return [checks.not_checked(str(error))]
+        except Exception as error:
+            # Whatever it is, it must not cost the operator the other checks.
+            return [checks.not_checked(
+                f'{type(error).__name__}: {error}',
+                'the check could not be made; the evidence says why')]
+
+    def _failed(self, name):
+        return any(one.verdict is finding.Verdict.BROKEN
+                   for one in self._of(name))

@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of port forwarding."""
+
+import contextlib
+import typing
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.forward import rules
+
+_ACCEPT = '/proc/sys/net/ipv4/{}_l3mdev_accept'
+_ZONE = 'ct-zone-'
+
+
+class Local(typing.NamedTuple):
+    """Destinations of port forwards on this node itself.
+
+    :ivar backends: tuple of (address, 'tcp' or 'udp'), sorted
+    :ivar vrf: name of the VRF, '' without one
+    :ivar accept: dict of 'tcp' and 'udp' to whether sockets in the default
+        VRF accept packets that arrive in a VRF
+    :ivar option: whether the agent sets this
+    """
+
+    backends: tuple
+    vrf: str
+    accept: dict
+    option: bool
+
+
+def read_local(sources):
+    conf = sources.conf
+    vips = rules.load(conf)
+    here = {found.address.partition('/')[0]
+            for found in sources.addresses()}
+    accept = {}
+    for proto in ('tcp', 'udp'):
+        # A kernel without VRFs lacks the file.
+        with contextlib.suppress(FileNotFoundError):
+            with open(_ACCEPT.format(proto), encoding='ascii') as opened:
+                accept[proto] = opened.read().strip() != '0'
+    return Local(tuple(sorted({
+        (backend.address, rule.proto) for vip in vips for rule in vip.rules
+        for backend in rule.backends if backend.address in here})),
+        sources.vrf, accept, conf.port_forward.port_forward_l3mdev_accept)
+
+
+def judge_local(found):
+    refused = [f'{address} ({proto})' for address, proto in found.backends
+               if not found.accept.get(proto)]
+    if not found.backends:
+        yield check.not_checked('no port forward leads to this node itself')
+    elif not found.vrf or not refused:
+        yield check.ok(f'{len(found.backends):d} destinations on this node '
+                       'accept what arrives')
+    elif found.option:
+        yield check.warn(f'{", ".join(refused)}: the sysctls are not set yet',
+                         'the agent sets them when it starts')
+    else:
+        yield check.broken(
+            f'{", ".join(refused)} on this node: a socket in the default VRF '
+            f'does not accept what arrives in {found.vrf}',
+            'set [port_forward] port_forward_l3mdev_accept = true')
+
+
+class Zones(typing.NamedTuple):
+    """The zones of connection tracking.
+
+    :ivar zone: port_forward_ct_zone, None without port forwards
+    :ivar theirs: dict of OVN's zone to its name
+    """
+
+    zone: int | None
+    theirs: dict
+
+
+def read_zones(sources):
+    conf = sources.conf
+    if not rules.load(conf):
+        return Zones(None, {})
+    with sources.database('ovs').rows() as ovs:
+        theirs = {
+            int(value): key.removeprefix(_ZONE)
+            for row in ovs['Bridge'].values()
+            for key, value in row.external_ids.items()
+            if key.startswith(_ZONE) and value.isdigit()}
+    return Zones(conf.port_forward.port_forward_ct_zone, theirs)
+
+
+def judge_zones(found):
+    if found.zone is None:
+        yield check.not_checked('no port is forwarded')
+    elif found.zone in found.theirs:
+        yield check.broken(
+            f'[port_forward] port_forward_ct_zone = {found.zone:d} is the '
+            f'zone of {found.theirs[found.zone]} in OVN, too',
+            'choose another zone, far above those of OVN')
+    else:
+        yield check.ok(f'zone {found.zone:d}; OVN has '
+                       f'{len(found.theirs):d} others')
+
+
+CHECKS = (
+    check.Check(
+        'local-destinations', 'port forwarding', 'sockets on this node '
+        'accept what arrives in the VRF', read_local, judge_local,
+        ('configuration',)),
+    check.Check(
+        'ct-zone', 'port forwarding', 'OVN does not use the zone of '
+        'connection tracking', read_zones, judge_zones,
+        ('configuration', 'ovs-database')),
+)

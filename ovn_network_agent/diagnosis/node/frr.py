@@ -1,0 +1,221 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of FRR: its daemons, its configuration, its sessions."""
+
+import typing
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.frr import setup
+from ovn_network_agent.watches import frr_fitness
+
+# Since FRR 9, mgmtd has the configuration.
+_MGMTD_SINCE = 9
+_NAMED = 5
+
+
+class Daemons(typing.NamedTuple):
+    """The daemons of FRR.
+
+    :ivar wanted: tuple of names
+    :ivar running: frozenset of names
+    """
+
+    wanted: tuple
+    running: frozenset
+
+
+def read_daemons(sources):
+    running = sources.daemons()
+    wanted = frr_fitness.daemons(sources.conf)
+    if 'bgpd' in running:
+        found = sources.frr()
+        wanted += ['bfdd'] if found.bfd else []
+        wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
+    return Daemons(tuple(wanted), running)
+
+
+def major(version):
+    """The first number of a version, 0 without one.
+
+    :param version: text such as '10.3'
+    """
+    first = version.partition('.')[0]
+    return int(first) if first.isdigit() else 0
+
+
+def judge_daemons(found):
+    missing = [name for name in found.wanted if name not in found.running]
+    if missing:
+        yield check.broken(
+            f'{" and ".join(missing)} of FRR not running',
+            'set them to "yes" in /etc/frr/daemons, "systemctl restart frr", '
+            'and look into the log of FRR')
+    else:
+        yield check.ok(', '.join(found.wanted))
+
+
+class Configured(typing.NamedTuple):
+    """The faults of FRR's configuration.
+
+    :ivar faults: tuple of (part, text), see :func:`frr.setup.faults`
+    :ivar asn: AS number of the instance, '' without one
+    :ivar where: the VRF for people
+    """
+
+    faults: tuple
+    asn: str
+    where: str
+
+
+def read_setup(sources):
+    conf, found = sources.conf, sources.frr()
+    return Configured(
+        tuple(setup.faults(found, sources.vrf,
+                           conf.fip_route.announce_method,
+                           conf.frr.frr_prefix_list)),
+        found.asn, f'VRF {sources.vrf}' if sources.vrf else 'the default VRF')
+
+
+def _judge(part, verdict, fine):
+    """The judge of one part of the configuration.
+
+    :param part: see :func:`frr.setup.faults`
+    :param verdict: :class:`finding.Verdict` of a fault
+    :param fine: evidence without a fault
+    """
+    def judge(found):
+        return check.of_messages(
+            verdict, [text for of, text in found.faults if of == part],
+            fine.format(found))
+    return judge
+
+
+class Lists(typing.NamedTuple):
+    """The prefix list in two daemons.
+
+    :ivar name: its name, '' for none
+    :ivar zebra: frozenset of (sequence, action, prefix, ge, le)
+    :ivar bgpd: likewise
+    """
+
+    name: str
+    zebra: frozenset = frozenset()
+    bgpd: frozenset = frozenset()
+
+
+def read_lists(sources):
+    name = sources.conf.frr.frr_prefix_list
+    if not name:
+        return Lists('')
+    found = sources.prefix_lists()
+    return Lists(name, *(frozenset(map(tuple, found.get(daemon, ())))
+                         for daemon in ('ZEBRA', 'BGP')))
+
+
+def judge_lists(found):
+    if not found.name:
+        yield check.not_checked('[frr] frr_prefix_list is empty')
+        return
+    differences = [
+        (daemon, sorted(entries)) for daemon, entries in (
+            ('zebra', found.zebra - found.bgpd),
+            ('bgpd', found.bgpd - found.zebra)) if entries]
+    for daemon, entries in differences:
+        shown = ', '.join(entry[2] for entry in entries[:_NAMED])
+        yield check.broken(
+            f'only {daemon} has these entries of {found.name}: {shown}',
+            f'an entry was made in one daemon alone: "no ip prefix-list '
+            f'{found.name} seq {entries[0][0]:d}" in vtysh; the agent makes '
+            'its own anew')
+    if not differences:
+        yield check.ok(f'{found.name} has {len(found.bgpd):d} entries in '
+                       'zebra and in bgpd')
+
+
+class Sessions(typing.NamedTuple):
+    """The sessions of BGP.
+
+    :ivar neighbours: dict of neighbour to state
+    :ivar heard: tuple of neighbours that have sent a prefix
+    """
+
+    neighbours: dict
+    heard: tuple
+
+
+def read_sessions(sources):
+    neighbours, heard = sources.sessions()
+    return Sessions(neighbours, tuple(heard))
+
+
+def judge_sessions(found):
+    down = {peer: state for peer, state in sorted(found.neighbours.items())
+            if state != 'Established'}
+    up = sorted(set(found.neighbours) - set(down))
+    shown = ', '.join(f'{peer} is {state}' for peer, state in down.items())
+    remedy = ('look at the address, the AS number and the password on both '
+              'sides, and at the uplink: "show bgp vrf all neighbors"')
+    if not found.neighbours:
+        yield check.warn('no neighbour is activated for IPv4 unicast',
+                         'activate one, unless another protocol announces')
+        return
+    if down and not up:
+        yield check.broken(f'no neighbour is established: {shown}', remedy)
+        return
+    if down:
+        yield check.warn(shown, remedy)
+    if not found.heard:
+        yield check.warn(
+            'no neighbour has sent a prefix: this node has neither the '
+            'default route nor the addresses of the other gateway nodes',
+            'FRR takes nothing without an inbound filter: "neighbor ADDRESS '
+            'prefix-list LIST in"')
+    elif not down:
+        yield check.ok(f'{", ".join(up)} established')
+
+
+CHECKS = (
+    check.Check(
+        'frr-daemons', 'FRR', 'zebra and bgpd run; staticd for static '
+        'announcements, bfdd for neighbours with BFD, mgmtd from FRR 9 on',
+        read_daemons, judge_daemons, ('prerequisites',)),
+    check.Check(
+        'frr-vrf', 'FRR', 'zebra knows the VRF', read_setup,
+        _judge(setup.VRF, check.Verdict.BROKEN, 'zebra knows {0.where}'),
+        ('frr-daemons', 'vrf')),
+    check.Check(
+        'bgp-instance', 'BGP', 'bgpd has an instance for the VRF, with '
+        'neighbours', read_setup,
+        _judge(setup.INSTANCE, check.Verdict.BROKEN,
+               'AS {0.asn} in {0.where}'), ('frr-daemons',)),
+    check.Check(
+        'bgp-redistribution', 'BGP', 'the instance redistributes the routes '
+        'of announce_method, and a route map there exists', read_setup,
+        _judge(setup.REDISTRIBUTION, check.Verdict.BROKEN,
+               'the routes are redistributed'),
+        ('frr-daemons', 'bgp-instance')),
+    check.Check(
+        'bgp-filter', 'BGP', 'the prefix list of frr_prefix_list is an '
+        'outbound filter, and has no description', read_setup,
+        _judge(setup.FILTER, check.Verdict.BROKEN,
+               'only the provider networks go out'),
+        ('frr-daemons', 'bgp-instance')),
+    check.Check(
+        'prefix-list', 'BGP', 'zebra and bgpd have the same entries of the '
+        'prefix list', read_lists, judge_lists, ('frr-daemons',)),
+    check.Check(
+        'bgp-sessions', 'BGP', 'the neighbours are established, and have '
+        'sent routes', read_sessions, judge_sessions,
+        ('frr-daemons', 'uplink', 'bgp-instance')),
+)

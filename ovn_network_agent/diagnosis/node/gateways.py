@@ -1,0 +1,213 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of the gateway groups and gateway ports of this chassis."""
+
+import typing
+
+from ovn_network_agent.diagnosis.node import check
+
+# The most names that one line has.
+_NAMED = 5
+
+
+class Groups(typing.NamedTuple):
+    """The gateway groups of this chassis.
+
+    :ivar chassis: name of this chassis
+    :ivar groups: tuple of :class:`model.GatewayGroup`
+    :ivar drains: whether the driver gateway_drain works
+    """
+
+    chassis: str
+    groups: tuple
+    drains: bool
+
+
+def read_groups(sources):
+    snapshot = sources.snapshot()
+    return Groups(snapshot.node.chassis, snapshot.groups,
+                  'gateway_drain' in sources.conf.drivers)
+
+
+def judge_priorities(found):
+    """The order of the candidates, by kind of fault and with some names."""
+    if not found.groups:
+        yield check.ok('this chassis is no candidate of any gateway group')
+        return
+    faults = {}
+    for group in found.groups:
+        for kind in _faults(group, found.chassis, found.drains):
+            faults.setdefault(kind, []).append(group.name)
+    for kind, names in faults.items():
+        verdict, evidence, remedy = _WORDS[kind]
+        more = f' and {len(names) - _NAMED:d} more' if (
+            len(names) > _NAMED) else ''
+        yield check.Said(verdict, f'{", ".join(names[:_NAMED])}{more}: '
+                         f'{evidence}', remedy)
+    if not faults:
+        yield check.ok(f'{len(found.groups):d} groups')
+
+
+def _faults(group, chassis, drains):
+    """The faults of one group, words of :data:`_WORDS`."""
+    own = group.candidate(chassis)
+    others = [c for c in group.candidates if c.chassis != chassis]
+    if own is not None and not own.priority and not own.drained:
+        yield 'own zero'
+    if any(not c.priority and not c.drained for c in others):
+        yield 'zero'
+    if not any(c.known for c in others):
+        yield 'sole'
+    highest = max(c.priority for c in group.candidates)
+    first = [c for c in group.candidates if c.priority == highest]
+    owners = {port.chassis for port in group.ports}
+    if '' in owners:
+        yield 'unbound'
+    if highest and len(first) > 1 and drains:
+        yield 'tie'
+    elif owners - {'', *(c.chassis for c in first)}:
+        yield 'outranked'
+
+
+_WORDS = {
+    'own zero': (
+        check.Verdict.BROKEN, 'this chassis has priority 0, and no reason is '
+        'noted', 'the agent restores it at its start; without an agent set '
+        'the priority of its row to 1'),
+    'zero': (
+        check.Verdict.WARN, 'another candidate has priority 0, and no reason '
+        'is noted', 'start or restart the agent there, which restores it'),
+    'sole': (
+        check.Verdict.WARN, 'no other chassis can take over',
+        'have Neutron schedule the gateway on more chassis, and look whether '
+        'the other gateway nodes run'),
+    'unbound': (
+        check.Verdict.WARN, 'no chassis has the gateway port',
+        'is ovn-controller running on the candidates, and do their tunnels '
+        'work? "ovn-sbctl find Port_Binding type=chassisredirect"'),
+    'tie': (
+        check.Verdict.WARN, 'candidates share the highest priority, and '
+        'their names decide', 'the agent of the owner takes the lead; is it '
+        'running?'),
+    'outranked': (
+        check.Verdict.WARN, 'the chassis with the port has not the highest '
+        'priority', 'wait some seconds, and look again: OVN may be moving '
+        'the port; else look at ovn-controller of the first candidate'),
+}
+
+
+class Ports(typing.NamedTuple):
+    """The gateway ports on this chassis.
+
+    :ivar ports: tuple of :class:`model.GroupPort`
+    """
+
+    ports: tuple
+
+
+def read_ports(sources):
+    snapshot = sources.snapshot()
+    return Ports(tuple(port for group in snapshot.groups
+                       for port in group.ports
+                       if port.chassis == snapshot.node.chassis))
+
+
+def judge_ports(found):
+    wrong = False
+    for port in found.ports:
+        segment = port.segment
+        if segment is None:
+            wrong = True
+            yield check.warn(
+                f'{port.lrp}: the localnet port of its provider network is '
+                'not found', 'the network has to be a flat or VLAN network '
+                'of a physical network')
+        elif not segment.bridge:
+            wrong = True
+            yield check.broken(
+                f'{port.lrp}: the physical network {segment.physical_network} is not '
+                'in ovn-bridge-mappings', 'add it there, with the bridge of '
+                'bridge_dev')
+        elif not segment.patch_port:
+            wrong = True
+            yield check.broken(
+                f'{port.lrp}: ovn-controller has made no patch port on '
+                f'{segment.bridge}', 'look into the log of ovn-controller: '
+                'is br-int there, and is the bridge one of Open vSwitch?')
+    if not wrong:
+        yield check.ok(f'{len(found.ports):d} gateway ports are here')
+
+
+class Routes(typing.NamedTuple):
+    """The routers on this chassis, and their routes in OVN.
+
+    :ivar managed: whether an agent runs, which writes the routes
+    :ivar hostname: host name of this chassis
+    :ivar routers: tuple of :class:`model.Router` with a gateway port here
+    :ivar problems: tuple of str: rows that are malformed
+    """
+
+    managed: bool
+    hostname: str
+    routers: tuple
+    problems: tuple
+
+
+def read_routes(sources):
+    snapshot = sources.snapshot()
+    here = tuple(router for router in snapshot.routers if router.local_ports)
+    return Routes(bool(sources.holder()), snapshot.node.hostname, here, (
+        *snapshot.problems,
+        *(text for router in here for text in router.problems)))
+
+
+def judge_routes(found):
+    for text in found.problems:
+        yield check.warn(text, 'correct the row, or remove it')
+    if not found.managed:
+        yield check.not_checked('no agent runs, which would write them')
+        return
+    without = [router.name for router in found.routers
+               if not router.default_routes]
+    theirs = [router.name for router in found.routers
+              if any(route.managed and route.chassis != found.hostname
+                     for route in router.default_routes)]
+    for names, what in (
+            (without, 'no default route in OVN'),
+            (theirs, 'the default route in OVN has the mark of another '
+             'node')):
+        if names:
+            yield check.broken(
+                f'{", ".join(names[:_NAMED])}: {what}', 'look into the log '
+                'of the agent: may it write to the Northbound database?')
+    if not (without or theirs or found.problems):
+        yield check.ok(f'{len(found.routers):d} routers are here')
+
+
+_NEEDS = ('ovs-database', 'nb-database', 'sb-database', 'chassis')
+CHECKS = (
+    check.Check(
+        'gateway-priorities', 'OVN', 'in the groups of this chassis: the '
+        'owner is strictly first, nobody is at 0 without a reason, and '
+        'another chassis can take over', read_groups, judge_priorities,
+        _NEEDS),
+    check.Check(
+        'patch-ports', 'OVN', 'the provider networks of the gateway ports '
+        'here have a bridge and a patch port', read_ports, judge_ports,
+        (*_NEEDS, 'bridge-mappings')),
+    check.Check(
+        'northbound-routes', 'OVN', 'with a running agent: the routers here '
+        'have a default route with the mark of this node', read_routes,
+        judge_routes, _NEEDS),
+)

@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of the databases, the chassis and ovn-controller."""
+
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import connection
+
+_OPTIONS = 'ovn-cms-options'
+_GATEWAY = 'enable-chassis-as-gw'
+
+
+class Reach(typing.NamedTuple):
+    """Whether a database can be used.
+
+    :ivar name: name of the schema
+    :ivar remotes: where it was asked for
+    :ivar trouble: why it cannot be used, '' when it can
+    """
+
+    name: str
+    remotes: str
+    trouble: str
+
+
+def _reader(name):
+    """The reader of one database.
+
+    :param name: 'nb', 'sb' or 'ovs'
+    """
+    def read(sources):
+        conf = sources.conf
+        remotes = {'nb': ', '.join(conf.ovn.ovn_nb_remote),
+                   'sb': ', '.join(conf.ovn.ovn_sb_remote),
+                   'ovs': conf.ovs.ovsdb_connection}[name]
+        try:
+            sources.database(name)
+        except connection.Unavailable as error:
+            return Reach(connection.SCHEMAS[name], remotes, str(error))
+        return Reach(connection.SCHEMAS[name], remotes, '')
+    return read
+
+
+def judge_reach(found):
+    if found.trouble:
+        yield check.broken(
+            f'{found.name}: {found.trouble}', 'is the server up, is it '
+            f'{found.remotes}, and does a firewall or TLS stand between?')
+    else:
+        yield check.ok(f'{found.name} answers at {found.remotes}')
+
+
+class Chassis(typing.NamedTuple):
+    """The names of this chassis, and what it offers to OVN.
+
+    :ivar name: external_ids:system-id, '' when not set
+    :ivar known: whether the Southbound database has this chassis
+    :ivar hostname: its host name there
+    :ivar options: tuple of the words of ovn-cms-options
+    :ivar bridge: bridge_dev
+    :ivar mappings: tuple of (physical network, bridge)
+    :ivar bridges: frozenset of names of the bridges of Open vSwitch
+    """
+
+    name: str
+    known: bool
+    hostname: str
+    options: tuple
+    bridge: str
+    mappings: tuple
+    bridges: frozenset
+
+
+def read_chassis(sources):
+    with sources.database('ovs').rows() as ovs:
+        external_ids = {}
+        for row in ovs['Open_vSwitch'].values():
+            external_ids = dict(row.external_ids)
+        bridges = frozenset(row.name for row in ovs['Bridge'].values())
+    name = external_ids.get('system-id', '')
+    # ovn-controller prefers the keys of this chassis.
+    words = external_ids.get(f'{_OPTIONS}-{name}',
+                             external_ids.get(_OPTIONS, ''))
+    with sources.database('sb').rows() as sb:
+        hostname = next((row.hostname for row in sb['Chassis'].values()
+                         if row.name == name), None)
+    return Chassis(name, hostname is not None, hostname or '',
+                   tuple(word.strip() for word in words.split(',')),
+                   sources.conf.bridge_dev,
+                   wiring.bridge_mappings(external_ids), bridges)
+
+
+def judge_chassis(found):
+    if not found.name:
+        yield check.broken(
+            'external_ids:system-id is not set in the local Open_vSwitch '
+            'database', '"ovs-vsctl set Open_vSwitch . '
+            'external_ids:system-id=NAME", and restart ovn-controller')
+    elif not found.known:
+        yield check.broken(
+            f'the Southbound database has no chassis {found.name}',
+            'is ovn-controller running, and are external_ids:ovn-remote, '
+            'ovn-encap-ip and ovn-encap-type set?')
+    else:
+        yield check.ok(f'{found.name}, host name {found.hostname}')
+
+
+def judge_gateway(found):
+    if _GATEWAY in found.options:
+        yield check.ok(_GATEWAY)
+    else:
+        yield check.broken(
+            f'{_OPTIONS} has no {_GATEWAY}, so Neutron schedules no gateway '
+            'here', '"ovs-vsctl set Open_vSwitch . external_ids:'
+            f'{_OPTIONS}={_GATEWAY}"')
+
+
+def judge_mappings(found):
+    if not any(bridge == found.bridge for _net, bridge in found.mappings):
+        yield check.broken(
+            f'ovn-bridge-mappings names {_named(found.mappings)}, and not '
+            f'[DEFAULT] bridge_dev = {found.bridge}',
+            '"ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
+            f'PHYSICAL-NETWORK:{found.bridge}"')
+    elif found.bridge not in found.bridges:
+        yield check.broken(
+            f'Open vSwitch has no bridge {found.bridge}',
+            f'"ovs-vsctl add-br {found.bridge}", or name the right one')
+    else:
+        yield check.ok(_named(found.mappings))
+
+
+def _named(mappings):
+    return ', '.join(f'{network}:{bridge}'
+                     for network, bridge in mappings) or 'nothing'
+
+
+class Controller(typing.NamedTuple):
+    """The ovn-controller of this node.
+
+    :ivar state: 'running' or 'paused', '' when there is none
+    :ivar connection: 'connected' or another word
+    :ivar overlap: whether an overlap of the agent is under way
+    """
+
+    state: str
+    connection: str = ''
+    overlap: bool = False
+
+
+def read_controller(sources):
+    said = sources.controller()
+    if not said:
+        return Controller('')
+    with sources.database('ovs').rows() as ovs:
+        overlap = any(ownership.EXT_ID_OVERLAP in row.external_ids
+                      for row in ovs['Open_vSwitch'].values())
+    return Controller(said[1], said[2], overlap)
+
+
+def judge_controller(found):
+    if not found.state:
+        yield check.broken(
+            'ovn-controller does not run', '"systemctl start '
+            'ovn-controller"; where it runs with another directory, set '
+            '[ovs] ovn_rundir')
+    elif found.state != 'running' and found.overlap:
+        yield check.warn('ovn-controller is paused for an overlap',
+                         'wait some seconds, and look again')
+    elif found.state != 'running':
+        yield check.broken(f'ovn-controller is {found.state}',
+                           '"ovn-appctl -t ovn-controller debug/resume"')
+    elif found.connection != 'connected':
+        yield check.broken(
+            f'ovn-controller is {found.connection}, to the Southbound '
+            'database', 'look at external_ids:ovn-remote of the local '
+            'Open_vSwitch database, and into the log of ovn-controller')
+    else:
+        yield check.ok('running and connected')
+
+
+CHECKS = (
+    check.Check('ovs-database', 'databases', 'the local Open_vSwitch '
+                'database answers', _reader('ovs'), judge_reach,
+                ('privileges',)),
+    check.Check('nb-database', 'databases', 'the Northbound database '
+                'answers, and has what the agent reads', _reader('nb'),
+                judge_reach, ('tls-files',)),
+    check.Check('sb-database', 'databases', 'the Southbound database '
+                'answers, and has what the agent reads', _reader('sb'),
+                judge_reach, ('tls-files',)),
+    check.Check(
+        'ovn-controller', 'OVN', 'ovn-controller runs, is not paused and is '
+        'connected', read_controller, judge_controller,
+        ('ovs-database', 'sb-database')),
+    check.Check(
+        'chassis', 'OVN', 'the chassis has a name, and is in the Southbound '
+        'database', read_chassis, judge_chassis,
+        ('ovs-database', 'sb-database', 'ovn-controller')),
+    check.Check(
+        'gateway-chassis', 'OVN', 'ovn-cms-options has '
+        'enable-chassis-as-gw', read_chassis, judge_gateway,
+        ('ovs-database', 'sb-database')),
+    check.Check(
+        'bridge-mappings', 'OVN', 'ovn-bridge-mappings names bridge_dev, '
+        'which is a bridge of Open vSwitch', read_chassis, judge_mappings,
+        ('ovs-database', 'sb-database')),
+)

@@ -1,0 +1,28 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""All checks of a node, in the order in which a person repairs them."""
+
+from ovn_network_agent.diagnosis.node import agents
+from ovn_network_agent.diagnosis.node import configuration
+from ovn_network_agent.diagnosis.node import devices
+from ovn_network_agent.diagnosis.node import forwards
+from ovn_network_agent.diagnosis.node import frr
+from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node import versions
+
+CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
+          *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
+          *gateways.CHECKS, *forwards.CHECKS)

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The databases as the agent would see them, for one look."""
+
+from ovn_network_agent import model
+from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import view as views
+from ovn_network_agent.ovsdb import connection
+
+# Seconds for a database.  An operator waits for the answer.
+LIMIT = 8
+# Columns that only the checks of a node read.
+_MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
+                 'Bridge': ('external_ids',)}}
+
+
+class Replica:
+    """One database, loaded once.
+
+    :param conf: the oslo.config ConfigOpts
+    :param name: 'nb', 'sb' or 'ovs'
+    """
+
+    def __init__(self, conf, name):
+        self._handler = events.Handler()
+        self.database = connection.Database(
+            name, _remotes(conf, name), self._handler,
+            min(LIMIT, conf.ovn.ovsdb_connection_timeout),
+            conf.ovn.ovsdb_probe_interval, objection=schema.objection)
+        for watch in events.of_view(conf):
+            if watch.database == name:
+                self.database.require(watch.table, watch.columns)
+        for table, columns in _MORE.get(name, {}).items():
+            self.database.require(table, columns)
+        for of, table, clauses in events.CONDITIONS:
+            if of == name:
+                self.database.only(table, clauses)
+
+    def load(self):
+        """Load the database; returns the replica.
+
+        :raises connection.Unavailable: when it cannot be loaded
+        """
+        self.database.start()
+        return self
+
+    def rows(self):
+        """Context with a dict of table name to dict of UUID to row."""
+        return self.database.rows()
+
+    def close(self):
+        """Close the connection."""
+        self.database.stop(1.0)
+        self._handler.stop(1.0)
+
+
+def _remotes(conf, name):
+    return {'nb': ','.join(conf.ovn.ovn_nb_remote),
+            'sb': ','.join(conf.ovn.ovn_sb_remote),
+            'ovs': conf.ovs.ovsdb_connection}[name]
+
+
+def view(conf, replicas):
+    """The agent's view of this node.
+
+    :param conf: the oslo.config ConfigOpts
+    :param replicas: dict of name to :class:`Replica`, loaded
+    :returns: :class:`model.Snapshot`
+    :raises views.NotReady: when there is no view
+    """
+    databases = {name: one.database for name, one in replicas.items()}
+    # In this phase the view asks the servers nothing more.
+    return views.View(conf, databases).snapshot(model.Phase.RESTORING)

@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The agents that run on this node, by their processes."""
+
+import contextlib
+import os
+import typing
+
+_PROGRAM = 'ovn-network-agent'
+_MODULE = 'ovn_network_agent.cmd.agent'
+# These look, and change nothing.
+_LOOKS = ('--dry-run', '--check-config')
+
+
+class Agent(typing.NamedTuple):
+    """A process that is an agent, not a daemon or program of one.
+
+    :ivar pid: process id
+    :ivar command: its command line, text
+    """
+
+    pid: int
+    command: str
+
+
+def agents():
+    """The agents of this network namespace.
+
+    :returns: tuple of :class:`Agent`
+    """
+    here = _namespace('self')
+    found = {}
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            # A process may end meanwhile, or belong to somebody else.
+            with contextlib.suppress(OSError):
+                words = _words(name)
+                if is_agent(words) and _namespace(name) == here:
+                    found[int(name)] = (' '.join(words), _parent(name))
+    return tuple(Agent(pid, command)
+                 for pid, (command, parent) in sorted(found.items())
+                 if parent not in found)
+
+
+def is_agent(words):
+    """Whether a command line is that of an agent, this or the original.
+
+    :param words: list of str
+    :returns: bool
+    """
+    program = any(os.path.basename(word) == _PROGRAM for word in words[:2])
+    module = ['-m', _MODULE] in [words[at:at + 2] for at in range(len(words))]
+    return (program or module) and not set(words).intersection(_LOOKS)
+
+
+def _words(pid):
+    with open(f'/proc/{pid}/cmdline', 'rb') as opened:
+        return opened.read().decode(errors='replace').split('\0')[:-1]
+
+
+def _namespace(pid):
+    return os.readlink(f'/proc/{pid}/ns/net')
+
+
+def _parent(pid):
+    with open(f'/proc/{pid}/stat', encoding='utf-8',
+              errors='replace') as opened:
+        # The name in parentheses may contain anything.
+        return int(opened.read().rpartition(')')[2].split()[1])

@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Check of the versions of all programs that the agent works with."""
+
+import os
+import re
+import typing
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import nft_version
+
+FRR, OVN, OVS, NFT, KERNEL = ('FRR', 'OVN', 'Open vSwitch', 'nftables',
+                              'Linux')
+# The oldest and the newest that was tried; a test compares these with the
+# page of versions in the documentation.
+TRIED = {FRR: ('8.4.4', '10.7.1'), OVN: ('23.03', '26.03.1'),
+         OVS: ('3.1', '4.0')}
+# Major versions in between that were never run.
+NEVER = {FRR: (9,)}
+# Below these, a part of the agent cannot work.
+LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}
+
+
+class Versions(typing.NamedTuple):
+    """What is installed and running.
+
+    :ivar found: tuple of (program, version), '' for one that is not known
+    """
+
+    found: tuple
+
+
+def read_versions(sources):
+    return Versions((
+        (KERNEL, os.uname().release),
+        (FRR, _said(lambda: sources.frr().version)),
+        (OVN, _said(lambda: [*sources.controller(), ''][0])),
+        (OVS, _said(lambda: _switch(sources))),
+        (NFT, _said(lambda: _nft(sources)))))
+
+
+def _said(ask):
+    """A version, '' where a system does not tell; another check says why."""
+    try:
+        return ask()
+    except (check.NotChecked, connection.Unavailable, *context.FAILURES):
+        return ''
+
+
+def _switch(sources):
+    with sources.database('ovs').rows() as ovs:
+        return next((''.join(row.ovs_version)
+                     for row in ovs['Open_vSwitch'].values()), '')
+
+
+def _nft(sources):
+    sources.privileged()
+    return nft_version.read_version()
+
+
+def numbers(version):
+    """The first two numbers of a version, a tuple of int.
+
+    :param version: text such as '6.12.0-amd64' or '23.03.1'
+    """
+    return tuple(int(part) for part in re.findall(r'\d+', version)[:2])
+
+
+def judge_versions(found):
+    odd = [said for name, version in found.found if version
+           for said in _judged(name, version)]
+    yield from odd
+    if not odd:
+        yield check.ok(', '.join(
+            f'{name} {version}' for name, version in found.found if version))
+
+
+def _judged(name, version):
+    here = numbers(version)
+    least, why = LEAST.get(name, ('0', ''))
+    if here < numbers(least):
+        yield check.broken(f'{name} {version} is older than {least}: {why}',
+                           f'install {name} {least} or later')
+        return
+    oldest, newest = TRIED.get(name, ('', ''))
+    if oldest and not numbers(oldest) <= here <= numbers(newest):
+        yield check.warn(
+            f'{name} {version} was not tried: the tests ran with {oldest} '
+            f'to {newest}', 'try it on a node without traffic first')
+    elif here[:1] and here[0] in NEVER.get(name, ()):
+        yield check.warn(f'{name} {version}: {name} {here[0]:d} was never '
+                         'run', 'try it on a node without traffic first')
+
+
+CHECKS = (
+    check.Check(
+        'versions', 'programs', 'Linux, FRR, OVN, Open vSwitch and nftables '
+        'are of versions that were tried', read_versions, judge_versions),
+)

@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Privileged entry point: the state of the local ovn-controller.
+
+Only the user of ovn-controller can connect to its control socket.
+"""
+
+import errno
+
+from oslo_config import cfg
+
+from ovn_network_agent import privileged
+from ovn_network_agent.conf import ovs as options
+from ovn_network_agent.privileged import overlap_keeper
+
+
+@privileged.ovs.entrypoint
+def read_state():
+    """Ask ovn-controller how it is, without any change.
+
+    :returns: [version, state, connection]: '25.03'; 'running' or 'paused';
+        'connected' or 'not connected', to the Southbound database.  An empty
+        list when there is no ovn-controller
+    :raises OSError: when ovn-controller does not answer, or refuses
+    """
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    controller = overlap_keeper.Controller(cfg.CONF.ovs.ovn_rundir)
+    try:
+        return [overlap_keeper.shown(controller.version()),
+                controller.call('debug/status').strip(),
+                controller.call('connection-status').strip()]
+    except overlap_keeper.Absent:
+        return []
+    except overlap_keeper.Failed as error:
+        raise OSError(errno.EIO, str(error)) from error

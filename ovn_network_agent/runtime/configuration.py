@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The configuration of a start: all sources read, all problems found."""
+
+import contextlib
+
+from oslo_config import cfg
+
+from ovn_network_agent import version
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import validate
+from ovn_network_agent.forward import rules
+from ovn_network_agent.runtime import loader
+
+
+def read(conf, argv):
+    """Read all sources.
+
+    :param conf: oslo.config ConfigOpts that has read nothing yet
+    :param argv: list of str, the command line without the program
+    :raises validate.ConfigError: when a source cannot be read; the text has
+        the remedy
+    """
+    try:
+        opts.load(conf, argv, version=f'{version.PACKAGE} {version.STRING}')
+    except (OSError, UnicodeError) as e:
+        if 'completion.template' in str(e):
+            raise validate.ConfigError([
+                '--shell_completion: the installed oslo.config came without '
+                f'its templates for that ({e}); do without']) from e
+        raise validate.ConfigError(['a configuration file cannot be read: '
+                                    f'{e}']) from e
+    except cfg.ConfigFilesNotFoundError as e:
+        raise validate.ConfigError([
+            f'{e}; name files that exist with --config-file']) from e
+    except cfg.ConfigFilesPermissionDeniedError as e:
+        raise validate.ConfigError([
+            f'{e}; let the user of the agent read them']) from e
+    except cfg.ConfigFileParseError as e:
+        raise validate.ConfigError([
+            f'{e}; a file has lines "option = value" below a section like '
+            '[DEFAULT]']) from e
+
+
+def problems(conf):
+    """All problems that make a start impossible, those of the rules, too.
+
+    :param conf: a loaded ConfigOpts
+    :returns: list of str
+    """
+    messages = validate.problems(conf)
+    with contextlib.suppress(cfg.Error, ValueError):
+        messages += rules.problems(conf)
+    if messages:
+        # Plugins cannot be made from a bad configuration, but the problems
+        # of their names and rules are reported together with the others.
+        with contextlib.suppress(cfg.Error, ValueError):
+            try:
+                loader.check_names(conf.drivers)
+            except loader.LoadError as e:
+                messages.append(str(e))
+    return messages
+
+
+def warnings(conf):
+    """Settings that look unintended but do not prevent a start.
+
+    :param conf: a loaded ConfigOpts, without :func:`problems`
+    :returns: list of str
+    """
+    return [*validate.warnings(conf), *rules.warnings(conf)]

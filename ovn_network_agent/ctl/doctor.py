@@ -50,6 +50,7 @@ def run(given):
     # The imports take a second, and only this command needs them.
     from ovn_network_agent.runtime import own_threads
     own_threads.keep_eventlet_out()
+    from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
     from ovn_network_agent.diagnosis.node import registry
     try:
@@ -60,7 +61,10 @@ def run(given):
         for check in wanted:
             print(f'{check.name:20} {check.about}')
         return exits.OK
-    findings = _examined(given, registry.CHECKS, wanted)
+    try:
+        findings = _examined(given, registry.CHECKS, wanted)
+    except validate.ConfigError as e:
+        return exits.fail(f'configuration: {e}', exits.USAGE)
     sys.stdout.write(_as_json(findings) if given.json
                      else _as_text(findings))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)

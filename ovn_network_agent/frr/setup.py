@@ -36,8 +36,8 @@ class Setup(typing.NamedTuple):
     :ivar neighbours: whether the instance has neighbours
     :ivar filters: whether a filter uses the prefix list
     :ivar described: whether the prefix list has a description
-    :ivar undefined: route maps that a redistribution names and that do not
-        exist; FRR lets no route pass such a map
+    :ivar undefined: (source, route map) of redistributions whose route map
+        does not exist; FRR lets no route pass such a map
     :ivar bfd: whether a neighbour has BFD, which bfdd does
     :ivar version: version of FRR, '' when it is not shown
     """
@@ -79,18 +79,20 @@ def read(text, vrf, prefix_list):
             'prefix-list', prefix_list, 'out'] for line in words),
         any(line.startswith(f'ip prefix-list {prefix_list} description ')
             for line in lines),
-        tuple(sorted(_maps(words) - {
-            line.split()[1] for line in lines
-            if line.startswith(_ROUTE_MAP)})),
+        tuple(_undefined(words, {line.split()[1] for line in lines
+                                 if line.startswith(_ROUTE_MAP)})),
         any(line[0] == 'neighbor' and 'bfd' in line[2:3] for line in words),
         next((line.split()[2] for line in lines
               if line.startswith('frr version ')), ''))
 
 
-def _maps(words):
-    """Names of the route maps of redistributions of IPv4 unicast, a set."""
-    return {line[line.index('route-map') + 1] for line in _unicast(words)
-            if line[0] == 'redistribute' and 'route-map' in line[:-1]}
+def _undefined(words, defined):
+    """(source, route map) of redistributions through a missing map."""
+    for line in _unicast(words):
+        if line[0] == 'redistribute' and 'route-map' in line[:-1]:
+            name = line[line.index('route-map') + 1]
+            if name not in defined:
+                yield line[1], name
 
 
 def _instance(lines, vrf):
@@ -174,11 +176,13 @@ def _redistribution_faults(setup, where, instance, method):
             f'BGP of {where} does not redistribute {method} routes, '
             'so nothing is announced; add '
             f'"{instance}{_FAMILY}redistribute {method}"')
-    for name in setup.undefined:
-        yield REDISTRIBUTION, (
-            f'BGP of {where} redistributes with the route map {name}, which '
-            'does not exist, so nothing passes; add "route-map '
-            f'{name} permit 10", or take the map out of "{instance}"')
+    for source, name in setup.undefined:
+        if source == method:
+            yield REDISTRIBUTION, (
+                f'BGP of {where} redistributes {source} routes through the '
+                f'route map {name}, which does not exist, so nothing passes; '
+                f'add "route-map {name} permit 10", or take the map out of '
+                f'"{instance}"')
 
 
 def _filter_faults(setup, where, instance, prefix_list):

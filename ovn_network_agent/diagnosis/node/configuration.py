@@ -163,11 +163,16 @@ def read_access(sources):
                              if user.pw_name in g.gr_mem)}
     return Access(True, tuple(
         path for path in paths if os.path.exists(path) and
-        not _reads(path, user.pw_uid, groups)), len(paths))
+        not reads(path, user.pw_uid, groups)), len(paths))
 
 
-def _reads(path, uid, groups):
-    """Whether a user can open a file, by the modes of its way."""
+def reads(path, uid, groups):
+    """Whether a user can open a file, by the modes of its way.
+
+    :param path: path of a file that exists
+    :param uid: number of the user
+    :param groups: set of numbers of the user's groups
+    """
     path = os.path.realpath(path)
     if not _allowed(os.stat(path), uid, groups, stat.S_IROTH):
         return False

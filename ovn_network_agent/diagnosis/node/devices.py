@@ -184,15 +184,16 @@ def _sysctls(device):
 
 def judge_forwarding(found):
     ours = (found.bridge,) if found.managed else ()
-    closed = [name for name in (*found.vrf, *ours)
+    # Without a VRF the uplink is not known, and one switch is for all.
+    concerned = (*(found.vrf or ('all',)), *ours)
+    closed = [name for name in concerned
               if not found.values.get(name, {}).get('forwarding', 1)]
     if closed:
         yield check.broken(
             f'{", ".join(closed)}: forwarding of IPv4 is off',
             '"sysctl -w net.ipv4.ip_forward=1", and a file in /etc/sysctl.d/')
     else:
-        yield check.ok('IPv4 is forwarded by '
-                       f'{", ".join((*found.vrf, *ours)) or "all devices"}')
+        yield check.ok(f'IPv4 is forwarded: {", ".join(concerned)}')
 
 
 def judge_rp_filter(found):

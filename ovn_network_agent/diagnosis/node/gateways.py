@@ -136,9 +136,9 @@ def judge_ports(found):
         elif not segment.bridge:
             wrong = True
             yield check.broken(
-                f'{port.lrp}: the physical network {segment.physical_network} is not '
-                'in ovn-bridge-mappings', 'add it there, with the bridge of '
-                'bridge_dev')
+                f'{port.lrp}: the physical network '
+                f'{segment.physical_network} is not in ovn-bridge-mappings',
+                'add it there, with the bridge of bridge_dev')
         elif not segment.patch_port:
             wrong = True
             yield check.broken(

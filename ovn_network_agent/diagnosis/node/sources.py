@@ -26,6 +26,7 @@ import threading
 from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import validate
 from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import replicas
@@ -118,7 +119,9 @@ class Sources:
         except Exception as error:
             # Only the checks that need a daemon are lost.
             self._refused = f'{error}'
-        streams.configure(self.conf)
+        # The check of the files of TLS says what is wrong with them.
+        with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
+            streams.configure(self.conf)
 
     def _load_plugins(self):
         """Load the plugins, which register options, before any thread."""

@@ -45,7 +45,8 @@ TABLE = 'chain a {\ntype filter hook input priority 0; policy drop;\n}\n'
 
 # What they only say is theirs to know: no argument, or nothing to choose.
 HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
-            'overlap.standing', 'vtysh.read_daemons'}
+            'overlap.standing', 'vtysh.read_daemons',
+            'controller.read_state', 'nft_version.read_version'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [

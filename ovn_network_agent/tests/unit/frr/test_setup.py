@@ -59,3 +59,22 @@ class SetupTest(unittest.TestCase):
                               ('router bgp 65001 view red', ''),
                               ('router bgp 65001 view red', 'red')):
             self.assertEqual('', self.read(instance, vrf).asn)
+
+    def test_route_maps_of_redistributions(self):
+        with_map = configuration('router bgp 65001').replace(
+            'redistribute static', 'redistribute static route-map M')
+        found = setup.read(with_map, '', 'L')
+        self.assertEqual((('static',), (('static', 'M'),)),
+                         (found.redistributes, found.undefined))
+        text, = [text for part, text in setup.faults(found, '', 'static', 'L')
+                 if part == setup.REDISTRIBUTION]
+        self.assertIn('route-map M permit 10', text)
+        defined = with_map.replace(
+            '\nend\n', '\nroute-map M permit 10\nexit\n!\nend\n')
+        self.assertEqual((), setup.read(defined, '', 'L').undefined)
+
+    def test_bfd_and_the_version(self):
+        found = self.read('router bgp 65001', '')
+        self.assertEqual((False, '10.0'), (found.bfd, found.version))
+        found = self.read('router bgp 65001\n neighbor 10.0.0.2 bfd', '')
+        self.assertTrue(found.bfd)

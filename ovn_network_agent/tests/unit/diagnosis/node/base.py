@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What the tests of judges share."""
+
+from oslotest import base
+
+from ovn_network_agent.diagnosis import finding
+
+OK = finding.Verdict.OK
+WARN = finding.Verdict.WARN
+BROKEN = finding.Verdict.BROKEN
+NOT_CHECKED = finding.Verdict.NOT_CHECKED
+
+
+class JudgeTestCase(base.BaseTestCase):
+
+    def judged(self, judge, facts, *verdicts):
+        """The evidence of what a judge says, in one text.
+
+        :param verdicts: those that are expected
+        """
+        said = list(judge(facts))
+        self.assertEqual(list(verdicts), [one.verdict for one in said], said)
+        for one in said:
+            self.assertTrue(one.evidence, said)
+            self.assertNotIn('\n', one.evidence + one.remedy)
+            if one.verdict in (WARN, BROKEN):
+                self.assertTrue(one.remedy, said)
+        return ' '.join(f'{one.evidence} {one.remedy}' for one in said)

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent.diagnosis.node import agents
+from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+ONE = running.Agent(7, '/usr/local/bin/ovn-network-agent')
+TWO = running.Agent(8, 'ovn-network-agent')
+
+
+def helper(**changed):
+    return agents.Helper('privsep_frr', '/bin/privsep-helper --x', False,
+                         True, True)._replace(**changed)
+
+
+class AloneTest(base.JudgeTestCase):
+
+    def judge(self, found, holder, *verdicts):
+        return self.judged(agents.judge_alone, agents.Alone(found, holder),
+                           *verdicts)
+
+    def test_nobody_or_one(self):
+        self.judge((), '', base.OK)
+        self.judge((ONE,), 'process 7 here', base.OK)
+        # In another container, which shares the network.
+        self.judge((), 'in another container', base.OK)
+
+    def test_the_original_program_takes_no_lock(self):
+        self.assertIn('process 7', self.judge((ONE,), '', base.WARN))
+
+    def test_two(self):
+        said = self.judge((ONE, TWO), 'process 7 here', base.BROKEN)
+        self.assertIn('process 7', said)
+        self.assertIn('process 8', said)
+
+
+class RunningTest(base.JudgeTestCase):
+
+    def test_command_lines(self):
+        for line in ('/usr/bin/python3 /usr/local/bin/ovn-network-agent',
+                     'ovn-network-agent --config-file /x',
+                     'python3 -W ignore -m ovn_network_agent.cmd.agent'):
+            self.assertTrue(running.is_agent(line.split()), line)
+        for line in ('ovn-network-agent --dry-run', '',
+                     'ovn-network-agent --check-config',
+                     'ovn-network-agent-ctl doctor',
+                     'vim a /etc/ovn-network-agent',
+                     'python3 -m ovn_network_agent.cmd.ctl doctor'):
+            self.assertFalse(running.is_agent(line.split()), line)
+
+
+class StatusTest(base.JudgeTestCase):
+
+    def test_states(self):
+        for facts, verdict in (
+                (agents.Status(False), base.NOT_CHECKED),
+                (agents.Status(True, 'no agent answers'), base.BROKEN),
+                (agents.Status(True, '', 'restoring', ('x',)), base.WARN),
+                (agents.Status(True, '', 'running'), base.OK)):
+            self.judged(agents.judge_status, facts, verdict)
+
+    def test_each_reason_of_a_degraded_agent(self):
+        said = self.judged(agents.judge_status, agents.Status(
+            True, '', 'running', ('one', 'two')), base.WARN, base.WARN)
+        self.assertIn('degraded: one', said)
+
+    def test_drains(self):
+        good = agents.Status(True, '', 'running')
+        self.judged(agents.judge_drain, good, base.OK)
+        self.judged(agents.judge_drain, good._replace(drains=('all',)),
+                    base.WARN)
+        for unknown in (agents.Status(False), good._replace(trouble='x')):
+            self.judged(agents.judge_drain, unknown, base.NOT_CHECKED)
+
+
+class PrivilegesTest(base.JudgeTestCase):
+
+    def test_privileges(self):
+        self.judged(agents.judge_privileges, '', base.OK)
+        self.judged(agents.judge_privileges, 'this needs root; run it so',
+                    base.NOT_CHECKED)
+        self.judged(agents.judge_privileges, 'no privileges: x',
+                    base.BROKEN)
+
+    def test_helpers(self):
+        self.judged(agents.judge_helpers, (), base.NOT_CHECKED)
+        self.judged(agents.judge_helpers, (helper(), helper()), base.OK)
+        self.judged(agents.judge_helpers, (helper(found=False), helper()),
+                    base.BROKEN)
+        self.assertIn('[privsep_frr]', self.judged(
+            agents.judge_helpers, (helper(allowed=False),), base.BROKEN))
+        # sudoers does not concern a command of the operator.
+        self.judged(agents.judge_helpers,
+                    (helper(allowed=False, own=True),), base.OK)

@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import datetime
+import os
+
+import fixtures
+
+from ovn_network_agent.diagnosis.node import configuration
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+
+
+def tls(*, days=400, **changed):
+    return configuration.Tls(
+        True, (), (), (('/cert.pem', NOW + datetime.timedelta(days)),)
+    )._replace(**changed)
+
+
+class ConfigurationTest(base.JudgeTestCase):
+
+    def judge(self, problems, warnings, *verdicts):
+        return self.judged(
+            configuration.judge_configuration,
+            configuration.Problems(problems, warnings, ('/a.conf',)),
+            *verdicts)
+
+    def test_messages(self):
+        self.assertIn('/a.conf', self.judge((), (), base.OK))
+        self.judge(('x: bad; set y',), (), base.BROKEN)
+        self.judge(('x; y', 'z'), ('w; v',), base.BROKEN, base.BROKEN,
+                   base.WARN)
+
+    def test_prerequisites(self):
+        self.judged(configuration.judge_prerequisites, (), base.OK)
+        # Two backends need vtysh.
+        self.judged(configuration.judge_prerequisites, ('x; y', 'x; y'),
+                    base.BROKEN)
+
+
+class TlsTest(base.JudgeTestCase):
+
+    def judge(self, facts, *verdicts):
+        return self.judged(lambda found: configuration.judge_tls(found, NOW),
+                           facts, *verdicts)
+
+    def test_unused(self):
+        self.judge(configuration.Tls(False, (), (), ()), base.NOT_CHECKED)
+        # Files without an effect.
+        self.judge(configuration.Tls(False, (), ('x; y',), ()), base.WARN,
+                   base.OK)
+
+    def test_good(self):
+        self.assertIn('2031', self.judge(tls(), base.OK))
+
+    def test_problems(self):
+        self.judge(tls(problems=('x; y',), ends=()), base.BROKEN)
+
+    def test_dates(self):
+        self.judge(tls(days=configuration.DAYS - 1), base.WARN, base.OK)
+        said = self.judge(tls(days=-1, warnings=(
+            'ovn_ssl_cert = /cert.pem: has expired at x; renew it',)),
+            base.BROKEN)
+        self.assertIn('/cert.pem has expired', said)
+
+
+class AccessTest(base.JudgeTestCase):
+
+    def judge(self, facts, *verdicts):
+        return self.judged(configuration.judge_access, facts, *verdicts)
+
+    def test_verdicts(self):
+        access = configuration.Access
+        self.judge(access(False, (), 2), base.NOT_CHECKED)
+        self.judge(access(True, (), 2), base.OK)
+        self.assertIn('/a', self.judge(access(True, ('/a', '/b'), 2),
+                                       base.BROKEN, base.BROKEN))
+
+    def test_modes(self):
+        """As the kernel decides: the first class that fits counts."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        # The directory of all temporary files of a test is closed, too.
+        for way in (folder, os.path.dirname(folder)):
+            os.chmod(way, 0o755)
+        path = os.path.join(folder, 'file')
+        with open(path, 'w'):
+            pass
+        own, group = os.getuid(), os.getgid()
+
+        def reads(uid, groups=frozenset()):
+            return configuration.reads(path, uid, groups)
+        for mode, expected in ((0o400, (True, False, False)),
+                               (0o040, (False, True, False)),
+                               (0o004, (False, False, True))):
+            os.chmod(path, mode)
+            self.assertEqual(expected, (
+                reads(own), reads(own + 1, {group}), reads(own + 1)))
+        os.chmod(folder, 0o700)
+        self.assertFalse(reads(own + 1))

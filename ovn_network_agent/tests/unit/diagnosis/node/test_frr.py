@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import frr
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.frr import setup
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+GOOD = setup.Setup(True, '65001', ('static',), True, True)
+ENTRY = (5, 'permit', '198.51.100.0/24', 32, 32)
+CHECKS = {one.name: one for one in registry.CHECKS}
+
+
+def configured(found=GOOD, method='static'):
+    return frr.Configured(tuple(setup.faults(found, 'blue', method, 'LIST')),
+                          found.asn, 'VRF blue')
+
+
+class DaemonsTest(base.JudgeTestCase):
+
+    def test_all_that_are_wanted(self):
+        running = frozenset(('zebra', 'bgpd', 'staticd'))
+        self.judged(frr.judge_daemons, frr.Daemons(
+            ('zebra', 'bgpd'), running), base.OK)
+        said = self.judged(frr.judge_daemons, frr.Daemons(
+            ('zebra', 'bfdd', 'mgmtd'), running), base.BROKEN)
+        self.assertIn('bfdd and mgmtd', said)
+
+    def test_major(self):
+        self.assertEqual([8, 10, 0, 0], [frr.major(text) for text in (
+            '8.4.4', '10.3', '', 'dev')])
+
+
+class SetupTest(base.JudgeTestCase):
+
+    names = ('frr-vrf', 'bgp-instance', 'bgp-redistribution', 'bgp-filter')
+
+    def verdicts(self, facts):
+        return {name: [said.verdict for said in CHECKS[name].judge(facts)]
+                for name in self.names}
+
+    def assert_only(self, name, facts):
+        expected = {other: [check.Verdict.OK] for other in self.names}
+        if name:
+            expected[name] = [check.Verdict.BROKEN]
+        self.assertEqual(expected, self.verdicts(facts))
+
+    def test_each_fault_is_that_of_one_check(self):
+        self.assert_only('', configured())
+        self.assert_only('frr-vrf', configured(GOOD._replace(vrf=False)))
+        self.assert_only('bgp-instance',
+                         configured(GOOD._replace(neighbours=False)))
+        self.assert_only('bgp-redistribution', configured(method='kernel'))
+        self.assert_only('bgp-redistribution', configured(
+            GOOD._replace(undefined=(('static', 'MAP'),))))
+        self.assert_only('bgp-filter', configured(
+            GOOD._replace(filters=False)))
+        self.assert_only('bgp-filter', configured(
+            GOOD._replace(described=True)))
+
+    def test_the_map_of_another_source_does_not_matter(self):
+        self.assert_only('', configured(
+            GOOD._replace(undefined=(('connected', 'MAP'),))))
+
+
+class ListsTest(base.JudgeTestCase):
+
+    def lists(self, zebra=(ENTRY,), bgpd=(ENTRY,)):
+        return frr.Lists('LIST', frozenset(zebra), frozenset(bgpd))
+
+    def test_equal(self):
+        self.judged(frr.judge_lists, self.lists(), base.OK)
+        self.judged(frr.judge_lists, self.lists((), ()), base.OK)
+        self.judged(frr.judge_lists, frr.Lists(''), base.NOT_CHECKED)
+
+    def test_only_one_daemon_has_it(self):
+        self.assertIn('only zebra', self.judged(
+            frr.judge_lists, self.lists(bgpd=()), base.BROKEN))
+        said = self.judged(frr.judge_lists, self.lists(
+            zebra=((7, 'deny', '10.0.0.0/8', 0, 0),)),
+            base.BROKEN, base.BROKEN)
+        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8',
+                      said)
+        self.assertIn('only bgpd has these entries of LIST: 198.51.100.0/24',
+                      said)
+
+
+class SessionsTest(base.JudgeTestCase):
+
+    def judge(self, neighbours, heard, *verdicts):
+        return self.judged(frr.judge_sessions,
+                           frr.Sessions(neighbours, heard), *verdicts)
+
+    def test_states(self):
+        up, down = 'Established', 'Active'
+        self.judge({'a': up}, ('a',), base.OK)
+        self.assertIn('b is Active', self.judge(
+            {'a': up, 'b': down}, ('a',), base.WARN))
+        self.assertIn('a is Active, b is Active', self.judge(
+            {'a': down, 'b': down}, (), base.BROKEN))
+        self.judge({}, (), base.WARN)
+
+    def test_nothing_was_heard(self):
+        self.assertIn('prefix-list LIST in', self.judge(
+            {'a': 'Established'}, (), base.WARN))

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent import model
+from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+HERE, THERE = 'here', 'there'
+
+
+def candidate(chassis, priority, **more):
+    return model.Candidate(chassis, priority, **more)
+
+
+def group(*candidates, owner=HERE, name='lrp'):
+    return model.GatewayGroup(
+        'Gateway_Chassis', name, name, candidates,
+        (model.GroupPort('cr-' + name, owner, name),))
+
+
+GOOD = candidate(HERE, 2), candidate(THERE, 1)
+
+
+class PrioritiesTest(base.JudgeTestCase):
+
+    def judge(self, *groups, verdicts, drains=True):
+        return self.judged(gateways.judge_priorities, gateways.Groups(
+            HERE, groups, drains), *verdicts)
+
+    def test_good(self):
+        self.judge(verdicts=[base.OK])
+        self.judge(group(*GOOD), verdicts=[base.OK])
+        self.judge(group(candidate(HERE, 1), candidate(THERE, 2),
+                         owner=THERE), verdicts=[base.OK])
+
+    def test_ties(self):
+        tie = group(candidate(HERE, 1), candidate(THERE, 1))
+        self.assertIn('lrp: ', self.judge(tie, verdicts=[base.WARN]))
+        # Without the driver Neutron's numbers stay as they are.
+        self.judge(tie, verdicts=[base.OK], drains=False)
+
+    def test_the_owner_is_not_first(self):
+        self.judge(group(*GOOD, owner=THERE), verdicts=[base.WARN])
+
+    def test_zero(self):
+        """With a reason it is a drain, and the status has it."""
+        self.judge(group(candidate(HERE, 0), candidate(THERE, 1),
+                         owner=THERE), verdicts=[base.BROKEN])
+        self.judge(group(candidate(HERE, 0, drained='maintenance'),
+                         candidate(THERE, 1), owner=THERE),
+                   verdicts=[base.OK])
+        self.judge(group(GOOD[0], candidate(THERE, 0)),
+                   verdicts=[base.WARN])
+
+    def test_nobody_else(self):
+        self.judge(group(GOOD[0]), verdicts=[base.WARN])
+        self.judge(group(GOOD[0], candidate(THERE, 1, known=False)),
+                   verdicts=[base.WARN])
+
+    def test_unbound(self):
+        self.assertIn('no chassis has', self.judge(
+            group(*GOOD, owner=''), verdicts=[base.WARN]))
+
+    def test_many_groups_are_one_line(self):
+        said = self.judge(*(group(GOOD[0], name=f'lrp{n}')
+                            for n in range(8)), verdicts=[base.WARN])
+        self.assertIn('lrp4 and 3 more', said)
+
+
+class PortsTest(base.JudgeTestCase):
+
+    segment = model.Segment('d', 'provnet', 'physnet1', 0, 'br-ex', 'br-ex',
+                            '', 3)
+
+    def judge(self, verdict, segment):
+        return self.judged(gateways.judge_ports, gateways.Ports(
+            (model.GroupPort('cr-lrp', HERE, 'lrp', (), segment),)), verdict)
+
+    def test_segments(self):
+        self.judge(base.OK, self.segment)
+        self.judge(base.WARN, None)
+        for changed, word in (({'bridge': ''}, 'physnet1'),
+                              ({'patch_port': 0}, 'no patch port')):
+            segment = model.Segment(**{
+                **{name: getattr(self.segment, name)
+                   for name in self.segment.__slots__}, **changed})
+            self.assertIn(word, self.judge(base.BROKEN, segment))
+
+
+class RoutesTest(base.JudgeTestCase):
+
+    def judge(self, *routes, verdicts, managed=True, problems=()):
+        router = model.Router('uuid', 'r1', default_routes=routes)
+        return self.judged(gateways.judge_routes, gateways.Routes(
+            managed, 'gw1', (router,), problems), *verdicts)
+
+    def test_routes(self):
+        ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True, 'gw1')
+        self.judge(ours, verdicts=[base.OK])
+        self.assertIn('r1: ', self.judge(verdicts=[base.BROKEN]))
+        self.judge(verdicts=[base.NOT_CHECKED], managed=False)
+        self.judge(model.NbDefaultRoute('198.51.100.254', 'lrp', True,
+                                        'gw2'), verdicts=[base.BROKEN])
+        # The subnet has a gateway.
+        self.judge(model.NbDefaultRoute('198.51.100.1', '', False),
+                   verdicts=[base.OK])
+        self.judge(ours, verdicts=[base.WARN], problems=('malformed',))

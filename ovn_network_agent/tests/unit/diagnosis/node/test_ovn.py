@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+def chassis(**changed):
+    return ovn.Chassis('c1', True, 'gw1', ('enable-chassis-as-gw', 'x'),
+                       'br-ex', (('physnet1', 'br-ex'),),
+                       frozenset(('br-ex', 'br-int')))._replace(**changed)
+
+
+class ReachTest(base.JudgeTestCase):
+
+    def test_reach(self):
+        good = ovn.Reach('OVN_Northbound', 'tcp:192.0.2.1:6641', '')
+        self.judged(ovn.judge_reach, good, base.OK)
+        said = self.judged(ovn.judge_reach,
+                           good._replace(trouble='no route'), base.BROKEN)
+        self.assertIn('no route', said)
+        self.assertIn('192.0.2.1', said)
+
+
+class ChassisTest(base.JudgeTestCase):
+
+    def test_good(self):
+        for judge in (ovn.judge_chassis, ovn.judge_gateway,
+                      ovn.judge_mappings):
+            self.judged(judge, chassis(), base.OK)
+
+    def test_names(self):
+        self.assertIn('system-id', self.judged(
+            ovn.judge_chassis, chassis(name='', known=False), base.BROKEN))
+        self.assertIn('no chassis c1', self.judged(
+            ovn.judge_chassis, chassis(known=False), base.BROKEN))
+
+    def test_no_gateway(self):
+        for options in ((), ('enable-chassis',)):
+            self.judged(ovn.judge_gateway, chassis(options=options),
+                        base.BROKEN)
+
+    def test_mappings(self):
+        self.assertIn('names nothing', self.judged(
+            ovn.judge_mappings, chassis(mappings=()), base.BROKEN))
+        self.assertIn('physnet1:br-x', self.judged(
+            ovn.judge_mappings, chassis(mappings=(('physnet1', 'br-x'),)),
+            base.BROKEN))
+        self.assertIn('no bridge br-ex', self.judged(
+            ovn.judge_mappings, chassis(bridges=frozenset()), base.BROKEN))
+
+
+class ControllerTest(base.JudgeTestCase):
+
+    def test_states(self):
+        for facts, verdict, word in (
+                (('running', 'connected', False), base.OK, 'running'),
+                (('',), base.BROKEN, 'does not run'),
+                (('paused', 'connected', False), base.BROKEN, 'resume'),
+                (('paused', 'connected', True), base.WARN, 'overlap'),
+                (('running', 'not connected', False), base.BROKEN,
+                 'not connected')):
+            self.assertIn(word, self.judged(
+                ovn.judge_controller, ovn.Controller(*facts), verdict))

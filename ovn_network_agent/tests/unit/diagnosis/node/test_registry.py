@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The checks as a whole, and the page that describes them."""
+
+import pathlib
+import re
+
+from oslotest import base
+
+import ovn_network_agent
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import versions
+
+_DOCS = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
+         'source' / 'reference')
+_ROW = re.compile(r'   \* - ``(?P<name>[a-z0-9-]+)``\n'
+                  r'     - (?P<layer>.*)\n'
+                  r'     - (?P<about>(?:.*\n)(?:       .*\n)*)')
+
+
+class RegistryTest(base.BaseTestCase):
+
+    def test_names(self):
+        names = [check.name for check in registry.CHECKS]
+        self.assertEqual(len(names), len(set(names)))
+        for check in registry.CHECKS:
+            self.assertRegex(check.name, r'^[a-z0-9]+(-[a-z0-9]+)*$')
+            self.assertLessEqual(len(check.name), 20)
+            self.assertTrue(check.about and check.layer)
+
+    def test_what_a_check_depends_on_is_there_and_no_circle(self):
+        after = {check.name: set(check.after) for check in registry.CHECKS}
+        self.assertEqual(set(), set().union(*after.values()) - set(after))
+        while after:
+            free = {name for name, needs in after.items() if not needs}
+            self.assertTrue(free, f'a circle in {after}')
+            after = {name: needs - free for name, needs in after.items()
+                     if name not in free}
+
+    def test_the_page_has_these_checks(self):
+        text = (_DOCS / 'ctl.rst').read_text()
+        _before, _heading, section = text.partition('.. _doctor:')
+        section = section.partition('\nExit status\n')[0]
+        shown = [(row['name'], row['layer'],
+                  ' '.join(row['about'].replace('``', '').split()))
+                 for row in _ROW.finditer(section)]
+        self.assertEqual(
+            [(check.name, check.layer, check.about.replace('"', ''))
+             for check in registry.CHECKS], shown)
+
+
+class TriedTest(base.BaseTestCase):
+
+    def test_the_versions_are_those_of_the_page(self):
+        text = (_DOCS / 'versions.rst').read_text()
+        table = text.partition('Tested combinations')[2].partition(
+            '\nFRR 9 ')[0]
+        rows = [re.findall(r'^(?:   \*| {4}) - (.*)$', row, re.MULTILINE)
+                for row in re.split(r'(?m)^(?=   \* - )', table)[1:]]
+        heads, *rows = rows
+        for program, (oldest, newest) in versions.TRIED.items():
+            column = heads.index(program)
+            found = sorted((row[column] for row in rows),
+                           key=versions.numbers)
+            self.assertEqual([oldest, newest], [found[0], found[-1]])
+
+    def test_what_was_never_run(self):
+        self.assertIn('FRR 9 was never run',
+                      (_DOCS / 'versions.rst').read_text())
+        self.assertEqual({versions.FRR: (9,)}, versions.NEVER)

@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class VersionsTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, **found):
+        return self.judged(versions.judge_versions, versions.Versions(tuple(
+            (getattr(versions, name), version)
+            for name, version in found.items())), *verdicts)
+
+    def test_those_that_were_tried(self):
+        said = self.judge(base.OK, KERNEL='6.1.0-25-amd64', FRR='8.4.4',
+                          OVN='23.03', OVS='3.1.0', NFT='1.0.6')
+        self.assertIn('Linux 6.1.0-25-amd64', said)
+        self.judge(base.OK, FRR='10.3', OVN='26.03', OVS='3.5.1')
+
+    def test_those_that_were_not(self):
+        self.judge(base.WARN, FRR='8.1')
+        self.judge(base.WARN, FRR='11.0')
+        self.judge(base.WARN, OVN='22.03')
+        self.assertIn('never run', self.judge(base.WARN, FRR='9.1'))
+
+    def test_one_that_cannot_work(self):
+        self.judge(base.BROKEN, KERNEL='4.19.0-amd64')
+
+    def test_what_nobody_tells(self):
+        self.judge(base.OK, KERNEL='6.12.0', FRR='', OVN='', OVS='')
+
+    def test_numbers(self):
+        self.assertEqual((6, 12), versions.numbers('6.12.0-amd64'))
+        self.assertLess(versions.numbers('8.4.4'), versions.numbers('10.3'))

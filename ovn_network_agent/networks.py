@@ -50,6 +50,15 @@ def family(address):
     return _parsed(address.partition('/')[0]).version
 
 
+def sort_key(address):
+    """The key by which addresses are in the order of their numbers.
+
+    :param address: IP address, text
+    """
+    ip = _parsed(address)
+    return ip.version, int(ip)
+
+
 def virtual_gateway(networks):
     """The virtual gateway: the last host address of the first IPv4 network.
 

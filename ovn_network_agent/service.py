@@ -38,6 +38,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import netlink as privileged_netlink
 from ovn_network_agent.runtime import alone
 from ovn_network_agent.runtime import ending
+from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import ovn_side
@@ -87,14 +88,16 @@ class AgentService(service.Service):
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
+        parts = inside.make(self._reconciler, self.trigger)
         # The endpoint is no observer, because it goes on when they end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
-            lambda: self._forwards.standings, lambda: overlaps.standing(conf))
+            lambda: self._forwards.standings, lambda: overlaps.standing(conf),
+            parts)
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control],
-                               self._forwards)
+                               self._forwards, parts=parts)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node, self._forwards)

@@ -19,13 +19,14 @@ from ovn_network_agent.control import client
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, drain, status, health)
+COMMANDS = (doctor, drain, status, fips, health)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

@@ -17,6 +17,7 @@ import time
 
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import health
+from ovn_network_agent.control import inspection
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
@@ -42,10 +43,11 @@ class Endpoint(base.Observer):
         :class:`forward.standing.Standing`; called on any thread
     :param overlap: function without arguments that returns whether a drain
         could overlap, see :func:`overlaps.standing`; called on any thread
+    :param parts: :class:`runtime.inside.Inside`, None without a loop
     """
 
     def __init__(self, conf, databases, snapshot, status,
-                 standings=lambda: (), overlap=str):
+                 standings=lambda: (), overlap=str, parts=None):
         self._conf = conf
         self._databases = databases
         self._mode = mode.name(conf)
@@ -57,13 +59,16 @@ class Endpoint(base.Observer):
         self._since = since.Since()
         self._trigger = None
         self._server = None
+        more = {'health': ('', self._health)}
+        if parts is not None:
+            more.update(inspection.Inspection(
+                conf, parts, snapshot, standings, self._read_names).commands)
         if conf.control_socket:
             self._server = server.Server(
                 conf.control_socket, commands.Table(
                     maintenance.Maintenance(conf, databases, snapshot,
                                             self._read_names),
-                    self._report, {'health': ('', self._health)}),
-                self._changed)
+                    self._report, more), self._changed)
 
     @property
     def reasons(self):

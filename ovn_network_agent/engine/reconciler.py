@@ -118,7 +118,8 @@ class Reconciler:
     def _table(self):
         return table.Table(self.tracker, self._ledger, self._moments,
                            self._wanted.conflicts, self._backends.owner,
-                           self._beside.running())
+                           self._beside.running(), self._wanted.left_out,
+                           self._wanted.broken)
 
     def _note_moments(self):
         """Note the resources whose state this pass has changed."""

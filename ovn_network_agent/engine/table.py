@@ -35,6 +35,8 @@ class Table:
     :ivar conflicts: dict of Ref to text: drivers do not agree about them
     :ivar owner: function(kind) that returns the name of its backend
     :ivar working: names of the backends that work beside the loop
+    :ivar problems: tuple of :class:`resources.Problem` of the drivers
+    :ivar broken: dict of contributor to text: drivers that raised
     """
 
     tracker: tracking.Tracker
@@ -43,6 +45,8 @@ class Table:
     conflicts: dict
     owner: object
     working: tuple
+    problems: tuple = ()
+    broken: dict = dataclasses.field(default_factory=dict)
 
     def row(self, ref):
         """The :class:`ledger.Row` of a key.
@@ -103,4 +107,5 @@ class Table:
         tracker = self.tracker.copy()
         return dataclasses.replace(
             self, tracker=tracker, entries=self.entries.copy(tracker),
-            moments=self.moments.copy(), conflicts=dict(self.conflicts))
+            moments=self.moments.copy(), conflicts=dict(self.conflicts),
+            broken=dict(self.broken))

@@ -28,10 +28,9 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
-from ovn_network_agent.runtime import pass_log
-from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import trouble
 
 LOG = logging.getLogger(__name__)
@@ -58,15 +57,16 @@ class Loop:
     :param observers: list of :class:`watches.base.Observer`
     :param forwards: :class:`forward.source.Source`, None to make one
     :param clock: function that returns monotonic seconds
+    :param parts: :class:`inside.Inside`, None to make one
     :ivar questions: :class:`questions.Questions` of other threads
     :ivar passes: :class:`pass_log.PassLog`
     """
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
-                 observers=(), forwards=None, clock=time.monotonic):
-        self.passes = pass_log.PassLog()
-        self.questions = questions.Questions(trigger.ask,
-                                             lambda: self.passes.work)
+                 observers=(), forwards=None, clock=time.monotonic,
+                 parts=None):
+        parts = parts or inside.make(reconciler, trigger)
+        self.passes, self.questions = parts.passes, parts.questions
         self._clock = clock
         self._conf = conf
         self._view = state

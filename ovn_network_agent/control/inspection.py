@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Questions to the engine: what has become of each address and resource."""
+
+import argparse
+import json
+
+from ovn_network_agent import iptext
+from ovn_network_agent.control import addresses
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import standing
+from ovn_network_agent.runtime import questions
+
+_STATES = [state.value for state in standing.State]
+
+
+class Inspection:
+    """The commands that ask the loop.
+
+    :param conf: the oslo.config ConfigOpts
+    :param inside: :class:`runtime.inside.Inside`
+    :param snapshot: function without arguments that returns the last
+        :class:`model.Snapshot`, or None
+    :param standings: function without arguments that returns a tuple of
+        :class:`forward.standing.Standing`
+    :param names: function without arguments that returns a
+        :class:`ovn.directory.Directory`
+    """
+
+    def __init__(self, conf, inside, snapshot, standings, names):
+        self._conf = conf
+        self._inside = inside
+        self._snapshot = snapshot
+        self._standings = standings
+        self._names = names
+
+    @property
+    def commands(self):
+        """The commands, see :class:`commands.Table`, a dict."""
+        return {'fips': ('[ADDRESS]... [--router ROUTER] [--state STATE] '
+                         '[--json]', self._fips)}
+
+    def _ask(self, function):
+        try:
+            return self._inside.questions.ask(function)
+        except questions.NoAnswer as e:
+            raise commands.Refused(str(e)) from None
+
+    def _fips(self, arguments, argv):
+        arguments.add_argument('address', nargs='*', type=_address)
+        arguments.add_argument('--router', default='')
+        arguments.add_argument('--state', choices=_STATES)
+        # The answer is always JSON; the program makes a table of it.
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        names = self._names()
+        # All three of the same moment, between two passes.
+        snapshot, table, standings = self._ask(lambda: (
+            self._snapshot(), self._inside.reconciler.table(),
+            self._standings()))
+        if given.router:
+            self._check_router(given.router, names, snapshot)
+        wanted = set(given.address)
+        found = addresses.Addresses(
+            snapshot, table, standings, names, self._conf).build(
+                lambda address: not wanted or address in wanted,
+                given.router, bool(wanted))
+        return json.dumps({
+            'hostname': snapshot.node.hostname if snapshot else '',
+            'addresses': [each for each in found if given.state in (
+                None, each['state'])],
+            'unknown': sorted(wanted - {each['address'] for each in found})})
+
+    def _check_router(self, text, names, snapshot):
+        """Refuse the name of no router, which is likely a slip."""
+        if not any(router.is_called(text)
+                   for router in names.routers.values()) and not any(
+                       text in (router.uuid, router.name) for router
+                       in (snapshot.routers if snapshot else ())):
+            raise commands.Refused(
+                f'there is no router "{text}"; looked for it as the UUID or '
+                'the name of a Logical_Router, and as the UUID or the name '
+                'of a router in Neutron')
+
+
+def _address(text):
+    """An IP address of the command line, canonical text."""
+    try:
+        return str(iptext.address(text))
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None

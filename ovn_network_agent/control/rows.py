@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rows of the engine's table as JSON values.  Pure."""
+
+from ovn_network_agent.control import moments
+from ovn_network_agent.engine import outcome
+
+
+def name(ref):
+    """The name of a resource in one line, text.
+
+    :param ref: :class:`resources.Ref`
+    """
+    return f'{ref.kind} {outcome.brief(ref.key)}'.rstrip()
+
+
+def build(row):
+    """One row, with the keys that the reference documents.
+
+    :param row: :class:`engine.ledger.Row`
+    :returns: dict of JSON values
+    """
+    return {
+        'kind': row.ref.kind, 'ref': outcome.brief(row.ref.key),
+        'backend': row.backend or '', 'state': row.state.value,
+        'reason': row.reason,
+        'holder': name(row.holder) if row.holder else '',
+        'due_in': None if row.due_in is None else round(row.due_in, 1),
+        'since': moments.text(row.since.wall if row.since else None),
+        'wanted': outcome.describe(row.wanted) if row.wanted else '',
+        'there': outcome.describe(row.there) if row.there else ''}
+
+
+def stage(row):
+    """:class:`resources.Stage` of a row; None where nothing is known."""
+    resource = row.wanted or row.there
+    return resource.stage if resource else None
+
+
+def around(table, refs, beside=()):
+    """Some keys and their prerequisites, in the order of the work.
+
+    :param table: :class:`engine.table.Table`
+    :param refs: iterable of :class:`resources.Ref`
+    :param beside: likewise, without their prerequisites
+    :returns: list of :class:`engine.ledger.Row`
+    """
+    found, left = {ref: table.row(ref) for ref in beside}, list(refs)
+    while left:
+        ref = left.pop()
+        if ref in found:
+            continue
+        found[ref] = row = table.row(ref)
+        for resource in (row.wanted, row.there):
+            left += resource.requires if resource else ()
+    return sorted(found.values(),
+                  key=lambda row: (stage(row) or 0, str(row.ref)))

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The state of one address, from the rows of its resources.  Pure."""
+
+import enum
+
+from ovn_network_agent import resources
+from ovn_network_agent.control import rows
+from ovn_network_agent.engine import ledger
+
+# So many resources can wait for each other in a row, at the most.
+_DEPTH = 20
+_BROKEN = frozenset({ledger.State.REFUSED, ledger.State.UNREACHABLE,
+                     ledger.State.DISPUTED})
+
+
+class State(enum.Enum):
+    """The state of an address on this node; the reference documents them."""
+
+    ANNOUNCED = 'announced'
+    WANTED = 'wanted'
+    WAITING = 'waiting'
+    FAILED = 'failed'
+    HELD = 'held'
+    WITHDRAWING = 'withdrawing'
+    FORWARDED = 'forwarded'
+    OMITTED = 'omitted'
+
+
+def judge(table, found):
+    """The state of an address that has resources.
+
+    :param table: :class:`engine.table.Table`
+    :param found: list of :class:`engine.ledger.Row` of the address
+    :returns: (:class:`State`, text with the reason, wall and monotonic
+        begin of the state as :class:`engine.moments.Moment` or None), or
+        None when no resource says anything about its announcement
+    """
+    announcing = [row for row in found
+                  if rows.stage(row) is resources.Stage.ANNOUNCE]
+    wanted = [row for row in announcing if row.wanted]
+    there = bool(wanted) and all(
+        row.state is ledger.State.IN_PLACE for row in wanted)
+    for row in found:
+        if row.state in _BROKEN:
+            return State.FAILED, _but(there, _why(row)), row.since
+    for row in found:
+        if row.state is ledger.State.WAITS:
+            return State.WAITING, _but(there, _because(table, row)), row.since
+    if there:
+        return State.ANNOUNCED, '', wanted[0].since
+    for row in wanted:
+        if row.state is not ledger.State.IN_PLACE:
+            return State.WANTED, _work(row), row.since
+    return _unwanted(announcing)
+
+
+def _unwanted(announcing):
+    """The state of an address that no driver wants to announce."""
+    for row in announcing:
+        if row.state is ledger.State.KEPT:
+            return State.HELD, row.reason, row.since
+        if row.state is ledger.State.IN_PLACE:
+            return (State.HELD, 'a driver cannot decide, so the announcement '
+                    'stays as it is', row.since)
+        return State.WITHDRAWING, _work(row), row.since
+    return None
+
+
+def _but(there, why):
+    return f'announced, but {why}' if there else why
+
+
+def _why(row):
+    verb = '' if row.wanted else 'removal of '
+    return f'{verb}{rows.name(row.ref)}: {row.reason}'
+
+
+def _because(table, row):
+    """The reason to wait, and the reason of the last one in the chain."""
+    root = row
+    for _step in range(_DEPTH):
+        if root.holder is None or root.state is not ledger.State.WAITS:
+            break
+        root = table.row(root.holder)
+    return row.reason + (
+        f'; {_why(root)}' if root is not row and root.reason else '')
+
+
+def _work(row):
+    if row.state is ledger.State.UNDER_WAY:
+        return f'{row.backend} works on it'
+    return f'{rows.name(row.ref)} is due'

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command fips: each address of this node, and what has become of it."""
+
+import collections
+import json
+import sys
+import time
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
+
+# Seconds for an answer of the agent.
+ANSWER = 60.0
+_INTERVAL = 2.0
+_HEADER = ['ADDRESS', 'KIND', 'ROUTER', 'NETWORK', 'STATE', 'SINCE', 'WHY']
+_RESOURCES = ['KIND', 'KEY', 'BACKEND', 'STATE', 'SINCE', 'WHY']
+_COLOURS = {'announced': tables.GOOD, 'in place': tables.GOOD,
+            'failed': tables.BAD, 'refused': tables.BAD,
+            'unreachable': tables.BAD, 'disputed': tables.BAD,
+            'waiting': tables.WARNING, 'waits': tables.WARNING,
+            'held': tables.WARNING, 'omitted': tables.DIM}
+STATES = ('announced', 'wanted', 'waiting', 'failed', 'held', 'withdrawing',
+          'forwarded', 'omitted')
+# Clears the screen, and puts the cursor to its corner (ECMA-48).
+_CLEAR = '\x1b[2J\x1b[H'
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    fips = commands.add_parser(
+        'fips', allow_abbrev=False, help='each address that this node '
+        'handles: its state, since when, and why')
+    fips.add_argument('address', nargs='*', metavar='ADDRESS',
+                      help='only these, with everything that was made for '
+                      'them')
+    fips.add_argument('--router', metavar='ROUTER',
+                      help='only those of this router: its UUID or its name, '
+                      'in Neutron or in OVN')
+    fips.add_argument('--state', choices=STATES, help='only those in this '
+                      'state')
+    fips.add_argument('--json', action='store_true',
+                      help='for programs; the keys are documented')
+    fips.add_argument('--watch', nargs='?', type=seconds.positive,
+                      const=_INTERVAL, metavar='SECONDS',
+                      help='again and again, every %(const)g seconds by '
+                      'default')
+    fips.set_defaults(function=run)
+
+
+def run(given):
+    """Print the addresses.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    path = socket_path.find(given)
+    argv = [*given.address]
+    for option in ('router', 'state'):
+        if getattr(given, option):
+            argv.append(f'--{option}={getattr(given, option)}')
+    while True:
+        answer = client.call(path, 'fips', argv, ANSWER)
+        status = _show(answer, given)
+        if given.watch is None:
+            return status
+        time.sleep(given.watch)
+
+
+def _show(answer, given):
+    """Print one answer; returns the exit status."""
+    found = json.loads(answer)
+    if given.json:
+        print(json.dumps(found) if given.watch else
+              json.dumps(found, indent=2), flush=True)
+    else:
+        head = ''
+        if given.watch is not None:
+            head = (_CLEAR if sys.stdout.isatty() else
+                    time.strftime('%Y-%m-%dT%H:%M:%SZ\n', time.gmtime()))
+        sys.stdout.write(head + text(found, sys.stdout))
+        sys.stdout.flush()
+    if found['unknown']:
+        return exits.fail(
+            f'{", ".join(found["unknown"])}: this node has nothing to do '
+            'with it; "status" says where the gateway of its router is',
+            exits.FAILED)
+    return exits.OK
+
+
+def text(found, stream):
+    """The addresses as tables.
+
+    :param found: dict, the answer of the agent
+    :param stream: file that the text is for
+    :returns: text of several lines
+    """
+    addresses = found['addresses']
+    if not addresses:
+        return 'no addresses\n' if not found['unknown'] else ''
+    lines = tables.render(_HEADER, [[
+        each['address'], '+'.join(each['kinds']),
+        each['router_name'] or '-', each['physical_network'] or '-',
+        _state(each['state'], stream), each['since'] or '-', each['why']]
+        for each in addresses])
+    details = ''.join(
+        f'\n{each["address"]}\n' + _resources(each['resources'], stream)
+        for each in addresses if each.get('resources'))
+    counts = collections.Counter(each['state'] for each in addresses)
+    summary = ', '.join(f'{counts[state]:d} {state}' for state in STATES
+                        if counts[state])
+    return f'{lines}{details}\n{summary}\n'
+
+
+def _resources(rows, stream):
+    return tables.render(_RESOURCES, [[
+        row['kind'], row['ref'], row['backend'],
+        _state(row['state'], stream), row['since'] or '-', _why(row)]
+        for row in rows])
+
+
+def _why(row):
+    again = (f' (again in {row["due_in"]:.0f} s)'
+             if row['due_in'] is not None else '')
+    return row['reason'] + again
+
+
+def _state(state, stream):
+    return tables.coloured(state, _COLOURS.get(state, ''), stream)

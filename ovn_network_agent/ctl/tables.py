@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tables and colours for people at a terminal."""
+
+import os
+
+#: Colours by their meaning, as SGR parameters of ECMA-48.
+GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
+
+
+def coloured(text, colour, stream):
+    """A text in a colour, if the stream is a terminal that wants colours.
+
+    The environment variable NO_COLOR switches colours off (no-color.org).
+
+    :param text: str
+    :param colour: one of the colours of this module, or ''
+    :param stream: file that the text is for
+    """
+    if not (colour and text and wants_colour(stream)):
+        return text
+    return f'\x1b[{colour}m{text}\x1b[0m'
+
+
+def wants_colour(stream):
+    """Whether a file is a terminal that shows colours."""
+    return (stream.isatty() and not os.environ.get('NO_COLOR') and
+            os.environ.get('TERM') != 'dumb')
+
+
+def render(header, rows):
+    """A table with aligned columns, without lines.
+
+    :param header: list of str
+    :param rows: list of lists of str, which may have colours
+    :returns: text of several lines
+    """
+    # The import takes longer than most commands.
+    import prettytable
+    made = prettytable.PrettyTable(header, align='l', border=False)
+    made.left_padding_width, made.right_padding_width = 0, 2
+    made.add_rows(rows)
+    return '\n'.join(line.rstrip() for line
+                     in made.get_string().splitlines()) + '\n'

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The parts of the running agent that the control socket asks."""
+
+import dataclasses
+
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent.engine import reconciler as reconcilers
+from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import questions as asking
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inside:
+    """What a command may ask.
+
+    :ivar questions: :class:`runtime.questions.Questions`: the way to call
+        anything of the reconciler but ``health``
+    :ivar passes: :class:`runtime.pass_log.PassLog`
+    :ivar reconciler: :class:`engine.reconciler.Reconciler`
+    :ivar trigger: :class:`trigger.Trigger`
+    """
+
+    questions: asking.Questions
+    passes: pass_log.PassLog
+    reconciler: reconcilers.Reconciler
+    trigger: triggers.Trigger
+
+
+def make(reconciler, trigger):
+    """:class:`Inside` with a new log of passes."""
+    passes = pass_log.PassLog()
+    return Inside(asking.Questions(trigger.ask, lambda: passes.work), passes,
+                  reconciler, trigger)

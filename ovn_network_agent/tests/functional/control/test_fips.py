@@ -1,0 +1,132 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses of a running agent, over its socket."""
+
+import json
+import subprocess
+import time
+
+from ovn_network_agent import resources
+from ovn_network_agent.tests.functional.control import base
+
+FIPS = ['198.51.100.10', '198.51.100.11']
+
+
+class FipsTest(base.CtlTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=base.HERE)
+        for address in FIPS:
+            self.cloud.add_nat('r1', address)
+        self.cloud.add_router('r2', ['198.51.100.2/24'], chassis=base.THERE)
+        self.cloud.add_nat('r2', '198.51.100.20')
+
+    def fips(self, *argv):
+        """The answer, by address."""
+        found = json.loads(self.call('fips', *argv))
+        return {each['address']: each for each in found['addresses']}
+
+    def states(self, *argv):
+        return {address: each['state']
+                for address, each in self.fips(*argv).items()}
+
+    def test_from_the_view_to_the_terminal(self):
+        self.ready('lrp-r1', 'lrp-r2')
+        self.eventually(lambda: set(self.states().values()) == {
+            'announced'}, 'announced')
+        self.assertLessEqual(set(FIPS), self.fips().keys())
+        self.assertNotIn('198.51.100.20', self.fips())
+        shown = self.ends(0, self.ctl('fips', '--router', 'r1')).stdout
+        self.assertIn('ROUTER', shown.splitlines()[0])
+        line = next(line for line in shown.splitlines()
+                    if line.startswith(FIPS[0] + ' '))
+        self.assertEqual(['fip', 'r1'], line.split()[1:3])
+        self.assertIn('announced', line)
+        self.assertNotIn('\x1b', shown)
+
+    def test_what_cannot_be_made(self):
+        self.ready('lrp-r1', 'lrp-r2')
+        self.eventually(lambda: self.states().get(FIPS[0]) == 'announced',
+                        'announced')
+        self.world.refuses[resources.Ref(
+            'kernel_route', (254, '198.51.100.12/32'))] = 'no space'
+        self.cloud.add_nat('r1', '198.51.100.12')
+        self.eventually(
+            lambda: self.states().get('198.51.100.12') == 'failed', 'failed')
+        self.assertEqual(['198.51.100.12'],
+                         list(self.fips('--state', 'failed')))
+        shown = self.ends(0, self.ctl('fips', '198.51.100.12')).stdout
+        self.assertIn('no space', shown)
+        self.assertIn('waits', shown)
+        one = self.fips('198.51.100.12')['198.51.100.12']
+        self.assertEqual('r1', one['router_name'])
+        self.assertIn('refused', {
+            row['state'] for row in one['resources']})
+
+    def test_what_is_refused(self):
+        self.ready('lrp-r1', 'lrp-r2')
+        self.assertIn('no router "r9"', self.refused(
+            'fips', '--router', 'r9'))
+        self.assertIn('does not appear', self.refused('fips', 'nonsense'))
+        ended = self.ends(1, self.ctl('fips', '203.0.113.9', '--json'))
+        self.assertEqual(['203.0.113.9'],
+                         json.loads(ended.stdout)['unknown'])
+        self.assertIn('has nothing to do with it', ended.stderr)
+        self.ends(2, self.ctl('fips', '--state', 'nonsense'))
+
+    def test_without_ovn(self):
+        """Also while the agent waits for its first view."""
+        self.nb.pause()
+        self.addCleanup(self.nb.resume)
+        self.agent()
+        self.eventually(self.answers, 'an answer')
+        self.assertEqual({}, self.fips())
+
+    def answers(self):
+        return self.seen() is not None
+
+    def test_again_and_again(self):
+        self.ready('lrp-r1', 'lrp-r2')
+        started = subprocess.Popen(
+            self.ctl_argv('--socket', self.socket, 'fips', '--json',
+                          '--watch', '0.05'), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        self.addCleanup(started.stdout.close)
+        self.addCleanup(started.stderr.close)
+        for _time in range(3):
+            self.assertIn('addresses', json.loads(
+                started.stdout.readline()))
+
+
+class ManyTest(base.CtlTestCase):
+
+    def test_a_thousand_addresses_take_less_than_a_second(self):
+        fips = [f'198.51.{100 + number // 250}.{number % 250 + 2}'
+                for number in range(1000)]
+        self.cloud.add_router('r1', ['198.51.0.1/16'], chassis=base.HERE)
+        for address in fips:
+            self.cloud.add_nat('r1', address)
+        self.ready('lrp-r1')
+
+        def all_announced():
+            found = json.loads(self.call('fips'))['addresses']
+            return len(found) >= 1000 and {
+                each['state'] for each in found} == {'announced'}
+        self.eventually(all_announced, 'announced')
+        began = time.process_time()
+        self.call('fips')
+        # The agent is in this process, so both sides count.
+        self.assertLess(time.process_time() - began, 1.0)

@@ -1,0 +1,289 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each address of the node: its kind, its state, and why."""
+
+import dataclasses
+import json
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.control import addresses
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+FIP = gateways.FIP
+OWN = '198.51.100.1'
+R1 = worlds.router().uuid
+
+
+class AddressesTestCase(gateways.ReconcilerTestCase):
+
+    names = directory.Directory(
+        {R1: directory.Router(R1, 'neutron-1', 'web')},
+        {worlds.OTHER: 'gw2'})
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+
+    def passed(self, *routers, **options):
+        """A pass with these routers."""
+        self.routers = routers or (worlds.router(fips=[FIP]),)
+        return self.made.run(*self.routers, **options)
+
+    def found(self, standings=(), **options):
+        """The addresses, by text."""
+        found = addresses.Addresses(
+            worlds.snapshot(*self.routers), self.made.reconciler.table(),
+            standings, self.names, self.made.conf).build(**options)
+        self.assertEqual(found, json.loads(json.dumps(found)))
+        return {each['address']: each for each in found}
+
+    def state(self, address=FIP):
+        """(state, reason) of an address."""
+        found = self.found()[address]
+        return found['state'], found['why']
+
+
+class StateTest(AddressesTestCase):
+
+    def test_announced(self):
+        self.passed()
+        found = self.found()
+        self.assertEqual({FIP, OWN}, found.keys())
+        fip = found[FIP]
+        self.assertEqual(
+            ('fip', R1, 'web', 'lrp-1', 'physnet1', 'announced', ''),
+            tuple(fip[key] for key in (
+                'kind', 'router', 'router_name', 'port', 'physical_network',
+                'state', 'why')))
+        self.assertRegex(fip['since'], r'^\d{4}-\d\d-\d\dT[\d:]{8}Z$')
+        self.assertEqual('router', found[OWN]['kind'])
+        self.assertNotIn('resources', fip)
+
+    def test_an_address_of_several_kinds(self):
+        snat = model.Nat('snat', OWN, '10.0.0.0/24')
+        self.passed(worlds.router(nats=(snat,)))
+        self.assertEqual(('snat', ['snat', 'router']), tuple(
+            self.found()[OWN][key] for key in ('kind', 'kinds')))
+
+    def test_refused(self):
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
+        self.passed()
+        self.assertEqual(
+            ('failed', f'kernel_route 254,{FIP}/32: no space'), self.state())
+        self.assertEqual('announced', self.state(OWN)[0])
+
+    def test_announced_and_something_else_fails(self):
+        self.passed()
+        self.made.world.objects.pop(gateways.HAIRPIN)
+        self.made.world.refuses[gateways.HAIRPIN] = 'no space'
+        self.passed(stale=['flow'])
+        state, why = self.state()
+        self.assertEqual('failed', state)
+        self.assertTrue(why.startswith('announced, but flow'), why)
+
+    def test_it_waits_for_a_resource_of_all(self):
+        tweak = next(r.ref for r in self.tweaks())
+        self.made.world.refuses[tweak] = 'no space'
+        self.passed()
+        state, why = self.state()
+        self.assertEqual('waiting', state)
+        self.assertIn('waits for flow', why)
+        # And the reason of that one, too.
+        self.assertTrue(why.endswith(': no space'), why)
+
+    def tweaks(self):
+        probe = self.gateway()
+        probe.run(worlds.router(fips=[FIP]))
+        return [r for r in probe.world.values()
+                if r.kind == 'flow' and r.dst is None and r.family == 4]
+
+    def test_a_backend_that_is_down(self):
+        self.passed(worlds.router())
+        self.made.world.down.add('frr_static')
+        self.passed(worlds.router(fips=[FIP]))
+        state, why = self.state()
+        self.assertEqual('failed', state)
+        self.assertIn('frr_static is down', why)
+        self.assertEqual('announced', self.state(OWN)[0])
+
+    def test_a_backend_at_work(self):
+        self.passed(worlds.router())
+        static = self.made.backend('frr_static')
+        static.concurrent = True
+        self.addCleanup(static.gate.set)
+        static.gate.clear()
+        self.passed(worlds.router(fips=[FIP]))
+        self.assertEqual(('wanted', 'frr_static works on it'), self.state())
+
+    def test_held_because_its_segment_is_in_doubt(self):
+        self.passed()
+        self.passed(worlds.router(
+            fips=[FIP], ports=(worlds.port(segment=None),)))
+        state, why = self.state()
+        self.assertEqual('held', state)
+        self.assertIn('a driver cannot decide', why)
+
+    def test_nothing_can_be_made_without_its_segment(self):
+        self.passed(worlds.router(
+            fips=[FIP], ports=(worlds.port(segment=None),)))
+        self.assertEqual(
+            ('failed', 'its network has no localnet port in SB'),
+            self.state())
+
+    def test_kept_on_purpose(self):
+        self.passed()
+        self.made.world.refuses[gateways.ANNOUNCEMENT] = backends.Kept(
+            'in use')
+        self.passed(worlds.router())
+        self.assertEqual(('held', 'in use'), self.state())
+
+    def test_a_removal_that_fails(self):
+        self.passed()
+        self.made.world.refuses[gateways.ANNOUNCEMENT] = 'no answer'
+        self.passed(worlds.router())
+        state, why = self.state()
+        self.assertEqual('failed', state)
+        self.assertTrue(why.startswith('removal of announcement'), why)
+        # OVN has no such address any more, so no router is known.
+        self.assertEqual(('other', ''), tuple(
+            self.found()[FIP][key] for key in ('kind', 'router')))
+
+    def test_it_is_withdrawn_as_soon_as_possible(self):
+        self.passed()
+        self.passed(worlds.router(), prune=False)
+        self.assertEqual('withdrawing', self.state()[0])
+
+    def test_a_handover(self):
+        port = worlds.port(local=False, chassis=worlds.OTHER,
+                           handover=model.Handover.ANNOUNCE)
+        self.passed(worlds.router(fips=[FIP], ports=(port,)))
+        self.assertEqual(
+            ('announced', 'handed over to gw2; announced until its proof'),
+            self.state())
+        port = dataclasses.replace(port, handover=model.Handover.FORWARD)
+        self.passed(worlds.router(fips=[FIP], ports=(port,)))
+        state, why = self.state()
+        self.assertEqual('forwarded', state)
+        self.assertIn('gw2', why)
+
+    def test_a_distributed_one(self):
+        nat = worlds.fip(FIP, distributed_mac='fa:16:3e:00:00:aa')
+        self.passed(worlds.router(nats=(nat,)))
+        state, why = self.state()
+        self.assertEqual('omitted', state)
+        self.assertIn('distributed', why)
+
+    def test_one_that_is_left_out(self):
+        self.passed(worlds.router(fips=['203.0.113.9']))
+        state, why = self.state('203.0.113.9')
+        self.assertEqual('omitted', state)
+        self.assertIn('in no network of its gateway ports', why)
+
+    def test_one_that_network_cidr_leaves_out(self):
+        self.made = self.gateway(network_cidr=['198.51.100.0/28'])
+        self.passed(worlds.router(fips=['198.51.100.200']))
+        self.assertEqual(
+            ('omitted', 'in no network of [DEFAULT] network_cidr'),
+            self.state('198.51.100.200'))
+
+    def test_a_driver_that_raises(self):
+        self.made.fip_route.raises_for.add(R1)
+        self.passed()
+        self.assertEqual(
+            ('failed', 'driver fip_route: RuntimeError: a bug'),
+            self.state())
+
+    def test_drivers_that_do_not_agree(self):
+        self.passed(worlds.router(fips=[FIP]), worlds.router(2, fips=[FIP]))
+        state, why = self.state()
+        self.assertEqual('failed', state)
+        self.assertIn('wants', why)
+
+
+class ChoiceTest(AddressesTestCase):
+
+    def test_a_router_elsewhere_is_not_shown(self):
+        elsewhere = worlds.away(worlds.router(fips=[FIP]))
+        self.passed(elsewhere)
+        self.assertEqual({}, self.found())
+
+    def test_unless_something_of_it_is_left_here(self):
+        self.passed()
+        self.made.world.refuses[gateways.ANNOUNCEMENT] = 'no answer'
+        self.passed(worlds.away(worlds.router(fips=[FIP])))
+        self.assertEqual('failed', self.state()[0])
+
+    def test_an_address_of_a_tenant_is_not_shown(self):
+        router = worlds.router(fips=[FIP], balanced=(
+            model.BalancedAddress('10.0.0.9'),
+            model.BalancedAddress('198.51.100.77')))
+        self.passed(router)
+        found = self.found()
+        self.assertNotIn('10.0.0.9', found)
+        self.assertEqual('vip', found['198.51.100.77']['kind'])
+
+    def test_by_address_and_by_router(self):
+        other = worlds.router(2, fips=['198.51.100.20'])
+        self.passed(worlds.router(fips=[FIP]), other)
+        self.assertEqual([FIP], list(self.found(
+            chosen=lambda address: address == FIP)))
+        for name in ('web', R1, 'neutron-1'):
+            self.assertEqual({FIP, OWN}, self.found(router=name).keys())
+        # A router that the directory does not have (yet).
+        self.assertEqual({'198.51.100.20', '198.51.100.2'},
+                         self.found(router='neutron-2').keys())
+
+    def test_in_the_order_of_their_numbers(self):
+        fips = ['198.51.100.30', '198.51.100.4', '198.51.100.200']
+        self.passed(worlds.router(fips=fips))
+        self.assertEqual([OWN, fips[1], fips[0], fips[2]],
+                         list(self.found()))
+
+    def test_all_that_was_made_for_one(self):
+        self.passed()
+        rows = self.found(detailed=True)[FIP]['resources']
+        by_kind = {row['kind']: row for row in rows}
+        self.assertLessEqual(
+            {'kernel_route', 'announcement', 'flow', 'default_route',
+             'advertised'}, by_kind.keys())
+        self.assertEqual(
+            {'kind': 'kernel_route', 'ref': f'254,{FIP}/32',
+             'backend': 'route', 'state': 'in place', 'reason': '',
+             'holder': '', 'due_in': None,
+             'wanted': f'table=254 dst={FIP}/32 dev=br-ex',
+             'there': f'table=254 dst={FIP}/32 dev=br-ex'},
+            {key: value for key, value in by_kind['kernel_route'].items()
+             if key != 'since'})
+        # The flows of all addresses that the announcement needs.
+        self.assertTrue(any(row['ref'].startswith('br-ex,900')
+                            for row in rows))
+
+    def test_what_waits_names_its_holder(self):
+        self.made.world.refuses[gateways.ROUTE] = 'no space'
+        self.passed()
+        row, = (row for row in self.found(detailed=True)[FIP]['resources']
+                if row['kind'] == 'announcement')
+        self.assertEqual(('waits', f'kernel_route 254,{FIP}/32', ''), (
+            row['state'], row['holder'], row['there']))
+        self.assertEqual(1.0, row['due_in'])
+
+    def test_only_the_table_knows_it(self):
+        stray = resources.Announcement('vrf-provider', '203.0.113.9/32',
+                                       '169.254.0.1')
+        self.made.world.put(stray)
+        self.passed(prune=False)
+        self.assertEqual('other', self.found()['203.0.113.9']['kind'])

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses as a person sees them."""
+
+import io
+
+from oslotest import base
+
+from ovn_network_agent.control import standing
+from ovn_network_agent.ctl import fips
+
+ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
+       'backend': 'route', 'state': 'refused', 'reason': 'no space',
+       'holder': '', 'due_in': 3.7, 'since': '2026-01-31T12:00:00Z',
+       'wanted': 'w', 'there': ''}
+ADDRESS = {'address': '198.51.100.10', 'kind': 'fip', 'kinds': ['fip'],
+           'router': 'u', 'router_name': 'web', 'port': 'lrp-1',
+           'physical_network': 'physnet1', 'state': 'failed',
+           'why': 'no space', 'since': '2026-01-31T12:00:00Z'}
+
+
+class TextTest(base.BaseTestCase):
+
+    def text(self, *addresses, unknown=()):
+        return fips.text({'hostname': 'gw1', 'addresses': list(addresses),
+                          'unknown': list(unknown)}, io.StringIO())
+
+    def test_one_line_an_address(self):
+        head, line, _blank, summary = self.text(ADDRESS).splitlines()
+        self.assertEqual(['ADDRESS', 'KIND', 'ROUTER', 'NETWORK', 'STATE',
+                          'SINCE', 'WHY'], head.split())
+        self.assertEqual(
+            ['198.51.100.10', 'fip', 'web', 'physnet1', 'failed',
+             '2026-01-31T12:00:00Z', 'no', 'space'], line.split())
+        self.assertEqual('1 failed', summary)
+
+    def test_everything_about_one(self):
+        text = self.text({**ADDRESS, 'resources': [ROW]})
+        self.assertIn('kernel_route  254,198.51.100.10/32  route    refused',
+                      text)
+        self.assertIn('no space (again in 4 s)', text)
+
+    def test_nothing(self):
+        self.assertEqual('no addresses\n', self.text())
+        # The message to standard error says more.
+        self.assertEqual('', self.text(unknown=['203.0.113.9']))
+
+    def test_the_states_are_those_of_the_agent(self):
+        self.assertEqual({state.value for state in standing.State},
+                         set(fips.STATES))

@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tables and colours for people."""
+
+import io
+import os
+import pty
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.ctl import tables
+
+
+class TablesTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for name, value in (('NO_COLOR', None), ('TERM', 'xterm')):
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+
+    def terminal(self):
+        """The side of a pseudo-terminal that a program writes to."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        opened = os.fdopen(theirs, 'w')
+        self.addCleanup(opened.close)
+        return opened
+
+    def test_columns_are_aligned(self):
+        self.assertEqual(
+            'A     B\n'
+            'long  x\n'
+            's     yy\n',
+            tables.render(['A', 'B'], [['long', 'x'], ['s', 'yy']]))
+
+    def test_a_colour_takes_no_place(self):
+        plain = tables.render(['A', 'B'], [['x', 'y'], ['long', 'z']])
+        stream = self.terminal()
+        red = tables.coloured('x', tables.BAD, stream)
+        self.assertEqual('\x1b[31mx\x1b[0m', red)
+        self.assertEqual(plain, tables.render(
+            ['A', 'B'], [[red, 'y'], ['long', 'z']]).replace(red, 'x'))
+
+    def test_only_a_terminal_gets_colours(self):
+        self.assertEqual('x', tables.coloured('x', tables.BAD,
+                                              io.StringIO()))
+
+    def test_no_colours_where_nobody_wants_them(self):
+        stream = self.terminal()
+        for name, value in (('NO_COLOR', '1'), ('TERM', 'dumb')):
+            with fixtures.EnvironmentVariable(name, value):
+                self.assertEqual('x', tables.coloured('x', tables.BAD,
+                                                      stream))

@@ -44,6 +44,8 @@ _NAME = r'``([A-Za-z_]\w*)(?:\.(\w+))?(?:\(\))?``'
 # Two spaces after it are the end of a column.
 FILE_FIRST = re.compile(r'``([\w/]+\.py)``,?\s+' + _NAME + r'(?!  )')
 FILE_LAST = re.compile(_NAME + r'\s+\(``([\w/]+\.py)``\)')
+# A line of the list of files that the path enters.
+STEP = re.compile(r'^ ?\d+ ([\w/]+\.py) ', re.M)
 FUNCTION = re.compile(r'(_\w+|[a-z]\w+\(\))')
 OPTION = re.compile(r'\[(\w+)\] ([a-z]\w+)( *=.*)?')
 VIRTUAL_GATEWAY = re.compile(
@@ -190,6 +192,14 @@ class ContributorTest(DocumentsTestCase):
         found = list(pairs(page.read_text()))
         self.assertGreater(len(found), 30)
         self.assertEqual([], [pair for pair in found if not defines(*pair)])
+
+    def test_the_path_names_each_of_its_files(self):
+        """Those that a functional test has seen, in service/test_path.py."""
+        page = CONTRIBUTOR / 'path-of-a-floating-ip.rst'
+        seen = STEP.findall(page.with_suffix('.txt').read_text())
+        self.assertGreater(len(seen), 20)
+        self.assertEqual([], [name for name in seen
+                              if f'``{name}``' not in page.read_text()])
 
     def test_modules(self):
         self.assertEqual([], [

@@ -12,8 +12,8 @@
 
 """The frozen view that drivers see: one Node and its Routers.
 
-Plain values without I/O.  They are comparable, so an unchanged router is
-recognised by equality and costs nothing in a pass.
+Plain values without I/O.  Values can be compared, so the agent recognises an
+unchanged router, which then costs nothing in a pass.
 
 Drivers, also those of other projects, take all names from this package.
 """

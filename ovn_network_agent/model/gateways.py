@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A gateway group: who may have which gateway ports."""
+"""Gateway groups: the chassis that may have gateway ports."""
 
 import dataclasses
 import enum
@@ -19,10 +19,10 @@ from ovn_network_agent.model.node import Segment
 
 
 class GatewayState(enum.Enum):
-    """What this chassis is in a gateway group; drivers ask for this alone.
+    """The role of this chassis in a gateway group; drivers go by this alone.
 
-    :mod:`gateways.transitions` says what each state means, what leads there,
-    and what the drivers then want.
+    :mod:`gateways.transitions` has the meaning of each state, the conditions
+    that lead to the state, and what the drivers then want.
     """
 
     UNDECIDED = 'undecided'
@@ -43,10 +43,10 @@ class GatewayState(enum.Enum):
 
 
 class Tenure(enum.Enum):
-    """How this chassis has the ports of a gateway group.
+    """The way in which this chassis has the ports of a gateway group.
 
-    The memory of the state above, also while the group is being left; see
-    :mod:`gateways.transitions`.
+    The tenure is the memory behind :class:`GatewayState`, also while this
+    chassis leaves the group; see :mod:`gateways.transitions`.
     """
 
     NEW = 'new'
@@ -60,13 +60,13 @@ class Tenure(enum.Enum):
 
 
 class Fact(enum.Enum):
-    """What is known of a gateway group beside its rows.
+    """A fact about a gateway group that is not in its rows.
 
-    UNFIT: this chassis could not announce the ports if it had them; without
-    this fact it could, or nobody knows.  ABANDONED: this chassis is about to
-    stop announcing the ports, whoever can take them over.
-    ZERO_SINCE_START: this chassis had priority 0 when the agent started, and
-    has it still: it was drained.
+    UNFIT: this chassis could not announce the ports; without this fact, this
+    chassis could announce the ports, or nobody knows.  ABANDONED: this chassis
+    is about to stop announcing the ports, even if no other chassis can take
+    over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
+    the agent started, and still is.
     """
 
     UNFIT = 'unfit'
@@ -74,15 +74,13 @@ class Fact(enum.Enum):
     ZERO_SINCE_START = 'zero since start'
 
 
-# What the name of a chassisredirect port begins with; the rest is that of its
-# router port (ovn-northd).
+# The name of a chassisredirect port is this prefix and the name of its router
+# port (ovn-northd).
 REDIRECT = 'cr-'
 
-# Candidate.drained: why an agent has lowered it.
+# In Candidate.drained: the reasons why an agent has lowered a priority.
 SHUTDOWN = 'shutdown'
-
 MAINTENANCE = 'maintenance'
-
 UNFIT = 'unfit'
 
 
@@ -91,18 +89,20 @@ class Candidate:
     """One chassis of a gateway group.
 
     :ivar chassis: chassis name (system-id)
-    :ivar priority: 0..32767, the highest live one is active
-    :ivar known: whether SB has this chassis; False for one that was removed
+    :ivar priority: 0..32767; of the living candidates, the one with the
+        highest priority is active
+    :ivar known: whether SB has this chassis; False for a removed chassis
     :ivar address: IP address of its tunnels (SB Encap), '' when unknown
     :ivar further: tuple of further addresses of its tunnels
     :ivar encap: type of the tunnels of ``address``, 'geneve' or 'vxlan', ''
         when unknown
-    :ivar drained: why an agent has lowered it to 0: 'shutdown',
-        'maintenance' or 'unfit' (it could not announce), '' when none has
-    :ivar earlier: the priority it had before that
-    :ivar silent: whether it does not answer in OVN's tunnel, as far as a
-        drain has looked; see :mod:`ovn.tunnels`
-    :ivar dead: whether that is so for long enough
+    :ivar drained: the reason why an agent has lowered the priority to 0:
+        'shutdown', 'maintenance' or 'unfit' (the chassis could not announce),
+        '' without such an agent
+    :ivar earlier: the priority before that
+    :ivar silent: whether the chassis does not answer in OVN's tunnel, as far
+        as a drain has looked; see :mod:`ovn.tunnels`
+    :ivar dead: whether the chassis has been silent for long enough
     """
 
     chassis: str
@@ -118,7 +118,7 @@ class Candidate:
 
     @property
     def rank(self):
-        """What OVN goes by: of equal priorities the name that sorts last.
+        """The order of OVN: of equal priorities, the last name wins.
 
         Decision record 0009.
         """
@@ -135,7 +135,7 @@ class GroupPort:
     """A gateway port that a group decides about.
 
     :ivar redirect: name of its chassisredirect port
-    :ivar chassis: name of the chassis that is bound to, '' when unbound
+    :ivar chassis: name of the chassis of that port, '' when unbound
     :ivar lrp: name of the Logical_Router_Port
     :ivar networks: tuple of 'address/len', as in the row, valid ones only
     :ivar segment: :class:`Segment` or None when it cannot be resolved
@@ -150,10 +150,10 @@ class GroupPort:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayGroup:
-    """Who may host gateway ports: one notion over two OVN tables.
+    """The candidates for gateway ports, from either of two tables of OVN.
 
-    Rows of Gateway_Chassis belong to one port, an HA_Chassis_Group may be
-    shared by several.
+    Rows of Gateway_Chassis belong to one port.  Several ports may share an
+    HA_Chassis_Group.
 
     :ivar table: 'Gateway_Chassis' or 'HA_Chassis_Group'
     :ivar key: UUID of the Logical_Router_Port or of the group, text
@@ -178,12 +178,15 @@ class GatewayGroup:
 
     @property
     def held(self):
-        """Read from the state: to be left, but the order stays for now."""
+        """Whether this chassis will leave, but the order stays for now.
+
+        This follows from the state.
+        """
         return self.state in (GatewayState.HELD, GatewayState.OVERLAPPING)
 
     @property
     def moving(self):
-        """Read from the tenure: OVN may be about to move the ports."""
+        """Whether OVN may be about to move the ports, by the tenure."""
         return self.tenure in (Tenure.OUTRANKED, Tenure.CONTESTED,
                                Tenure.LINGERING)
 
@@ -208,40 +211,41 @@ class GatewayGroup:
                     None)
 
     def peers(self, chassis):
-        """The other candidates that are there, a tuple of Candidate.
+        """The other candidates that SB has, a tuple of Candidate.
 
-        Those that SB has: one that was removed takes nothing.
+        A removed chassis takes nothing over.
         """
         return tuple(c for c in self.candidates
                      if c.chassis != chassis and c.known)
 
     def takers(self, chassis):
-        """Who is to take over from that chassis, a tuple of Candidate.
+        """The candidates to take over from that chassis, a tuple of Candidate.
 
-        Not those that are drained themselves: among zeros OVN goes by name.
+        Drained candidates are none, because OVN goes by the name if all
+        priorities are 0.
         """
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
     def hopes(self, chassis):
-        """Who may yet take over, a tuple of Candidate.
+        """The candidates that may yet take over, a tuple of Candidate.
 
-        An agent has lowered it, and raises it again without being asked: the
-        agent starts, or BGP works again.  Or it does not answer right now.
-        What an operator drains, and what nobody has marked, is at 0 for
-        reasons that no agent knows.
+        Such a candidate does not answer right now.  Or its agent has lowered
+        the priority and will raise it without being asked, when the agent has
+        started or BGP works again.  No agent knows the reason of a priority 0
+        that has no mark, or the mark of an operator.
         """
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
     def depends_on(self, chassis):
-        """Whether nobody but that standby could take over from the owner."""
+        """Whether that standby alone could take over from the owner."""
         owners = {port.chassis for port in self.ports}
         return chassis not in owners and all(
             c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis):
-        """Who is to get the ports once that chassis has let go of them.
+        """The candidates that are to get the ports of that chassis.
 
         Those of :meth:`takers` and :meth:`hopes`, dead or alive.
 

@@ -19,7 +19,7 @@ from ovn_network_agent import port_forwards
 
 
 class Phase(enum.Enum):
-    """Where the agent is in its life; part of the node."""
+    """The phase of the agent's life; part of the node."""
 
     RESTORING = 'restoring'
     RUNNING = 'running'
@@ -27,7 +27,7 @@ class Phase(enum.Enum):
     STOPPED = 'stopped'
 
 
-# In Node.drains: not one router, but all of them.
+# In Node.drains: all routers.
 ALL = 'all'
 
 
@@ -38,9 +38,9 @@ class Device:
     :ivar name: interface name
     :ivar mac: MAC address, lower case with colons, '' without one
     :ivar up: administratively up
-    :ivar vrf_table: routing table when this is a VRF, else 0
-    :ivar default_route: whether this VRF has a default route; None when it
-        is no VRF, or nobody knows
+    :ivar vrf_table: routing table of a VRF, else 0
+    :ivar default_route: whether this VRF has a default route; None for
+        another device, and when nobody knows
     """
 
     name: str
@@ -52,13 +52,13 @@ class Device:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Segment:
-    """A provider segment: where a logical switch meets this node's wire.
+    """A provider segment: where a logical switch meets this node's network.
 
     :ivar datapath: UUID of the SB Datapath_Binding (the logical switch)
     :ivar localnet_port: name of the localnet logical port
     :ivar physical_network: its network_name, key of ovn-bridge-mappings
     :ivar vlan: VLAN tag, 0 for a flat segment
-    :ivar bridge: provider bridge it is mapped to, '' when not mapped here
+    :ivar bridge: provider bridge of that network, '' without one on this node
     :ivar device: kernel device of the segment, ``bridge`` or bridge.vlan
     :ivar mac: MAC of the device, '' when the device does not exist
     :ivar patch_port: OpenFlow port of the patch port towards br-int, 0 when
@@ -77,15 +77,15 @@ class Segment:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Relay:
-    """A tunnel port of ours between the provider bridges of two gateways.
+    """A tunnel port of the agent between the bridges of two gateways.
 
     :ivar bridge: provider bridge
     :ivar address: IP address of the tunnels of the other chassis
     :ivar port: its OpenFlow port number
-    :ivar alive: whether the other end answers (BFD, RFC 5880): it has the
-        relay, too, and what is sent there arrives.  No part of what it is:
-        else a chassis that dies would cost a computation of all routers at
-        the very moment when some of them are to be taken over
+    :ivar alive: whether the other end answers (BFD, RFC 5880), so that packets
+        arrive there.  Not part of the value: else the death of a chassis would
+        cost a computation of all routers, at the moment when some of them are
+        to be taken over
     """
 
     bridge: str
@@ -103,14 +103,15 @@ class Node:
     :ivar phase: :class:`Phase`
     :ivar devices: tuple of :class:`Device`, sorted by name
     :ivar bridge_mappings: tuple of (physical network, bridge), sorted
-    :ivar relays: tuple of :class:`Relay` that are there, sorted
-    :ivar drains: frozenset of what an operator wants to be drained: UUIDs
-        of routers, text, or :data:`ALL`
+    :ivar relays: tuple of the present :class:`Relay`, sorted
+    :ivar drains: frozenset of the routers that an operator wants to be
+        drained: UUIDs, text, or :data:`ALL`
     :ivar extent: :class:`port_forwards.Extent` of the port forwards, None
         without them
     :ivar overlap: addresses of the tunnels of the gateways that are to take
-        over while this one still serves, a tuple; see :mod:`overlap`
-    :ivar overlapping: whether that is under way, or being undone
+        over while this chassis still serves, a tuple; see
+        :mod:`gateways.overlap`
+    :ivar overlapping: whether an overlap is under way, or being undone
     """
 
     chassis: str

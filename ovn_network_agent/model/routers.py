@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A logical router and what belongs to it."""
+"""A logical router, its ports, addresses and default routes."""
 
 import dataclasses
 import enum
@@ -19,11 +19,12 @@ from ovn_network_agent.model.node import Segment
 
 
 class Handover(enum.Enum):
-    """How far a gateway port that has left this chassis is handed over.
+    """The progress of the handover of a gateway port that has left.
 
-    NONE: not under way.  ANNOUNCE: this chassis goes on announcing and
-    forwarding, until the new owner has proved that it announces.  FORWARD:
-    withdrawn, and what the fabric still sends here is forwarded.
+    NONE: no handover is under way.  ANNOUNCE: this chassis goes on announcing
+    and forwarding, until the new owner has the proof of its announcements.
+    FORWARD: the addresses are withdrawn, and this chassis forwards the last
+    packets of the fabric.
     """
 
     NONE = 'none'
@@ -53,10 +54,10 @@ class BalancedAddress:
     """A virtual IP of a load balancer of a router.
 
     :ivar address: IP address, canonical text
-    :ivar floating: whether it is a floating IP with port forwarding of
-        Neutron; others may just as well be addresses of tenants
-    :ivar unanswered: why the gateway of the router does not answer for it,
-        in words, '' when it does
+    :ivar floating: whether the address is a floating IP with port forwarding
+        of Neutron; another address may be one of a tenant
+    :ivar unanswered: the reason why the gateway of the router does not answer
+        for the address, '' when the gateway answers
     """
 
     address: str
@@ -69,19 +70,18 @@ class GatewayPort:
     """A router port with a gateway group.
 
     :ivar lrp: name of the Logical_Router_Port
-    :ivar mac: its MAC in lower case, as everything else shows MACs
+    :ivar mac: its MAC address in lower case
     :ivar networks: tuple of 'address/len', as in the row, valid ones only
     :ivar chassis: name of the chassis its chassisredirect port is bound to,
         '' when unbound
-    :ivar local: True when that is this chassis
+    :ivar local: whether the port is on this chassis
     :ivar segment: :class:`Segment` or None when it cannot be resolved
     :ivar nat_addresses: tuple of IPv4 text from SB nat_addresses
-    :ivar nexthop_user: who else in OVN has the address that would be the
-        virtual gateway of this port, in words, '' when nobody
+    :ivar nexthop_user: another user of the address that would be the virtual
+        gateway of this port, in words, '' without one
     :ivar handover: :class:`Handover`; never with ``local``
-    :ivar relay: OpenFlow port of the relay to the chassis that is to get
-        the port, or has got it: what arrives here is sent there, too; 0 when
-        nothing is relayed
+    :ivar relay: OpenFlow port of the relay to the present or next owner,
+        which gets the packets of this port, too; 0 without a relay
     """
 
     lrp: str
@@ -102,10 +102,10 @@ class NbDefaultRoute:
 
     :ivar nexthop: next hop address
     :ivar output_port: LRP name or ''
-    :ivar managed: carries our mark
-    :ivar chassis: host name in our tag, '' when not managed
-    :ivar advertised: host name of the chassis whose agent has proved that
-        it announces the router's addresses, '' when none has
+    :ivar managed: whether the route has the agent's mark
+    :ivar chassis: host name in the agent's tag, '' when not managed
+    :ivar advertised: host name of the chassis that has the proof of announcing
+        the router's addresses, '' without one
     """
 
     nexthop: str
@@ -119,8 +119,8 @@ class NbDefaultRoute:
 class Router:
     """A logical router that concerns this chassis.
 
-    It has a gateway port bound here, or its managed default route still
-    carries our tag.
+    A gateway port of the router is bound here, or its managed default route
+    still has the tag of this chassis.
 
     :ivar uuid: UUID of the Logical_Router row, text
     :ivar name: Neutron's name of the row
@@ -149,7 +149,8 @@ class Router:
     def served_ports(self):
         """The gateway ports that this chassis forwards for.
 
-        Those that are active here, and those that are being handed over.
+        These are the ports that are active here, and the ports that have left
+        and whose handover is under way.
         """
         return tuple(p for p in self.ports
                      if p.local or p.handover is not Handover.NONE)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One consistent view of everything."""
+"""One consistent view: the node, its routers and its gateway groups."""
 
 import dataclasses
 
@@ -20,14 +20,14 @@ from ovn_network_agent.model.node import Node
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view: the node, and what concerns it.
+    """One consistent view of the node and its part of OVN.
 
     :ivar node: :class:`Node`
     :ivar routers: tuple of :class:`model.Router`
     :ivar groups: tuple of :class:`model.GatewayGroup` that this chassis is a
         candidate of, active or not
-    :ivar problems: tuple of str: what this node's own settings contain and
-        is left out as malformed
+    :ivar problems: tuple of str: the malformed parts of the local database
+        that are left out
     :ivar forwards: :class:`port_forwards.Forwards`, or None without a rules
         file
     """

@@ -10,16 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Resources: the things that should exist, as frozen values.
+"""Resources: the objects that should exist, as frozen values.
 
-A resource is one object in one target system.  Its ``key`` is the target
-system's own key, everything else is its value: a changed value is an update
-of the object, never a delete and a create.  Only fields that we set are
-here, so that what a backend reads back compares equal to what was wanted.
+A resource is one object in one system.  The ``key`` is the key of the object
+in that system, and all other fields are its value: a changed value is an
+update of the object, and never a deletion and a creation.  A resource has only
+fields that the agent sets, so that the object compares equal to the resource
+when a backend reads the object back.
 
-``stage`` orders the work of one pass: creations run in ascending order, so
-that what BGP makes visible comes last, and deletions in descending order, so
-that it goes first.
+The ``stage`` orders the work of one pass.  Creations run in ascending order,
+so that announcements come last; deletions run in descending order, so that
+announcements go first.
 
 Each module has the kinds of one system.  Drivers and backends, also those of
 other projects, take all names from this package.

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What all resources have, and the statements beside them."""
+"""The base of all resources, and the statements of a driver."""
 
 import dataclasses
 import enum
@@ -25,13 +25,13 @@ class Stage(enum.IntEnum):
     NEIGHBOUR = 40
     ROUTE = 50
     RULE = 60
-    # Before anything attracts what it translates.
+    # The translation comes before the announcements attract its packets.
     TRANSLATION = 65
     FLOW = 70
     NORTHBOUND = 80
     FILTER = 90
     ANNOUNCE = 100
-    # What makes a state last comes after what makes it reachable.
+    # The lead makes a state last, and comes after the announcements.
     LEAD = 110
 
 
@@ -47,12 +47,12 @@ class Ref:
 class Resource:
     """Base of all resources.
 
-    :cvar kind: name of the kind, as it appears in logs and plans
+    :cvar kind: name of the kind, as in logs and plans
     :cvar stage: :class:`Stage` of the kind
-    :cvar retained: True when the object stays in the system after it is no
-        longer desired (a sysctl: its earlier value is not known)
-    :ivar requires: refs that have to be in place before this is created;
-        not part of the value
+    :cvar retained: True when the object stays in the system although nothing
+        wants the object any more (a sysctl, whose earlier value is unknown)
+    :ivar requires: tuple of :class:`Ref` that have to be in place before this
+        resource is created; not part of the value
     """
 
     requires: tuple = dataclasses.field(
@@ -64,7 +64,7 @@ class Resource:
 
     @property
     def key(self):
-        """The target system's key, a tuple."""
+        """The key of the object in its system, a tuple."""
         raise NotImplementedError(f'the class {type(self).__name__} has no '
                                   'property key')
 
@@ -75,15 +75,16 @@ class Resource:
 
     @property
     def follows(self):
-        """Whether no packet from outside needs it.
+        """Whether no packet from outside needs the object.
 
-        When a gateway has moved here it comes after what is announced.
+        When a gateway has moved here, such objects come after the
+        announcements.
         """
         return self.stage > Stage.ANNOUNCE
 
     @property
     def subject(self):
-        """The address this is about ('198.51.100.10/32'), or None.
+        """The address of the resource ('198.51.100.10/32'), or None.
 
         Resources with the same subject depend on each other in the order of
         their stages: an announcement is held back when the route of its
@@ -97,13 +98,13 @@ class Resource:
 class Problem(Resource):
     """Not an object but a statement: something is left out, and why.
 
-    A driver yields it instead of leaving out silently.  It appears in the
-    log once, in the plan, and in the state of the agent as long as it lasts.
+    A driver leaves nothing out silently.  The problem appears in the log once,
+    in the plan, and in the state of the agent as long as the problem lasts.
 
     :ivar text: for the operator: what is left out, why, and the remedy
-    :ivar router: UUID of the router that it is about, '' for none
-    :ivar addresses: tuple of str, the addresses that are left out; empty
-        where it is not about single ones
+    :ivar router: UUID of the router, text, '' without one
+    :ivar addresses: tuple of str, the addresses that are left out; empty when
+        the problem is not about single addresses
     """
 
     text: str
@@ -119,16 +120,17 @@ class Problem(Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Keep(Resource):
-    """Not an object but a statement: whatever is at ``of`` stays as found.
+    """Not an object but a statement: the object at ``of`` stays as found.
 
-    A driver yields it where it cannot or must not decide: rows that another
-    chassis is about to take over, a segment that cannot be resolved.
+    A driver yields this where the driver cannot or must not decide: about rows
+    that another chassis is about to take over, or about a segment that cannot
+    be resolved.
 
     :ivar of: :class:`Ref` of the resource that is neither created, changed
         nor deleted
-    :ivar theirs: whether the object is somebody else's, or about to be.
-        Then it stays when the agent stops, too; what only a doubt has kept
-        goes with everything of ours
+    :ivar theirs: whether the object belongs to somebody else, or is about to.
+        Such an object stays at the end of the agent, too; an object that was
+        kept in doubt goes
     """
 
     of: Ref

@@ -21,7 +21,7 @@ from ovn_network_agent.resources import base
 class PrefixListEntry(base.Resource):
     """``permit <network> ge <ge> le <le>`` of an FRR prefix list.
 
-    The sequence number is the backend's business and not part of the value.
+    The backend chooses the sequence number, which is not part of the value.
     """
 
     name: str

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What decides on the order of gateways."""
+"""The priorities of gateways in OVN, and the overlap of their owners."""
 
 import dataclasses
 
@@ -26,13 +26,13 @@ class GatewayPriority(base.Resource):
     :ivar chassis: name of the candidate
     :ivar priority: 0..32767
     :ivar owned: names of chassisredirect ports that have to be on this
-        chassis for it to be written; not part of the value
-    :ivar before: the priorities that it was decided on, tuple of
+        chassis when the priority is written; not part of the value
+    :ivar before: the priorities of the group at the decision, tuple of
         (chassis, priority); not part of the value
-    :ivar after: likewise those of the whole group that are wanted
-    :ivar drained: as in :class:`model.Candidate` when an agent has lowered it,
-        else ''
-    :ivar earlier: the priority it had before that, 0 when not drained
+    :ivar after: likewise the wanted priorities of the group
+    :ivar drained: the reason of an agent that has lowered the priority, as in
+        :class:`model.Candidate`, else ''
+    :ivar earlier: the priority before that, 0 when not drained
     """
 
     table: str
@@ -57,15 +57,15 @@ class GatewayPriority(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Overlap(base.Resource):
-    """The gateways of this chassis are those of others, too, for a moment.
+    """A moment in which this chassis and others have the same gateways.
 
-    :ivar addresses: IP addresses of the tunnels of those others, a tuple
+    :ivar addresses: IP addresses of the tunnels of the others, a tuple
     """
 
     addresses: tuple
 
     kind = 'overlap'
-    # What takes over has to be relayed to.
+    # Packets have to be relayed to the chassis that takes over.
     stage = base.Stage.LEAD
 
     @property

@@ -19,7 +19,7 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkUp(base.Resource):
-    """An existing device that has to be up (the provider bridge)."""
+    """A device that exists and has to be up: the provider bridge."""
 
     dev: str
 
@@ -56,8 +56,8 @@ class VethPair(base.Resource):
 class Sysctl(base.Resource):
     """A network sysctl, never restored.
 
-    :ivar path: path below /proc/sys, '/'-separated because a device name
-        may contain a dot: 'net/ipv4/conf/br-ex/proxy_arp'
+    :ivar path: path below /proc/sys: 'net/ipv4/conf/br-ex/proxy_arp'; with
+        slashes, because the name of a device may contain a dot
     :ivar value: the text to be read back, without the line feed
     """
 
@@ -92,7 +92,7 @@ class Address(base.Resource):
 class VipAddress(Address):
     """An address that FRR redistributes as a connected route.
 
-    To have it is to announce it.
+    So the address is announced as soon as a device has it.
     """
 
     kind = 'vip_address'
@@ -109,9 +109,9 @@ class Neighbour(base.Resource):
 
     :ivar dev: device of the entry
     :ivar dst: IP address of the neighbour
-    :ivar lladdr_of: name of the local device whose MAC the neighbour has;
-        the MAC is looked up when the entry is written or compared; '' when
-        ``lladdr`` says it
+    :ivar lladdr_of: name of the local device whose MAC the neighbour has; the
+        backend looks the MAC up when it writes or compares the entry; '' with
+        ``lladdr``
     :ivar lladdr: MAC address, or None
     """
 
@@ -159,15 +159,15 @@ class KernelRoute(base.Resource):
 class AnnouncedRoute(KernelRoute):
     """A host route that FRR redistributes (announce_method = kernel).
 
-    It lives in the table that bgpd's instance looks at: the VRF's, or the
-    main table in default VRF mode.
+    The route is in the table of bgpd's instance: that of the VRF, or the main
+    table in default VRF mode.
     """
 
     kind = 'announced_route'
     stage = base.Stage.ANNOUNCE
 
 
-# In place of a table: drop what the rule selects, without an answer.
+# In place of a table: drop the packets of the rule, without an answer.
 BLACKHOLE = 0
 
 # RT_TABLE_MAIN (rtnetlink(7)).
@@ -176,7 +176,7 @@ MAIN_TABLE = 254
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule(base.Resource):
-    """A policy rule of ours: priority, selectors, table.
+    """A policy rule: priority, selectors, table.
 
     :ivar table: routing table to look in, or :data:`BLACKHOLE`
     :ivar src: source prefix or None
@@ -185,7 +185,7 @@ class Rule(base.Resource):
     :ivar fwmark: (mark, mask) or None
     :ivar suppress: ignore routes of the table with a prefix of this length
         or a shorter one (0: the default route), or None
-    :ivar ipv6: True for one of IPv6 although no prefix says so, else None
+    :ivar ipv6: True for a rule of IPv6 without a prefix, else None
     """
 
     priority: int

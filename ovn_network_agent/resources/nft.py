@@ -19,16 +19,16 @@ from ovn_network_agent.resources import base
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NftTable(base.Resource):
-    """Our nftables table of one family, but for the elements of its sets.
+    """The agent's table of one family, but for the elements of its sets.
 
     :ivar family: 'ip' or 'ip6'
-    :ivar digest: of the text that the table is rendered as, 32 hexadecimal
-        digits; as it was read, of the text that the table was loaded from, or
-        'altered' when it is not what was loaded
-    :ivar content: :class:`nft.values.Table`: what the table is rendered from;
-        not part of the value, and None as it was read
-    :ivar targets: what connections are translated to, a sorted tuple of
-        (proto, VIP, port, backend, its port); not part of the value
+    :ivar digest: digest of the table's text, 32 hexadecimal digits.  A table
+        that was read has the digest of the text that was loaded, or 'altered'
+        when the table differs from that text
+    :ivar content: :class:`nft.values.Table`, from which the text is made; not
+        part of the value, and None in a table that was read
+    :ivar targets: the destinations of connections, a sorted tuple of (proto,
+        VIP, port, destination, its port); not part of the value
     """
 
     family: str
@@ -48,7 +48,7 @@ class NftTable(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NftElement(base.Resource):
-    """An element of a set of our table.
+    """An element of a set of the agent's table.
 
     :ivar family: 'ip' or 'ip6'
     :ivar set: name of the set

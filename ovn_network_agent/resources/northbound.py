@@ -25,8 +25,8 @@ class DefaultRoute(base.Resource):
     :ivar lrp: name of the gateway Logical_Router_Port
     :ivar nexthop: the virtual gateway
     :ivar chassis: host name of the owning chassis, the tag on the row
-    :ivar outdated: host name of another chassis in the mark of who announces
-        it, only ever found and never wanted, or None
+    :ivar outdated: host name of another chassis in the mark of the proof, or
+        None; only found, and never wanted
     """
 
     router: str
@@ -40,7 +40,7 @@ class DefaultRoute(base.Resource):
 
     @property
     def follows(self):
-        # The former owner's is there, or the router is new.
+        # The route of the former owner is there, or the router is new.
         return True
 
     @property
@@ -50,9 +50,9 @@ class DefaultRoute(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StaleRoute(base.Resource):
-    """A default route that a chassis left which is gone for good.
+    """A default route of a chassis that is gone for good.
 
-    Only ever found, and never wanted.
+    Such a resource is only found, and never wanted.
 
     :ivar router: UUID of the Logical_Router row, text
     :ivar lrp: name of the gateway Logical_Router_Port
@@ -86,7 +86,7 @@ class MacBinding(base.Resource):
 
     @property
     def follows(self):
-        # The MAC-tweak flow takes what is sent to the MAC of a former owner.
+        # The MAC-tweak flow takes packets for the MAC of a former owner.
         return True
 
     @property
@@ -103,8 +103,8 @@ class Advertised(base.Resource):
 
     :ivar router: UUID of the Logical_Router row, text
     :ivar chassis: host name of this chassis
-    :ivar prefixes: what has to be advertised to a BGP neighbour before it
-        is written, tuple of '198.51.100.10/32'; not part of the value
+    :ivar prefixes: tuple of '198.51.100.10/32', which have to be advertised to
+        a BGP neighbour before the proof is written; not part of the value
     """
 
     router: str
@@ -114,7 +114,7 @@ class Advertised(base.Resource):
 
     kind = 'advertised'
     stage = base.Stage.LEAD
-    # It goes with the route, or when the next owner takes that over.
+    # The proof goes with the route, or when the next owner takes the route.
     retained = True
 
     @property

@@ -48,9 +48,9 @@ LOCAL = 0xfffffffe
 class Flow(base.Resource):
     """An OpenFlow flow on the provider bridge, table 0.
 
-    Only what the two kinds of flows need, typed, so that the privileged side
-    can validate it: match on in_port, family and destination host; set MACs;
-    hand to the bridge's own forwarding or back to where it came from.
+    A flow matches in_port, family and destination, may set MACs, and hands the
+    packet to the bridge's own forwarding, back to its port, or to relays.  The
+    fields have types, so that the privileged side can check them.
 
     :ivar in_port: OpenFlow port number of the patch port towards br-int or
         of a relay, or :data:`LOCAL`
@@ -82,8 +82,8 @@ class Flow(base.Resource):
 
     @property
     def follows(self):
-        # What goes from router to router on this chassis has the way over
-        # the announced route meanwhile, as it has on every other chassis.
+        # Meanwhile, packets from router to router on this chassis take the
+        # announced route, as on every other chassis.
         return self.output == 'in_port'
 
     @property

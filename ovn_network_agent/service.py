@@ -33,6 +33,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
+from ovn_network_agent.metrics import endpoint as metrics_endpoint
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import netlink as privileged_netlink
@@ -89,18 +90,24 @@ class AgentService(service.Service):
         self._done = threading.Event()
         self.status = status.Status(self._databases)
         parts = inside.make(self._reconciler, self.trigger)
-        # The endpoint is no observer, because it goes on when they end.
+        # The endpoints are no observers, because they go on when those end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
             lambda: self._forwards.standings, lambda: overlaps.standing(conf),
             parts)
+        self._metrics = metrics_endpoint.Endpoint(
+            conf, backends, self._observers, metrics_endpoint.State(
+                self.status, self._view, self._databases,
+                lambda: self._forwards.standings, self._stop.is_set))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
-                               [*self._observers, self._control],
-                               self._forwards, parts=parts)
+                               [*self._observers, self._control,
+                                self._metrics],
+                               self._forwards, parts=parts,
+                               told=self._metrics.record)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
-            self._loop.bare_node, self._forwards)
+            self._loop.bare_node, self._forwards, self._metrics.record)
         self.complete = None
         self.drain = None
         self._watch = kernel.LinkWatch(
@@ -118,6 +125,7 @@ class AgentService(service.Service):
         for observer in self._observers:
             observer.start(self.trigger)
         self._control.start(self.trigger)
+        self._metrics.start(self.trigger)
         self._forwards.start(self.trigger)
         threading.Thread(target=self._run, name='loop', daemon=True).start()
         self._side.connect()
@@ -174,6 +182,7 @@ class AgentService(service.Service):
         self._side.close(0.0 if self._hurry.is_set()
                          else connection.CLOSE_TIMEOUT)
         self._reconciler.close()
+        self._metrics.stop()
 
     # -- the kernel -------------------------------------------------------
 
@@ -204,8 +213,7 @@ class AgentService(service.Service):
         try:
             self._loop.run()
             notify.notify(STOPPING=1, STATUS='draining')
-            self.drain = drain.Drain(self._conf, self._hurry)
-            self._loop.drain(self.drain)
+            self._drain()
             self._loop.questions.close('the agent stops: it removes what it '
                                        'has made')
             # A second stop request ends only the drain, not the clean-up.
@@ -216,3 +224,10 @@ class AgentService(service.Service):
         finally:
             self._loop.questions.close('the agent has stopped')
             self._done.set()
+
+    def _drain(self):
+        began = time.monotonic()
+        self.drain = drain.Drain(self._conf, self._hurry)
+        self._loop.drain(self.drain)
+        self._metrics.record.drained(self.drain.result.value,
+                                     time.monotonic() - began)

@@ -29,6 +29,7 @@ from ovn_network_agent.conf import base
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import gateway_drain
+from ovn_network_agent.conf import metrics
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
@@ -42,7 +43,7 @@ DAEMONS = tuple('privsep_' + name for name in (
 _PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
            '/etc/ovn-network-agent and /etc')
 MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
-           port_forward)
+           port_forward, metrics)
 
 
 def list_opts():

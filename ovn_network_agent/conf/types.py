@@ -279,3 +279,36 @@ class Seconds(types.Float):
             raise ValueError(f'{number} is not between {self.min:g} and '
                              f'{self.max:g} seconds')
         return number
+
+
+class ListenAddress(_Text):
+    """An address and a port to listen on, or the empty string.
+
+    A port alone is a port of the loopback address.
+    """
+
+    TYPE_NAME = 'address and port'
+
+    def _checked(self, value):
+        if not value:
+            return ''
+        host, _colon, port = value.rpartition(':')
+        if not port.isascii() or not port.isdigit() or not (
+                0 < int(port) < 65536):
+            raise ValueError(f'{value!r} has no port between 1 and 65535 at '
+                             'its end; write it like 127.0.0.1:9132')
+        if value == port:
+            host = '127.0.0.1'
+        bracketed = host.startswith('[') and host.endswith(']')
+        try:
+            address = iptext.address(host[1:-1] if bracketed else host)
+        except ValueError:
+            raise ValueError(f'{value!r} has no IP address before its port; '
+                             'write it like 127.0.0.1:9132 or [::1]:9132')
+        if bracketed != (address.version == 6):
+            raise ValueError(f'{value!r}: write an IPv6 address, and no '
+                             'other, in brackets, like [::1]:9132')
+        if address.is_multicast:
+            raise ValueError(f'{value!r}: nobody can listen on a multicast '
+                             'address; name an address of this node')
+        return f'{f"[{address}]" if bracketed else address}:{int(port):d}'

@@ -75,6 +75,8 @@ class Backends:
     :param retries: :class:`backoff.Retries`
     :param beside: :class:`executor.Beside`
     :param clock: function that returns monotonic seconds
+    :ivar lost: list of Ref: what others removed or changed, as found by the
+        readings of this pass
     """
 
     def __init__(self, backends, tracker, retries, beside, clock):
@@ -86,12 +88,14 @@ class Backends:
         self._beside = beside
         self._clock = clock
         self._drift = drift.Drift()
+        self.lost = []
         self._answered = set()
         self._put_off = set()
 
     def begin(self):
         """Start a new pass: no system has answered in it yet."""
         self._answered.clear()
+        self.lost = []
 
     @property
     def names(self):
@@ -102,6 +106,11 @@ class Backends:
     def kinds(self):
         """Names of all kinds that have a backend, a set."""
         return set(self._owners)
+
+    @property
+    def streaks(self):
+        """Readings in a row that found drift, dict of backend to int."""
+        return self._drift.streaks
 
     @property
     def unreadable(self):
@@ -263,6 +272,7 @@ class Backends:
         lost = self._tracker.resync(self._known[name].kinds, found)
         if not by_us:
             self._drift.note(name, lost)
+            self.lost += lost
         known = self._known[name]
         known.never_read = False
         known.read = time.time() - (self._clock() - known.since)

@@ -66,6 +66,11 @@ class Drift:
                       'row: something else on this node manages them, too',
                       name, len(lost), named, streak)
 
+    @property
+    def streaks(self):
+        """The streaks that last, dict of name to int."""
+        return dict(self._streaks)
+
     def streak(self, name):
         """Number of readings in a row that found drift, an int."""
         return self._streaks[name]

@@ -30,6 +30,10 @@ class Outcome:
     :ivar applied: tuple of (verb, resource): the changes that were made; a
         verb is 'created', 'updated' or 'deleted'
     :ivar seconds: tuple of (part of the pass, seconds), in order
+    :ivar lost: tuple of Ref: objects that others removed or changed, as found
+        in this pass
+    :ivar streaks: dict of backend name to the number of its readings in a
+        row that found such objects, at least 1
     """
 
     changes: int = 0
@@ -40,6 +44,8 @@ class Outcome:
     left_out: tuple = ()
     applied: tuple = ()
     seconds: tuple = ()
+    lost: tuple = ()
+    streaks: dict = dataclasses.field(default_factory=dict)
 
     @property
     def problems(self):

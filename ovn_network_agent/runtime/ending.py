@@ -21,6 +21,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import record
 
 LOG = logging.getLogger(__name__)
 
@@ -39,10 +40,11 @@ class Ending:
     :param bare_node: function(phase) that returns the :class:`model.Node`
         to use before OVN was ever seen
     :param forwards: :class:`forward.source.Source`
+    :param told: :class:`record.Record`, None for nobody
     """
 
     def __init__(self, conf, state, reconciler, trigger, hurry, bare_node,
-                 forwards):
+                 forwards, told=None):
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
@@ -50,6 +52,7 @@ class Ending:
         self._hurry = hurry
         self._bare_node = bare_node
         self._forwards = forwards
+        self._record = told or record.Record()
         self._failed = ''
         # The back-off of a failure may end only after the deadline, so the
         # first pass ignores it.
@@ -105,12 +108,12 @@ class Ending:
         """
         found = []
         try:
-            found.append(self._reconciler.run(passes.Pass(
+            found.append(self._run(passes.Pass(
                 self._last_view(), down_to=down_to, retry=self._retry)))
             self._retry = False
             if found[0].pending:
                 self._wait_beside(deadline)
-                found.append(self._reconciler.run(passes.Pass(
+                found.append(self._run(passes.Pass(
                     self._last_view(), down_to=down_to)))
         except Exception as e:
             LOG.exception('A pass of the clean-up failed')
@@ -118,6 +121,12 @@ class Ending:
         else:
             self._failed = ''
         return found
+
+    def _run(self, asked):
+        outcome = self._reconciler.run(asked)
+        self._record.made(record.Passed(
+            'stop', None, outcome, self._reconciler.tracker, full=True))
+        return outcome
 
     def _clean_up_once(self, deadline):
         found = self._passes(deadline, resources.Stage.LINK)

@@ -31,6 +31,7 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime import record
 from ovn_network_agent.runtime import trouble
 
 LOG = logging.getLogger(__name__)
@@ -58,13 +59,14 @@ class Loop:
     :param forwards: :class:`forward.source.Source`, None to make one
     :param clock: function that returns monotonic seconds
     :param parts: :class:`inside.Inside`, None to make one
+    :param told: :class:`record.Record`, None for nobody
     :ivar questions: :class:`questions.Questions` of other threads
     :ivar passes: :class:`pass_log.PassLog`
     """
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
                  observers=(), forwards=None, clock=time.monotonic,
-                 parts=None):
+                 parts=None, told=None):
         parts = parts or inside.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
         self._clock = clock
@@ -76,6 +78,7 @@ class Loop:
         self._stopping = stopping
         self._observers = observers
         self._forwards = forwards or source.Source(conf)
+        self._record = told or record.Record()
         self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
@@ -225,8 +228,10 @@ class Loop:
             drivers = reload.reload(self._conf, self._renewed)
         except (validate.ConfigError, loader.LoadError) as e:
             LOG.error('The configuration stays as it was: %s', e)
+            self._record.reloaded(False)
         else:
             self._reconciler.use(drivers)
+            self._record.reloaded(True)
         self._forwards.reread()
         # Backends read options themselves, so all systems are read again.
         self._reloaded = True
@@ -254,6 +259,8 @@ class Loop:
             outcome = self._reconciler.run(passes.Pass(
                 snapshot, wake.stale if wake else (), prune=False))
             self._forwards.after_pass(outcome, self._reconciler.tracker)
+            self._tell('event' if self._status.is_ready else 'startup',
+                       wake, outcome)
         except Exception as e:
             self._pass_failed(e)
             return
@@ -267,6 +274,7 @@ class Loop:
         :param wake: :class:`trigger.Wake`
         :param at_once: see :class:`passes.Pass`
         """
+        self._record.begins()
         with self.passes.one(wake.reasons):
             try:
                 self._pass(wake, at_once)
@@ -275,9 +283,16 @@ class Loop:
                 self._compare_at(self._clock() + backoff.FIRST)
             except Exception as e:
                 self._pass_failed(e)
+        self._record.ends()
+
+    def _tell(self, trigger, wake, outcome, full=False):
+        self._record.made(record.Passed(
+            trigger, wake.since if wake else None, outcome,
+            self._reconciler.tracker, full, self._takeovers.last))
 
     def _pass_failed(self, error):
         """Log a failure once in full, and wait at growing intervals."""
+        self._record.failed()
         reason = f'a pass failed: {type(error).__name__}: {error}'
         if (reason,) == self._status.reasons:
             LOG.error('Again, %s', reason)
@@ -310,6 +325,7 @@ class Loop:
         self.passes.note(outcome, full)
         self._forwards.after_pass(outcome, self._reconciler.tracker)
         self._takeovers.after_pass(snapshot, wake, outcome)
+        self._tell(self._trigger_word(due), wake, outcome, full)
         if full:
             self._schedule_comparison(started, due)
         if self._reconciler.announcing and started >= self._quiet_from:
@@ -326,6 +342,14 @@ class Loop:
         if not outcome.pending:
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _trigger_word(self, due):
+        """Why a pass is made, for the metrics."""
+        if self._serving is model.Phase.DRAINING:
+            return 'stop'
+        if not self._status.is_ready:
+            return 'startup'
+        return 'periodic' if due else 'event'
 
     def _schedule_comparison(self, started, due):
         """Set the time of the next full comparison after one has been made.

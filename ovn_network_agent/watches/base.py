@@ -19,6 +19,7 @@ problems.
 """
 
 import abc
+import types
 
 
 class Observer(abc.ABC):
@@ -28,10 +29,13 @@ class Observer(abc.ABC):
         replaced as a whole, so that any thread may read it
     :ivar unfit: True when the observer knows that this node could not
         announce a gateway
+    :ivar counts: dict of the name of a metric to its value, a number or None
+        while unknown; replaced as a whole
     """
 
     reasons = ()
     unfit = False
+    counts = types.MappingProxyType({})
 
     @abc.abstractmethod
     def start(self, trigger):

@@ -27,4 +27,4 @@ def make(restarted):
     return restarts.RestartWatch('FRR', '[frr] frr_run_dir',
                                  frr_sockets.read_sockets,
                                  notices.FRR_RESTARTED,
-                                 restarted)
+                                 restarted, metric='frr_restarts_total')

@@ -91,6 +91,14 @@ class Verification(base.Observer):
         self.reasons = ()
         #: number of times that an address was set anew for zebra
         self.repairs = 0
+        #: number of announced prefixes that two checks in a row found wrong,
+        #: None while unknown
+        self.wrong = None
+
+    @property
+    def counts(self):
+        return {'nexthop_repairs_total': self.repairs,
+                'inactive_routes': self.wrong}
 
     def start(self, trigger):
         self._trigger = trigger
@@ -100,6 +108,7 @@ class Verification(base.Observer):
     def stop(self):
         with self._news:
             self._stopped = True
+            self.wrong = None
             self._news.notify_all()
 
     # -- what is to be looked at (loop thread) -----------------------------
@@ -182,12 +191,14 @@ class Verification(base.Observer):
         """
         try:
             problems, reasons = self._examine(pending, everything)
+            self.wrong = len(problems.keys() & self._suspects.keys())
         except Exception as error:
             # The suspects stay, and the prefixes are still to be checked.  A
             # bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):
                 LOG.exception('Looking at what FRR announces failed')
                 error = f'{type(error).__name__}: {error}'
+            self.wrong = None
             problems = {p: kind for p, kind in self._suspects.items()
                         if p in pending}
             with self._news:

@@ -31,4 +31,4 @@ def make(conf):
     return restarts.RestartWatch(
         'Open vSwitch', '[ovs] ovs_rundir',
         lambda: openflow.read_socket(conf.bridge_dev),
-        notices.SWITCH_RESTARTED)
+        notices.SWITCH_RESTARTED, metric='ovs_restarts_total')

@@ -47,16 +47,18 @@ class RestartWatch(base.Observer):
     :param word: the word that puts the backends of the program in doubt
     :param restarted: function without arguments, called with each doubt
     :param clock: function that returns monotonic seconds
+    :param metric: name of the metric that counts the restarts, '' for none
     """
 
     def __init__(self, name, where, read, word,
-                 restarted=lambda: None, clock=time.monotonic):
+                 restarted=lambda: None, clock=time.monotonic, metric=''):
         self._name = name
         self._where = where
         self._sockets = read
         self._words = (word,)
         self._restarted = restarted
         self._clock = clock
+        self._metric = metric
         self._trigger = None
         self._stop = threading.Event()
         self._seen = None
@@ -64,6 +66,10 @@ class RestartWatch(base.Observer):
         self._trouble = None
         #: number of noticed restarts
         self.restarts = 0
+
+    @property
+    def counts(self):
+        return {self._metric: self.restarts} if self._metric else {}
 
     def start(self, trigger):
         self._trigger = trigger

@@ -51,6 +51,18 @@ class TypesTest(base.BaseTestCase):
         self.rejects(types.SocketPath(), ['run/a.ctl', '/run/', longest + 'a',
                                           '/' + 'ä' * 54])
 
+    def test_listen_addresses(self):
+        self.accepts(types.ListenAddress(), {
+            '': '', ' 127.0.0.1:9132 ': '127.0.0.1:9132',
+            '9132': '127.0.0.1:9132', '0.0.0.0:1': '0.0.0.0:1',
+            '[::1]:65535': '[::1]:65535', '[::]:09132': '[::]:9132',
+            '[2001:DB8::1]:9132': '[2001:db8::1]:9132'})
+        self.rejects(types.ListenAddress(), [
+            'localhost:9132', ':9132', '127.0.0.1', '127.0.0.1:0',
+            '127.0.0.1:65536', '127.0.0.1:x', '::1:9132', '[127.0.0.1]:9132',
+            '224.0.0.1:9132', '[ff02::1]:9132', '[fe80::1%eth0]:9132',
+            '127.0.0.1:\u0669', 'http://127.0.0.1:9132', '-1', '[]:9132'])
+
     def test_addresses(self):
         self.accepts(types.IPv4Address(), {' 169.254.0.1': '169.254.0.1'})
         self.rejects(types.IPv4Address(),

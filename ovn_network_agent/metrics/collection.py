@@ -1,0 +1,213 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The metrics of what the loop does."""
+
+import time
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.runtime import record
+
+_ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind)
+_FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
+          ownership.COOKIE_MAC_TWEAK: 'mactweak',
+          ownership.COOKIE_RELAY: 'relay'}
+# Kinds that count as routes, and the program that has them.
+_PLANES = {resources.KernelRoute.kind: 'kernel',
+           resources.AnnouncedRoute.kind: 'kernel',
+           resources.Announcement.kind: 'frr'}
+_STALE = resources.StaleRoute.kind
+
+
+class Collection(record.Record):
+    """Counts the work of the loop, on the loop thread.
+
+    :param backends: list of :class:`backends.base.Backend`
+    :param clock: function that returns monotonic seconds
+    :param wall: function that returns seconds since 1970
+    :ivar backends: names of all backends, a tuple
+    :ivar kinds: names of all kinds of resources, a tuple
+    :ivar store: :class:`store.Store`, set before the first pass
+    :ivar gauges: dict, see :meth:`store.Store`; replaced as a whole, so that
+        any thread may read it
+    """
+
+    def __init__(self, backends, clock=time.monotonic, wall=time.time):
+        self.store = None
+        self.gauges = {'reconcile_in_progress': 0}
+        self.backends = tuple(backend.name for backend in backends)
+        self.kinds = tuple(kind.kind for backend in backends
+                           for kind in backend.kinds)
+        self._announcers = {
+            backend.name for backend in backends if any(
+                kind.stage is resources.Stage.ANNOUNCE
+                for kind in backend.kinds)}
+        self._clock = clock
+        self._wall = wall
+        self._began = None
+        self._since = None
+        self._takeover = None
+        self._failures = frozenset()
+        self._unreadable = frozenset()
+        self._uncounted = True
+
+    # -- what the loop tells ----------------------------------------------
+
+    def begins(self):
+        self._began = self._clock()
+        self._set(reconcile_in_progress=1)
+
+    def ends(self):
+        self._set(reconcile_in_progress=0)
+        self.store.observe('reconcile_duration_seconds',
+                           self._clock() - self._began)
+
+    def failed(self):
+        self.store.count('reconcile_failures_total')
+
+    def reloaded(self, good):
+        self.store.count('config_reload_total',
+                         result='success' if good else 'error')
+
+    def drained(self, result, seconds):
+        self.store.count('drain_total', result=result)
+        if result != 'noop':
+            self.store.observe('drain_duration_seconds', seconds)
+
+    def made(self, passed):
+        outcome = passed.outcome
+        self.store.count('reconcile_total', trigger=passed.trigger)
+        for verb, resource in outcome.applied:
+            self.store.count('changes_total', kind=resource.kind, verb=verb)
+            if verb == 'deleted' and resource.kind == _STALE:
+                self.store.count('stale_chassis_cleanup_total',
+                                 result='success')
+        self._note_failures(outcome, passed.tracker)
+        self._note_drift(outcome, passed.tracker)
+        self._note_announcements(passed)
+        for name, seconds in outcome.seconds:
+            if name in self.backends:
+                self.store.observe('backend_apply_seconds', seconds,
+                                   backend=name)
+        self._set(**self._of_pass(outcome))
+        self._count_objects(passed)
+
+    # -- the parts of a pass ----------------------------------------------
+
+    def _note_failures(self, outcome, tracker):
+        """Count what has begun to fail."""
+        failing = frozenset(outcome.failures)
+        for ref in failing - self._failures:
+            if ref.kind == resources.Flow.kind:
+                self.store.count('ovs_flow_apply_errors_total',
+                                 flow=_flow(ref, tracker))
+            elif ref.kind == _STALE:
+                self.store.count('stale_chassis_cleanup_total',
+                                 result='error')
+        self._failures = failing
+        unreadable = frozenset(outcome.unreadable)
+        for name in unreadable - self._unreadable:
+            self.store.count('backend_failures_total', backend=name)
+        self._unreadable = unreadable
+
+    def _note_drift(self, outcome, tracker):
+        for ref in outcome.lost:
+            self.store.count('repairs_total', kind=ref.kind)
+            if ref.kind in _PLANES:
+                self.store.count('route_drift_total', plane=_PLANES[ref.kind])
+            elif ref.kind == resources.Flow.kind:
+                self.store.count('ovs_flow_drift_total',
+                                 flow=_flow(ref, tracker))
+
+    def _note_announcements(self, passed):
+        """Measure from the event to the announcement.
+
+        If a backend still works, a later pass collects the announcements.
+        The time of that pass begins with the first event of the wait.
+        """
+        outcome, since = passed.outcome, passed.since
+        if self._since is None or (
+                since is not None and since < self._since):
+            self._since = since
+        announced = any(
+            verb == 'created' and
+            resource.stage is resources.Stage.ANNOUNCE
+            for verb, resource in outcome.applied)
+        if announced and self._since is not None and (
+                passed.trigger == 'event'):
+            self.store.observe('announce_seconds',
+                               self._clock() - self._since)
+        if self._announcers.isdisjoint(outcome.pending):
+            self._since = None
+        if passed.takeover is not self._takeover:
+            self._takeover = passed.takeover
+            self.store.count('takeovers_total')
+            self.store.observe('failover_announce_seconds',
+                               passed.takeover.seconds)
+
+    def _of_pass(self, outcome):
+        """The gauges of the last pass, a dict."""
+        failed = dict.fromkeys(((kind,) for kind in self.kinds), 0)
+        for ref in outcome.failures:
+            failed[ref.kind,] = failed.get((ref.kind,), 0) + 1
+        return {
+            'failed_resources': failed,
+            'drivers_broken': len(outcome.broken),
+            'left_out': len(outcome.left_out),
+            'backend_readable': {
+                (name,): int(name not in outcome.unreadable)
+                for name in self.backends},
+            'consecutive_readds': {
+                (name,): outcome.streaks.get(name, 0)
+                for name in self.backends},
+            'last_reconcile_timestamp_seconds': self._wall()}
+
+    def _count_objects(self, passed):
+        """Count the objects of kinds that may have changed.
+
+        A pass that announces first leaves the count to the next pass.
+        """
+        outcome = passed.outcome
+        kinds = {resource.kind for _verb, resource in outcome.applied}
+        kinds.update(ref.kind for ref in (*outcome.failures, *outcome.lost))
+        self._uncounted = (
+            self._uncounted or passed.full or bool(outcome.pending) or
+            not kinds.isdisjoint((*_ANNOUNCING, resources.Flow.kind)))
+        if self._uncounted and 'announcing' not in outcome.pending:
+            self._uncounted = False
+            self._set(**_objects(passed.tracker))
+
+    def _set(self, **gauges):
+        self.gauges = {**self.gauges, **gauges}
+
+
+def _objects(tracker):
+    """The gauges of objects that are counted one by one, a dict."""
+    desired = {}
+    for resource in tracker.wanted(_ANNOUNCING):
+        is_there = tracker.in_sync(resource.ref)
+        desired[resource.subject] = (
+            desired.get(resource.subject, False) or is_there)
+    hairpins = [flow for flow in tracker.wanted((resources.Flow.kind,))
+                if flow.cookie == ownership.COOKIE_HAIRPIN]
+    return {'desired_ips': len(desired),
+            'announced_ips': sum(desired.values()),
+            'hairpin_flows_desired': len(hairpins),
+            'hairpin_flows_installed': sum(
+                1 for flow in hairpins if tracker.in_sync(flow.ref))}
+
+
+def _flow(ref, tracker):
+    """The kind of a flow: a value of the label ``flow``."""
+    flow = tracker.desired(ref) or tracker.existing(ref)
+    return _FLOWS.get(flow.cookie if flow else None, 'other')

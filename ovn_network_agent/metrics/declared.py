@@ -1,0 +1,257 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The metrics, declared: name, type, labels and meaning of each.  Pure.
+
+``doc/source/reference/metrics.rst`` is made from this module.  The alert rules
+and the dashboard may use no other name.  Names with a counterpart in the
+original Go program have its name and meaning.
+"""
+
+import dataclasses
+import enum
+
+PREFIX = 'ovn_network_agent_'
+
+
+class Kind(enum.Enum):
+    """The type of a metric, in the words of Prometheus."""
+
+    COUNTER = 'counter'
+    GAUGE = 'gauge'
+    HISTOGRAM = 'histogram'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric.
+
+    :ivar name: name without :data:`PREFIX`
+    :ivar kind: :class:`Kind`
+    :ivar text: meaning, full sentences; also says when a series is missing
+    :ivar labels: dict of label to the tuple of its values; an empty tuple if
+        the values depend on the node
+    :ivar buckets: upper bounds of a histogram, seconds
+    """
+
+    name: str
+    kind: Kind
+    text: str
+    labels: dict = dataclasses.field(default_factory=dict)
+    buckets: tuple = ()
+
+    @property
+    def full(self):
+        """The name that Prometheus sees."""
+        return PREFIX + self.name
+
+    @property
+    def series(self):
+        """All names of series, a tuple."""
+        if self.kind is Kind.HISTOGRAM:
+            return tuple(self.full + end
+                         for end in ('_bucket', '_sum', '_count'))
+        return (self.full,)
+
+
+def _counter(name, text, **labels):
+    return Metric(name, Kind.COUNTER, text, labels)
+
+
+def _gauge(name, text, **labels):
+    return Metric(name, Kind.GAUGE, text, labels)
+
+
+def _histogram(name, text, buckets, **labels):
+    return Metric(name, Kind.HISTOGRAM, text, labels, buckets)
+
+
+# Values of labels.
+TRIGGERS = ('event', 'periodic', 'startup', 'stop')
+PLANES = ('kernel', 'frr')
+FLOWS = ('hairpin', 'mactweak', 'relay', 'other')
+RESULTS = ('success', 'error')
+DRAINS = ('completed', 'timeout', 'error', 'nobody', 'noop')
+DATABASES = ('nb', 'sb', 'ovs')
+PHASES = ('restoring', 'running', 'draining', 'stopped')
+VIPS = ('announced', 'dormant', 'down', 'refused', 'waiting')
+VERBS = ('created', 'updated', 'deleted')
+
+_PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
+_DRAIN = (0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
+_BACKEND = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30)
+
+_AGENT = (
+    _gauge('build_info', 'The version of the agent; always 1.', version=()),
+    _gauge('ready', '1 while "/readyz" answers 200, else 0.'),
+    _gauge('degraded_reasons',
+           'Number of reasons why the agent is degraded. The command '
+           '"ovn-network-agent-ctl status" names them. Missing before the '
+           'first pass.'),
+    _gauge('phase', '1 for the present phase of the agent, else 0.',
+           phase=PHASES),
+    _counter('config_reload_total', 'Reloads of the configuration (SIGHUP).',
+             result=RESULTS),
+)
+
+_PASSES = (
+    _counter('reconcile_total',
+             'Completed passes. "startup": before the first complete pass; '
+             '"periodic": full comparisons after reconcile_interval; "stop": '
+             'in a drain and in the clean-up; "event": all others.',
+             trigger=TRIGGERS),
+    _counter('reconcile_failures_total',
+             'Passes that an error ended. The last good state stays.'),
+    _histogram('reconcile_duration_seconds',
+               'Duration of a pass, failed passes included, the passes of '
+               'the clean-up not.', _PASS),
+    _gauge('reconcile_in_progress', '1 during a pass, else 0.'),
+    _gauge('last_reconcile_timestamp_seconds',
+           'Time of the end of the last completed pass, seconds since 1970. '
+           'Missing before the first pass.'),
+    _gauge('reconcile_interval_seconds',
+           'The option reconcile_interval: the longest time between two full '
+           'comparisons of an agent without other work.'),
+    _counter('changes_total', 'Objects that the agent made, changed or '
+             'removed, by kind of resource.', kind=(), verb=VERBS),
+)
+
+_ANNOUNCING = (
+    _gauge('desired_ips',
+           'Addresses that this node should announce now: floating IPs, '
+           'addresses of gateways, and VIPs that FRR announces.'),
+    _gauge('announced_ips',
+           'Addresses among desired_ips whose announcement is in place: '
+           'written, and not known to be missing. During a takeover the '
+           'number may be a second late.'),
+    _gauge('inactive_routes',
+           'Announced addresses that zebra or bgpd twice in a row did not '
+           'have as they should be. Missing while FRR cannot be asked, and '
+           'before the first check.'),
+    _histogram('failover_announce_seconds',
+               'Time from the event of a gateway port that moves here to its '
+               'last announcement on this node.', _ANNOUNCE),
+    _histogram('announce_seconds',
+               'Time from the event to the announcement on this node, one '
+               'observation for each pass that announced addresses after an '
+               'event, takeovers included. If FRR takes longer than a pass '
+               'waits, the time counts from the first event of this wait.',
+               _ANNOUNCE),
+    _counter('takeovers_total',
+             'Takeovers with at least one announced address.'),
+    _gauge('vrf_default_route_present',
+           '1 if the VRF of the uplink has a default route, else 0. Missing '
+           'without a VRF, and while the answer is not known.'),
+    _counter('nexthop_repairs_total',
+             'Times that the address of the veth pair was set anew, because '
+             'zebra did not know its network.'),
+)
+
+_GATEWAYS = (
+    _gauge('local_routers', 'Routers with a gateway port on this node.'),
+    _gauge('gateway_ports_here', 'Gateway ports on this node.'),
+    _gauge('effective_networks',
+           'Provider networks of the gateway ports on this node, or those of '
+           'the option network_cidr.'),
+    _gauge('localnet_segments',
+           'Provider segments of the gateway ports on this node.'),
+    _gauge('gateway_groups',
+           'Gateway groups that this node is a candidate of, by the state of '
+           'this node in the group. Missing while OVN has not been seen.',
+           state=()),
+    _gauge('gateway_port_served',
+           '1 if this node has to announce the addresses of the gateway port '
+           '(the port is here, or has left and the next owner does not '
+           'announce yet), else 0. One series for each port of a group that '
+           'this node is a candidate of.', port=()),
+    _gauge('drains_requested',
+           'Drains that an operator has asked for on this node: 1 for the '
+           'whole node, or 1 for each router.'),
+    _counter('drain_total', 'Drains of an agent that stops, by result.',
+             result=DRAINS),
+    _histogram('drain_duration_seconds',
+               'Duration of such a drain, noop excluded.', _DRAIN),
+    _gauge('missing_chassis',
+           'Chassis that have routes of agents in OVN and are gone for good.'),
+    _counter('stale_chassis_cleanup_total',
+             'Routes of such chassis: removed ("success"), or refused by OVN '
+             '("error", once for each route as long as it is refused).',
+             result=RESULTS),
+)
+
+_SYSTEMS = (
+    _gauge('ovn_connection_state',
+           '1 while the agent is connected to the database and has loaded it, '
+           'else 0. No series without OVN.', db=()),
+    _gauge('backend_readable',
+           '1 if the last attempt to read or reach the system of a backend '
+           'succeeded, else 0: then all metrics about its objects are the '
+           'last known state. Missing before the first pass.', backend=()),
+    _counter('backend_failures_total',
+             'Times that a backend became unreadable.', backend=()),
+    _histogram('backend_apply_seconds',
+               'Time that the changes of a backend took in a pass.',
+               _BACKEND, backend=()),
+    _gauge('failed_resources',
+           'Objects that are not as desired after the last pass, by kind of '
+           'resource. Missing before the first pass.', kind=()),
+    _gauge('drivers_broken',
+           'Drivers that raised an error in the last pass, each router '
+           'counted. Missing before the first pass.'),
+    _gauge('left_out',
+           'Statements of drivers about something that they leave out, after '
+           'the last pass. Missing before the first pass.'),
+    _counter('frr_restarts_total', 'Restarts of daemons of FRR.'),
+    _counter('ovs_restarts_total', 'Restarts of Open vSwitch.'),
+)
+
+_DRIFT = (
+    _counter('repairs_total',
+             'Objects that others removed or changed, and that the agent '
+             'restores, by kind of resource.', kind=()),
+    _counter('route_drift_total',
+             'The same for routes of the kernel ("kernel") and for static '
+             'routes of FRR ("frr").', plane=PLANES),
+    _counter('ovs_flow_drift_total', 'The same for flows.', flow=FLOWS),
+    _gauge('consecutive_readds',
+           'Readings of a backend in a row that found such objects.',
+           backend=()),
+    _gauge('hairpin_flows_desired', 'Hairpin flows that should be there.'),
+    _gauge('hairpin_flows_installed',
+           'Hairpin flows that were there, as desired, at the last reading '
+           'or change.'),
+    _counter('ovs_flow_apply_errors_total',
+             'Flows that Open vSwitch refused, or could not be asked for; '
+             'once for each flow as long as it fails.', flow=FLOWS),
+)
+
+_VIPS = (
+    _gauge('vips',
+           'VIPs of port forwards by state. This and the other metrics of '
+           'VIPs are missing while the agent cleans up at its end.',
+           state=VIPS),
+    _gauge('announced_vips', 'VIPs that this node announces.'),
+    _gauge('vip_announced', '1 if this node announces the VIP, else 0.',
+           address=()),
+    _gauge('vip_backends', 'Backends of a rule of a VIP.',
+           address=(), proto=(), port=()),
+    _gauge('vip_backends_alive',
+           'Backends of a rule of a VIP that are alive. No series for a rule '
+           'without a health check.', address=(), proto=(), port=()),
+)
+
+# In the order of the page, with the title of each part.
+PARTS = (('The agent', _AGENT), ('Passes', _PASSES),
+         ('Announcements', _ANNOUNCING), ('Gateways', _GATEWAYS),
+         ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS))
+METRICS = tuple(metric for _title, part in PARTS for metric in part)

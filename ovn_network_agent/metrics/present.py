@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The gauges that follow from the present view.  Pure.
+
+All input is frozen, so any thread may compute them; the loop has no work with
+them.
+"""
+
+import collections
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent.forward import standing
+
+
+def of_view(snapshot, conf):
+    """The gauges of a view of OVN.
+
+    :param snapshot: :class:`model.Snapshot`, the last one, or None
+    :param conf: the oslo.config ConfigOpts
+    :returns: dict of name to number or to a dict, see :class:`store.Store`
+    """
+    if snapshot is None:
+        return {'phase': _phases(model.Phase.RESTORING)}
+    ports = [port for router in snapshot.routers
+             for port in router.local_ports]
+    return {
+        'phase': _phases(snapshot.node.phase),
+        'local_routers': sum(
+            1 for router in snapshot.routers if router.local_ports),
+        'gateway_ports_here': len(ports),
+        'effective_networks': len({
+            network for port in ports for network
+            in networks.provider_networks(port.networks,
+                                          conf.network_cidr)}),
+        'localnet_segments': len({
+            port.segment.datapath for port in ports if port.segment}),
+        'drains_requested': len(snapshot.node.drains),
+        'gateway_groups': _groups(snapshot),
+        'gateway_port_served': _served(snapshot),
+        'vrf_default_route_present': _default_route(
+            snapshot, conf.frr.vrf_name)}
+
+
+def _phases(present):
+    return {(phase.value,): int(phase is present) for phase in model.Phase}
+
+
+def _groups(snapshot):
+    found = collections.Counter(group.state for group in snapshot.groups)
+    return {(state.value,): found[state] for state in model.GatewayState}
+
+
+def _served(snapshot):
+    """Whether this node has to announce a port, by the name of the port."""
+    # In the clean-up, the addresses of ports that stay here are withdrawn.
+    serves = snapshot.node.phase is not model.Phase.STOPPED
+    leaving = {model.REDIRECT + port.lrp for router in snapshot.routers
+               for port in router.ports
+               if port.handover is model.Handover.ANNOUNCE}
+    return {
+        (port.redirect.removeprefix(model.REDIRECT),): int(
+            serves and (port.chassis == snapshot.node.chassis or
+                        port.redirect in leaving))
+        for group in snapshot.groups for port in group.ports}
+
+
+def _default_route(snapshot, vrf):
+    device = snapshot.node.device(vrf) if vrf else None
+    known = device.default_route if device else None
+    return None if known is None else int(known)
+
+
+def of_vips(standings):
+    """The gauges of port forwards.
+
+    :param standings: tuple of :class:`forward.standing.Standing`
+    :returns: as :func:`of_view`
+    """
+    states = collections.Counter(found.state for found in standings)
+    backends, alive = {}, {}
+    for found in standings:
+        for rule in found.vip.rules:
+            labels = found.vip.address, rule.proto, rule.port
+            backends[labels] = len(rule.backends)
+            if rule.check is not None:
+                alive[labels] = sum(
+                    1 for backend in rule.backends if backend.alive)
+    return {
+        'vips': {(state.value,): states[state] for state in standing.State},
+        'announced_vips': states[standing.State.ANNOUNCED],
+        'vip_announced': {
+            (found.vip.address,): int(found.state is standing.State.ANNOUNCED)
+            for found in standings},
+        'vip_backends': backends, 'vip_backends_alive': alive}
+
+
+def of_databases(databases):
+    """The gauges of the connections.
+
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
+    :returns: as :func:`of_view`
+    """
+    return {'ovn_connection_state': {
+        (name,): int(database.connected)
+        for name, database in databases.items()}}

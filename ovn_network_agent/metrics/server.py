@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The server of HTTP beside the loop, for a few short answers.
+
+One thread serves all clients.  A client costs little: it has one request of a
+limited size, in a limited number of pieces, and a limited time.  If too many
+clients are connected, the one that has waited longest goes, so slow clients
+keep nobody out.  Before the next client, the thread rests in proportion to the
+processor time that it has used.  So even a flood of requests takes only a part
+of one processor.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+import threading
+import time
+
+import h11
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+# Most clients at the same time.
+CLIENTS = 16
+# Seconds for a client to send a request, and to receive the answer.
+PATIENCE = 10.0
+# Seconds between two attempts to listen.
+INTERVAL = 5.0
+# The largest request, bytes, and the most pieces in which it may arrive.
+LARGEST = 8192
+PIECES = 32
+# Seconds of rest for each second of processor time: at most a tenth of one
+# processor.
+REST = 9.0
+# Seconds to wait for the thread at the end; it is a daemon.
+_CLOSE = 2.0
+_BACKLOG = 64
+_TEXT = 'text/plain; charset=utf-8'
+_REMEDIES = {
+    errno.EADDRINUSE: 'another program listens there; choose another port',
+    errno.EADDRNOTAVAIL: 'this node does not have this address; name an '
+                         'address of the node, like 127.0.0.1',
+    errno.EACCES: 'the user of the agent must not listen on a port below '
+                  '1024; choose another port'}
+
+
+class Server:
+    """Owns the listening socket, its thread and its clients.
+
+    :param listen: 'address:port', as of :class:`conf.types.ListenAddress`
+    :param pages: dict of path to a function without arguments that returns
+        (status, content type, body in bytes); called on the server's thread
+    :param changed: function without arguments, called on the server's thread
+        when ``trouble`` has changed
+    :param patience: seconds, see :data:`PATIENCE`
+    :param interval: seconds, see :data:`INTERVAL`
+    :ivar trouble: the reason why nobody can connect, or ''
+    """
+
+    def __init__(self, listen, pages, changed=lambda: None,
+                 patience=PATIENCE, interval=INTERVAL):
+        self._listen = listen
+        self._pages = pages
+        self._changed = changed
+        self._patience = patience
+        self._interval = interval
+        self._clients = {}
+        self._loop = None
+        self._main = None
+        self._stopped = threading.Event()
+        self._thread = None
+        self.trouble = ''
+
+    def start(self):
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True,
+                                        name='metrics')
+        self._thread.start()
+
+    def stop(self):
+        """Close the socket and all connections; may be called twice."""
+        self._stopped.set()
+        # The thread ends its event loop at any time.
+        with contextlib.suppress(RuntimeError):
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._main.cancel)
+        if self._thread is not None:
+            self._thread.join(_CLOSE)
+
+    def _run(self):
+        with contextlib.suppress(asyncio.CancelledError):
+            asyncio.run(self._serve())
+
+    async def _serve(self):
+        self._main = asyncio.current_task()
+        self._loop = asyncio.get_running_loop()
+        while not self._stopped.is_set():
+            try:
+                opened = _opened(self._listen)
+            except OSError as error:
+                self._say(error)
+                await asyncio.sleep(self._interval)
+                continue
+            self._say(None)
+            with opened:
+                await self._accept(opened)
+
+    def _say(self, error):
+        trouble = ''
+        if error is not None:
+            remedy = _REMEDIES.get(error.errno, 'choose another address')
+            trouble = (f'[metrics] listen = {self._listen}: '
+                       f'{os.strerror(error.errno)}: {remedy}')
+        if not trouble:
+            LOG.info('Metrics on http://%s/metrics', self._listen)
+        if trouble == self.trouble:
+            return
+        self.trouble = trouble
+        if trouble:
+            LOG.error('%s; no metrics until then', trouble)
+        self._changed()
+
+    # -- clients ----------------------------------------------------------
+
+    async def _accept(self, opened):
+        """Accept clients until an error of the listening socket."""
+        used, said = time.thread_time(), None
+        while True:
+            try:
+                client, _address = await self._loop.sock_accept(opened)
+            except OSError as error:
+                # Such as too many open files: a client may be next.
+                if str(error) != said:
+                    LOG.warning('Metrics: accepting failed: %s', error)
+                said = str(error)
+                await asyncio.sleep(1.0)
+                continue
+            if len(self._clients) >= CLIENTS:
+                # The oldest of a dict is the first one.
+                self._clients.pop(next(iter(self._clients))).cancel()
+            self._clients[client] = self._loop.create_task(
+                self._serve_client(client))
+            # This lets the client's task begin.
+            await asyncio.sleep(0)
+            now = time.thread_time()
+            await asyncio.sleep((now - used) * REST)
+            used = now
+
+    async def _serve_client(self, client):
+        try:
+            with client:
+                client.setblocking(False)
+                async with asyncio.timeout(self._patience):
+                    await self._answer(client)
+        except (OSError, TimeoutError, h11.ProtocolError) as error:
+            LOG.debug('Metrics: a client is sent away: %r', error)
+        except Exception:
+            LOG.exception('Metrics: a client is sent away')
+        finally:
+            self._clients.pop(client, None)
+
+    async def _answer(self, client):
+        connection = h11.Connection(h11.SERVER,
+                                    max_incomplete_event_size=LARGEST)
+        try:
+            request = await self._request(client, connection)
+            status, kind, body = self._page(request)
+        except h11.RemoteProtocolError as error:
+            status, kind = error.error_status_hint, _TEXT
+            body, request = f'{error}\n'.encode(), None
+        if request is None and connection.our_state not in (
+                h11.IDLE, h11.SEND_RESPONSE):
+            return
+        answer = [connection.send(h11.Response(status_code=status, headers=[
+            ('Content-Type', kind), ('Content-Length', str(len(body))),
+            ('Connection', 'close')]))]
+        if request is None or request.method != b'HEAD':
+            answer.append(connection.send(h11.Data(data=body)))
+        await self._loop.sock_sendall(client, b''.join(answer))
+        client.shutdown(socket.SHUT_WR)
+
+    async def _request(self, client, connection):
+        """The request of a client; its body is not read.
+
+        :returns: :class:`h11.Request`
+        :raises h11.RemoteProtocolError: when it is none, or too large
+        """
+        for _piece in range(PIECES):
+            event = connection.next_event()
+            if isinstance(event, h11.Request):
+                return event
+            if event is not h11.NEED_DATA:
+                raise h11.RemoteProtocolError('no request')
+            connection.receive_data(
+                await self._loop.sock_recv(client, LARGEST))
+        raise h11.RemoteProtocolError('the request comes in too many pieces')
+
+    def _page(self, request):
+        path = request.target.partition(b'?')[0].decode('latin-1')
+        if request.method not in (b'GET', b'HEAD'):
+            return 405, _TEXT, b'only GET and HEAD\n'
+        page = self._pages.get(path)
+        if page is None:
+            return 404, _TEXT, f'{" ".join(self._pages)}\n'.encode()
+        try:
+            return page()
+        except Exception as error:
+            LOG.exception('Metrics: %s cannot be answered', path)
+            return 500, _TEXT, f'{type(error).__name__}\n'.encode()
+
+
+def _opened(listen):
+    """A socket that listens.
+
+    :raises OSError: when the address cannot be used
+    """
+    host, _colon, port = listen.rpartition(':')
+    host = host.strip('[]')
+    opened = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, int(port)))
+        opened.listen(_BACKLOG)
+        opened.setblocking(False)
+    except OSError:
+        opened.close()
+        raise
+    return opened

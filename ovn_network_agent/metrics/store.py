@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The declared metrics as objects of prometheus_client.
+
+Counters and histograms are counted up when something happens.  All gauges, and
+the counters that other objects of the agent keep, are asked for at each
+scrape.  So a gauge without a known value has no series.
+"""
+
+import itertools
+
+import prometheus_client
+from prometheus_client import core
+from prometheus_client import registry
+
+from ovn_network_agent.metrics import declared
+
+_TOTAL = '_total'
+
+
+class Store:
+    """Holds the metrics of one agent.
+
+    :param known: dict of label to its values on this node, for labels whose
+        values the declaration leaves open
+    :param present: function without arguments that returns the metrics to be
+        asked for: dict of name to number, or to a dict of tuple of the
+        labels' values to number; called at each scrape, on any thread
+    :param asked: names of the counters that ``present`` returns
+    """
+
+    def __init__(self, known, present, asked=()):
+        # The time of creation of each series would double the page.
+        prometheus_client.disable_created_metrics()
+        self._known = known
+        self._registry = registry.CollectorRegistry()
+        self._counted = {}
+        asked = set(asked)
+        for metric in declared.METRICS:
+            if metric.kind is declared.Kind.GAUGE:
+                asked.add(metric.name)
+            elif metric.name not in asked:
+                self._counted[metric.name] = self._make(metric)
+        self._registry.register(_Asked(
+            [m for m in declared.METRICS if m.name in asked], present))
+        prometheus_client.ProcessCollector(registry=self._registry)
+
+    def count(self, name, amount=1, **labels):
+        """Count a counter up.
+
+        :param name: declared name
+        :param amount: number, not negative
+        :param labels: label=value
+        """
+        self._series(name, labels).inc(amount)
+
+    def observe(self, name, seconds, **labels):
+        """Add an observation to a histogram; see :meth:`count`."""
+        self._series(name, labels).observe(seconds)
+
+    def page(self):
+        """All metrics in the text format of Prometheus, bytes."""
+        return prometheus_client.generate_latest(self._registry)
+
+    def _series(self, name, labels):
+        counted = self._counted[name]
+        return counted.labels(**labels) if labels else counted
+
+    def _make(self, metric):
+        """The object of a counter or histogram, with all known series."""
+        if metric.kind is declared.Kind.COUNTER:
+            made = prometheus_client.Counter(
+                metric.full.removesuffix(_TOTAL), metric.text,
+                tuple(metric.labels), registry=self._registry)
+        else:
+            made = prometheus_client.Histogram(
+                metric.full, metric.text, tuple(metric.labels),
+                registry=self._registry, buckets=metric.buckets)
+        if metric.labels:
+            for values in itertools.product(*(
+                    values or self._known.get(label, ())
+                    for label, values in metric.labels.items())):
+                made.labels(*values)
+        return made
+
+
+class _Asked(registry.Collector):
+    """Asks for the present values at each scrape.
+
+    :param metrics: list of :class:`declared.Metric`
+    :param present: see :class:`Store`
+    """
+
+    def __init__(self, metrics, present):
+        self._metrics = metrics
+        self._present = present
+
+    def describe(self):
+        """The families without values, so that none is asked at the start."""
+        return [_family(metric) for metric in self._metrics]
+
+    def collect(self):
+        """The families with their present values."""
+        found = self._present()
+        for metric in self._metrics:
+            family = _family(metric)
+            values = found.get(metric.name)
+            if values is None:
+                values = {}
+            elif not isinstance(values, dict):
+                values = {(): values}
+            for labels, number in values.items():
+                family.add_metric([str(label) for label in labels], number)
+            yield family
+
+
+def _family(metric):
+    if metric.kind is declared.Kind.COUNTER:
+        return core.CounterMetricFamily(
+            metric.full.removesuffix(_TOTAL), metric.text,
+            labels=tuple(metric.labels))
+    return core.GaugeMetricFamily(metric.full, metric.text,
+                                  labels=tuple(metric.labels))

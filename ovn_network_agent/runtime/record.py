@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The interface through which the loop tells of its work, for the metrics."""
+
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Passed:
+    """A completed pass.
+
+    :ivar trigger: why the pass was made: 'startup' before the first complete
+        pass, 'periodic', 'stop', or 'event'
+    :ivar since: monotonic seconds of the event that woke the loop, or None
+    :ivar outcome: :class:`outcome.Outcome`
+    :ivar tracker: :class:`tracking.Tracker`, valid during the call only
+    :ivar full: whether everything was read and compared
+    :ivar takeover: the last :class:`takeover.Takeover`, or None; the same
+        object until the next takeover
+    """
+
+    trigger: str
+    since: float | None
+    outcome: typing.Any
+    tracker: typing.Any
+    full: bool
+    takeover: typing.Any = None
+
+
+class Record:
+    """Takes note of the loop's work; this one does nothing.
+
+    All methods run on the loop thread and have to be quick.
+    """
+
+    def begins(self):
+        """Note the begin of a pass of the loop."""
+
+    def made(self, passed):
+        """Note a completed pass.
+
+        :param passed: :class:`Passed`
+        """
+
+    def failed(self):
+        """Note that an error ended a pass."""
+
+    def ends(self):
+        """Note the end of a pass of the loop, completed or not."""
+
+    def reloaded(self, good):
+        """Note a reload of the configuration.
+
+        :param good: False when the configuration stays as it was
+        """
+
+    def drained(self, result, seconds):
+        """Note the end of a drain.
+
+        :param result: text, a value of :class:`drain.Result`
+        :param seconds: duration
+        """

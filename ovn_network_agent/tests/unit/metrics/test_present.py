@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The gauges of a view."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import port_forwards
+from ovn_network_agent.forward import standing
+from ovn_network_agent.metrics import present
+from ovn_network_agent.tests.unit import world
+
+
+class ViewTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = world.conf()
+
+    def of(self, *routers, **values):
+        """The gauges of routers, each with its group."""
+        return present.of_view(world.snapshot(
+            *routers, groups=[world.group(r) for r in routers], **values),
+            self.conf)
+
+    def test_before_ovn_was_seen(self):
+        self.assertEqual(
+            {'phase': {('restoring',): 1, ('running',): 0,
+                       ('draining',): 0, ('stopped',): 0}},
+            present.of_view(None, self.conf))
+
+    def test_routers(self):
+        found = self.of(world.router(1), world.router(2),
+                        world.away(world.router(3)))
+        self.assertEqual(2, found['local_routers'])
+        self.assertEqual(2, found['gateway_ports_here'])
+        self.assertEqual(1, found['effective_networks'])
+        self.assertEqual(1, found['localnet_segments'])
+        self.assertEqual(0, found['drains_requested'])
+        self.assertEqual({('lrp-1',): 1, ('lrp-2',): 1, ('lrp-3',): 0},
+                         found['gateway_port_served'])
+        self.assertEqual(3, found['gateway_groups']['undecided',])
+
+    def test_no_router(self):
+        found = self.of()
+        self.assertEqual(0, found['local_routers'])
+        self.assertEqual(0, found['effective_networks'])
+        self.assertEqual({}, found['gateway_port_served'])
+
+    def test_a_port_that_is_handed_over(self):
+        away = world.away(world.router(1))
+        for handover, served in ((model.Handover.ANNOUNCE, 1),
+                                 (model.Handover.FORWARD, 0)):
+            leaving = dataclasses.replace(away, ports=tuple(
+                dataclasses.replace(port, handover=handover)
+                for port in away.ports))
+            self.assertEqual({('lrp-1',): served},
+                             self.of(leaving)['gateway_port_served'])
+
+    def test_in_the_clean_up_nothing_is_served(self):
+        found = self.of(world.router(1), phase=model.Phase.STOPPED)
+        self.assertEqual({('lrp-1',): 0}, found['gateway_port_served'])
+        self.assertEqual(1, found['phase']['stopped',])
+
+    def test_drains(self):
+        self.assertEqual(1, self.of(drains=frozenset([model.ALL]))[
+            'drains_requested'])
+
+    def test_the_default_route_of_the_vrf(self):
+        vrf = model.Device('vrf-provider', '0a:00:00:00:00:02', True, 10)
+        for known, value in ((True, 1), (False, 0), (None, None)):
+            found = self.of(devices=(dataclasses.replace(
+                vrf, default_route=known),))
+            self.assertIs(value, found['vrf_default_route_present'])
+        self.assertIsNone(self.of(devices=())['vrf_default_route_present'])
+        self.conf.set_override('vrf_name', '', group='frr')
+        self.assertIsNone(self.of()['vrf_default_route_present'])
+
+
+class VipsTest(base.BaseTestCase):
+
+    def test_states_and_backends(self):
+        backends = (port_forwards.Backend('10.0.0.1'),
+                    port_forwards.Backend('10.0.0.2', alive=False))
+        checked = port_forwards.Rule(
+            'tcp', 80, 8080, backends, check=port_forwards.HealthCheck('tcp'))
+        plain = port_forwards.Rule('udp', 53, 53, backends[:1])
+        vip = port_forwards.Vip('192.0.2.1', rules=(checked, plain))
+        other = port_forwards.Vip('192.0.2.2', rules=(plain,))
+        found = present.of_vips((
+            standing.Standing(vip, standing.State.ANNOUNCED),
+            standing.Standing(other, standing.State.REFUSED, 'why')))
+        self.assertEqual(1, found['announced_vips'])
+        self.assertEqual(1, found['vips']['refused',])
+        self.assertEqual(0, found['vips']['down',])
+        self.assertEqual({('192.0.2.1',): 1, ('192.0.2.2',): 0},
+                         found['vip_announced'])
+        self.assertEqual(2, found['vip_backends']['192.0.2.1', 'tcp', 80])
+        self.assertEqual({('192.0.2.1', 'tcp', 80): 1},
+                         found['vip_backends_alive'])
+
+    def test_none(self):
+        self.assertEqual(0, present.of_vips(())['announced_vips'])

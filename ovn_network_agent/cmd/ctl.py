@@ -19,6 +19,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import socket_path
@@ -26,13 +27,14 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, drain, status, fips, health)
+COMMANDS = (doctor, explain, drain, status, fips, health)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
 line or the configuration cannot be used; 3 with --wait: written, but not
 carried out in time, the message says what is missing; 4 no agent runs;
-"health" has statuses of its own, see "health --help"
+"health" has statuses of its own, see "health --help"; 5 and 6 of "explain":
+another node has the address, nobody has it
 """
 
 

@@ -21,6 +21,9 @@ FAILED = 1
 USAGE = 2
 WAITED = 3
 NOT_RUNNING = 4
+# explain: another node has the address, or nobody has it.
+ELSEWHERE = 5
+NOBODY = 6
 
 
 def fail(message, status):

@@ -12,6 +12,7 @@
 
 """Network devices: struct ifinfomsg, linux/if_link.h."""
 
+import errno
 import functools
 import typing
 
@@ -149,6 +150,38 @@ def _everything():
         MESSAGE, [('IFLA_EXT_MASK', RTEXT_FILTER_SKIP_STATS)])
 
 
+def named(kernel, names):
+    """Some devices, by one question for each.
+
+    :param kernel: :class:`connection.Connection`
+    :param names: iterable of names
+    :returns: dict of name to :class:`Link`, without devices that are missing
+    :raises OSError: when the kernel does not answer
+    """
+    found = {}
+    for name in names:
+        try:
+            found[name] = decode(*kernel.ask(RTM_GETLINK, messages.encode(
+                MESSAGE, [('IFLA_EXT_MASK', RTEXT_FILTER_SKIP_STATS),
+                          ('IFLA_IFNAME', name)])))
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+    return found
+
+
+def device(kernel, name, link):
+    """A device for the snapshot.
+
+    :param kernel: :class:`connection.Connection`
+    :param name: name of the device
+    :param link: :class:`Link`
+    :returns: :class:`model.Device`
+    """
+    return model.Device(name, link.mac, link.up, link.vrf_table,
+                        _default_route(kernel, link))
+
+
 def read_all():
     """All devices, read on a new connection; see :func:`read`."""
     with connection.Connection() as kernel:
@@ -176,8 +209,7 @@ def read_devices():
     """
     with connection.Connection() as kernel:
         links = read(kernel)
-        return tuple(model.Device(name, link.mac, link.up, link.vrf_table,
-                                  _default_route(kernel, link))
+        return tuple(device(kernel, name, link)
                      for name, link in sorted(links.items()))
 
 

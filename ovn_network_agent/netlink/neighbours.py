@@ -12,6 +12,7 @@
 
 """Neighbours: struct ndmsg, linux/neighbour.h."""
 
+import errno
 import struct
 import typing
 
@@ -33,6 +34,9 @@ MESSAGE = messages.narrow(
     (12, 'NDA_PROTOCOL', 'uint8'))
 # The state in struct ndmsg, after family, padding and ifindex.
 _STATE = struct.Struct('=8xH')
+_STATES = {getattr(ndmsg, 'NUD_' + name): name for name in (
+    'NONE', 'INCOMPLETE', 'REACHABLE', 'STALE', 'DELAY', 'PROBE', 'FAILED',
+    'NOARP', 'PERMANENT')}
 
 
 class Neighbour(typing.NamedTuple):
@@ -87,6 +91,28 @@ def read(kernel, index=0, permanent=False):
     found = (_decode(*message) for message in kernel.dump(
         RTM_GETNEIGH, body, _is_permanent if permanent else None))
     return [entry for entry in found if entry is not None]
+
+
+def look_up(kernel, index, dst):
+    """One neighbour entry, and its state.
+
+    :param kernel: :class:`connection.Connection`
+    :param index: ifindex of the device
+    :param dst: IP address
+    :returns: (:class:`Neighbour`, name of the state such as 'REACHABLE'), or
+        None without an entry
+    :raises OSError: when the kernel does not answer
+    """
+    family, _packed = texts.parse_address(dst)
+    try:
+        data, start, end = kernel.ask(RTM_GETNEIGH, messages.encode(
+            MESSAGE, [('NDA_DST', dst)], family=family, ifindex=index))
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+        return None
+    state = _STATE.unpack_from(data, start)[0]
+    return _decode(data, start, end), _STATES.get(state, f'{state:#x}')
 
 
 def _is_permanent(data, start, _end):

@@ -43,6 +43,31 @@ def dump(connection):
     return [codec.decode(entry) for entry in _read(connection, requests)]
 
 
+def look_up(connection, wanted):
+    """The flows that are there in the places of some wanted flows.
+
+    Each question names a match, so the switch sends no other flows than those
+    that the match covers.
+
+    :param connection: :class:`connection.Connection`
+    :param wanted: list of :class:`spec.FlowSpec`
+    :returns: list, for each wanted flow a list of (cookie, priority, flow as
+        of :func:`codec.decode`, packets) of the flows in table 0 with exactly
+        its match
+    :raises OSError: when the flows cannot be read in full
+    """
+    found = []
+    for flow in wanted:
+        match = codec.encode_match(flow)
+        xid = connection.next_xid()
+        entries = _counted(connection, {xid: wire.flow_request(
+            xid, table=0, match=match)})
+        found.append([(entry[3], entry[1], codec.decode(entry), packets)
+                      for entry, packets in entries
+                      if wire.match(entry[4]) == match])
+    return found
+
+
 def change(connection, steps):
     """Add and delete flows, in this order, in one exchange.
 
@@ -140,6 +165,11 @@ def _lookups(adds):
 
 def _read(connection, requests):
     """Send requests for flows, and collect the entries of all replies."""
+    return [entry for entry, _packets in _counted(connection, requests)]
+
+
+def _counted(connection, requests):
+    """As :func:`_read`, as pairs of entry and packets."""
     answers = connection.request(list(requests.values()))
     entries = []
     for xid in requests:
@@ -148,7 +178,7 @@ def _read(connection, requests):
             if kind == wire.ERROR:
                 raise OSError(errno.EPROTO, wire.error_text(body))
             if kind == wire.MULTIPART_REPLY:
-                found, more = wire.flow_entries(body)
+                found, more = wire.counted_entries(body)
                 entries.extend(found)
         if more:
             raise OSError(errno.EPROTO, 'ovs-vswitchd did not list all its '

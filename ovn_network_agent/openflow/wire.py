@@ -116,6 +116,17 @@ def flow_entries(body):
         for a flow with timeouts or flags, which the agent never sets
     :raises Malformed: when lengths do not fit
     """
+    entries, more = counted_entries(body)
+    return [entry for entry, _packets in entries], more
+
+
+def counted_entries(body):
+    """The entries of an OFPMP_FLOW reply, and their packet counters.
+
+    :returns: (list of (entry as of :func:`flow_entries`, packets), True when
+        more replies follow)
+    :raises Malformed: when lengths do not fit
+    """
     if len(body) < _MULTIPART.size:
         raise Malformed('short multipart reply')
     kind, flags = _MULTIPART.unpack_from(body)
@@ -134,16 +145,17 @@ def _flow_entry(body, offset):
     if start + _MATCH.size > len(body):
         raise Malformed('short flow entry')
     (length, table, _sec, _nsec, priority, idle, hard, flags, cookie,
-     _packets, _bytes) = _FLOW_ENTRY.unpack_from(body, offset)
+     packets, _bytes) = _FLOW_ENTRY.unpack_from(body, offset)
     match_type, match_length = _MATCH.unpack_from(body, start)
     end = offset + length
     instructions = start + match_length + -match_length % 8
     if (match_type != _MATCH_OXM or match_length < _MATCH.size or
             instructions > end or end > len(body)):
         raise Malformed('flow entry with wrong lengths')
-    return ((table, priority, not (idle or hard or flags), cookie,
+    entry = (table, priority, not (idle or hard or flags), cookie,
              body[start + _MATCH.size:start + match_length],
-             body[instructions:end]), end)
+             body[instructions:end])
+    return (entry, packets), end
 
 
 def error_text(body):

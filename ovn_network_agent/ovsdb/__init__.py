@@ -14,3 +14,7 @@
 
 Nothing here knows OVN.
 """
+
+# From the agent's name of a database to that of its schema.
+SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
+           'ovs': 'Open_vSwitch'}

@@ -28,14 +28,14 @@ from ovsdbapp import exceptions
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import idlutils
 
+from ovn_network_agent import ovsdb
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import streams
 
 LOG = logging.getLogger(__name__)
 
-SCHEMAS = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
-           'ovs': 'Open_vSwitch'}
+SCHEMAS = ovsdb.SCHEMAS
 
 # Seconds to wait for the end of a connection's thread, which is a daemon.
 CLOSE_TIMEOUT = 5

@@ -15,8 +15,7 @@
 
 vtysh takes 25 ms to build a tree of all commands before it sends the first,
 while a daemon takes 2 ms for a route.  So the commands for a floating IP go
-directly to the daemons, in the protocol of vtysh.  A command ends with a zero
-byte; an answer is text, three zero bytes and a status.
+directly to the daemons, see :mod:`frr.session`.
 
 The callers fall back to vtysh after any failure before the first change.
 vtysh knows more ways to the daemons, and has better error messages.
@@ -25,17 +24,13 @@ These are no entry points: the callers pass checked lines.
 """
 
 import contextlib
-import errno
-import os
-import socket
 import time
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import frr as options
+from ovn_network_agent.frr import session
 
-_SUFFIX = '.vty'
-_SUCCESS = 0
 # Since FRR 9, mgmtd has the static routes, and several lines in one
 # transaction need its lock.  In FRR 8, staticd has the static routes.
 MGMTD = 'mgmtd'
@@ -47,7 +42,6 @@ _WRITERS = ((MGMTD, 'configure terminal file-lock'),
 # thousands of routes the command takes as long as a change, so it is not sent
 # each time.
 DISCARD = 'mgmt commit abort'
-_MARK = b'\0\0\0'
 # Whether the last session may have broken off; a former daemon may have been
 # killed in one.
 _broken_off = True
@@ -66,7 +60,7 @@ def daemons():
     for name in _sockets():
         with contextlib.suppress(ConnectionError, FileNotFoundError,
                                  PermissionError):
-            _Session(name, _deadline()).close()
+            _session(name, _deadline()).close()
             found.add(name)
     if not found:
         raise Unavailable('no daemon takes connections')
@@ -90,20 +84,20 @@ def configure(lines):
             break
     else:
         raise Unavailable('neither mgmtd nor staticd')
-    with contextlib.closing(_Session(name, deadline)) as session:
+    with contextlib.closing(_session(name, deadline)) as opened:
         for command in ('enable', enter):
-            _begin(session, command)
+            _begin(opened, command)
         if _broken_off and name == MGMTD:
-            session.ask(DISCARD)
-        _begin(session, 'XFRR_start_configuration')
+            opened.ask(DISCARD)
+        _begin(opened, 'XFRR_start_configuration')
         _broken_off = True
-        said = [session.ask(line)[1] for line in lines]
+        said = [opened.ask(line)[1] for line in lines]
         # This answer tells whether the transaction is done.
-        status, answer = session.ask('XFRR_end_configuration')
+        status, answer = opened.ask('XFRR_end_configuration')
         said.append(answer)
-        if status != _SUCCESS and name == MGMTD:
-            session.ask(DISCARD)
-        said.append(session.ask('end')[1])
+        if status != session.SUCCESS and name == MGMTD:
+            opened.ask(DISCARD)
+        said.append(opened.ask('end')[1])
         _broken_off = False
     return '\n'.join(filter(None, said))
 
@@ -120,14 +114,14 @@ def ask(name, command):
     """
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
-    with contextlib.closing(_Session(name, _deadline())) as session:
-        return session.ask(command)[1]
+    with contextlib.closing(_session(name, _deadline())) as opened:
+        return opened.ask(command)[1]
 
 
-def _begin(session, command):
+def _begin(opened, command):
     """Run a command that begins a transaction."""
-    status, said = session.ask(command)
-    if status != _SUCCESS:
+    status, said = opened.ask(command)
+    if status != session.SUCCESS:
         raise Unavailable(f'{command}: {said}')
 
 
@@ -140,8 +134,8 @@ def _answering(deadline):
     found = set()
     for name in daemons():
         try:
-            with contextlib.closing(_Session(name, deadline)) as session:
-                _begin(session, 'enable')
+            with contextlib.closing(_session(name, deadline)) as opened:
+                _begin(opened, 'enable')
         except ConnectionError:
             # The daemon has ended meanwhile.
             continue
@@ -155,11 +149,15 @@ def _sockets():
         # FRR is in a container; these sockets may be of another FRR.
         raise Unavailable('configured to use vtysh')
     try:
-        return [entry.removesuffix(_SUFFIX)
-                for entry in os.listdir(conf.frr_run_dir)
-                if entry.endswith(_SUFFIX)]
+        return session.daemons(conf.frr_run_dir)
     except OSError as error:
         raise Unavailable(str(error)) from error
+
+
+def _session(name, deadline):
+    conf = _conf()
+    return session.Session(conf.frr_run_dir, name, conf.vtysh_timeout,
+                           deadline)
 
 
 def _deadline():
@@ -169,57 +167,3 @@ def _deadline():
 def _conf():
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     return cfg.CONF.frr
-
-
-class _Session:
-    """A connection to one daemon.
-
-    :param name: name of the daemon
-    :param deadline: monotonic seconds, the limit for all answers
-    :raises OSError: when the daemon accepts no connections
-    """
-
-    def __init__(self, name, deadline):
-        self._name = name
-        self._deadline = deadline
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._in_time(self._socket.connect, os.path.join(
-                _conf().frr_run_dir, name + _SUFFIX))
-        except BaseException:
-            self.close()
-            raise
-
-    def ask(self, command):
-        """Run a command.
-
-        :returns: (status, text)
-        :raises OSError: when there is no answer
-        """
-        self._in_time(self._socket.sendall, command.encode() + b'\0')
-        answer = b''
-        while answer[-4:-1] != _MARK:
-            data = self._in_time(self._socket.recv, 65536)
-            if not data:
-                raise ConnectionResetError(
-                    errno.ECONNRESET, f'{self._name} of FRR has ended')
-            answer += data
-        status, said = answer[-1], answer[:-4].decode(errors='replace')
-        if status != _SUCCESS and not said.strip():
-            said = f'status {status} of {self._name}'
-        return status, said.strip()
-
-    def close(self):
-        self._socket.close()
-
-    def _in_time(self, function, argument):
-        # A timeout of 0 would mean not to wait at all.
-        left = max(0.001, self._deadline - time.monotonic())
-        self._socket.settimeout(left)
-        try:
-            return function(argument)
-        except (TimeoutError, BlockingIOError) as error:
-            raise TimeoutError(
-                errno.ETIMEDOUT, f'{self._name} of FRR did not answer within '
-                f'{_conf().vtysh_timeout} s: it hangs, or somebody else '
-                'holds its configuration lock') from error

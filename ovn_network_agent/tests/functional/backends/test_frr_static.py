@@ -20,7 +20,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.frr import output
-from ovn_network_agent.privileged import vty
+from ovn_network_agent.frr import session
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import transactions
@@ -284,17 +284,17 @@ class TestSockets(StaticTestCase):
     def test_what_broke_off_has_no_effect(self):
         """The root side was killed while it wrote."""
         add = [['198.51.100.1/32', base.BRIDGE]]
-        self.addCleanup(setattr, vty._Session, 'ask', vty._Session.ask)
-        ask = vty._Session.ask
+        self.addCleanup(setattr, session.Session, 'ask', session.Session.ask)
+        ask = session.Session.ask
 
         def until_the_end(session, command):
             if command == 'XFRR_end_configuration':
                 raise ConnectionResetError(command)
             return ask(session, command)
-        vty._Session.ask = until_the_end
+        session.Session.ask = until_the_end
         with self.assertRaises(ConnectionResetError):
             vtysh.change_static('', add, [])
-        vty._Session.ask = ask
+        session.Session.ask = ask
         before = self.read()
         self.assertEqual({}, self.create(route(2)))
         self.assertEqual(before | {route(2)}, self.read())

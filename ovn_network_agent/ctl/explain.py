@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command explain: why is one address not reachable?"""
+
+import json
+import logging
+import sys
+
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+
+# An address for examples (RFC 5737), which no network has.
+_CLIENT = '192.0.2.1'
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    explain = commands.add_parser(
+        'explain', allow_abbrev=False, help='why an address is not '
+        'reachable: each layer that a packet and its announcement cross')
+    explain.add_argument('address', metavar='ADDRESS',
+                         help='floating IP, SNAT or router address, or VIP')
+    explain.add_argument('--client', metavar='ADDRESS', default=_CLIENT,
+                         help='who cannot reach it, for the way back; '
+                         'default: %(default)s, an address outside')
+    explain.add_argument('--json', action='store_true',
+                         help='for programs; the keys are documented')
+    explain.set_defaults(function=run)
+
+
+def run(given):
+    """Explain an address.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    address = _address(given.address)
+    client = _address(given.client)
+    # What reads the systems takes long to import, and only this command
+    # needs it.
+    from ovn_network_agent.runtime import own_threads
+    own_threads.keep_eventlet_out()
+    from ovn_network_agent.diagnosis.address import explanation
+    from ovn_network_agent.diagnosis.address import gathering
+    from ovn_network_agent.diagnosis.readers import configuration
+    from ovn_network_agent.runtime import loader
+    # The findings have what the libraries would log.
+    logging.getLogger().addHandler(logging.NullHandler())
+    conf = configuration.load(socket_path.files(given))
+    try:
+        facts = gathering.gather(conf, address, client,
+                                 given.socket or conf.control_socket)
+    except loader.LoadError as error:
+        return exits.fail(f'configuration: {error}', exits.USAGE)
+    found = explanation.explain(facts)
+    if given.json:
+        print(json.dumps(found.json()))
+    else:
+        sys.stdout.write(found.text())
+    return {explanation.Outcome.OK: exits.OK,
+            explanation.Outcome.BROKEN: exits.FAILED,
+            explanation.Outcome.UNKNOWN: exits.FAILED,
+            explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,
+            explanation.Outcome.NOBODY: exits.NOBODY}[found.outcome]
+
+
+def _address(text):
+    """An address in canonical notation.
+
+    :raises ValueError: when the text is no IP address
+    """
+    from ovn_network_agent import iptext
+    try:
+        return str(iptext.address(text))
+    except ValueError:
+        raise ValueError(f'{text!r} is not an IP address') from None

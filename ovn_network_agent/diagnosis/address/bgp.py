@@ -1,0 +1,211 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of what FRR has for an address.  Pure."""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import verdicts
+
+_ESTABLISHED = 'Established'
+# The most neighbours that one finding names.
+_NAMED = 5
+
+
+def judge(facts):
+    """The findings from FRR's route to the neighbours, in order.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    found = _routes(facts)
+    if facts.setup.prefix_list:
+        found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
+                  prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
+    if facts.setup.bgp:
+        found += [_redistribute(facts), neighbours(facts), _advertised(facts)]
+    return found
+
+
+def _routes(facts):
+    """The route of zebra and of the kernel, the origin first."""
+    of_frr = [verdicts.unread('frr-route', facts.zebra) or route(facts)]
+    if not facts.setup.vrf:
+        return of_frr
+    in_vrf = [verdicts.unread('vrf-lookup', facts.kernel) or
+              kernel.in_vrf(facts)]
+    return (of_frr + in_vrf if facts.setup.method == 'static'
+            else in_vrf + of_frr)
+
+
+def protocol(facts):
+    """The origin of the announced route in FRR's words."""
+    announced = facts.subject.announcement
+    if isinstance(announced, resources.VipAddress):
+        return 'connected'
+    return facts.setup.method
+
+
+def _where(facts):
+    return f'VRF {facts.setup.vrf}' if facts.setup.vrf else 'the default VRF'
+
+
+def route(facts):
+    """The finding about zebra's route."""
+    prefix, origin = facts.subject.prefix, protocol(facts)
+    own = [each for each in facts.zebra if each[0] == origin]
+    if not own:
+        return verdicts.broken(
+            'frr-route', f'zebra has no {origin} route {prefix} in '
+            f'{_where(facts)}', 'have the agent compare: "systemctl reload '
+            'ovn-network-agent"; if the route is configured ("show '
+            'running-config"), its next hop is not reachable')
+    _protocol, selected, installed, hops = own[0]
+    if not selected:
+        winner = next((each[0] for each in facts.zebra if each[1]), 'none')
+        return verdicts.broken(
+            'frr-route', f'{prefix} via {hops} is not selected by zebra '
+            f'(selected: {winner})', 'see that its next hop is reachable, '
+            'and that no better route exists')
+    if not installed:
+        return verdicts.broken(
+            'frr-route', f'{prefix} via {hops} is selected, and not '
+            'installed in the kernel', 'read the log of zebra')
+    return verdicts.ok('frr-route', f'{origin} {prefix} via {hops}, selected '
+                                    'and installed')
+
+
+def prefix_list(facts, daemon):
+    """The finding about the prefix list in one daemon."""
+    check, name = f'prefix-list-{daemon}', facts.setup.prefix_list
+    entries = facts.lists[daemon]
+    # zebra filters nothing with the list.
+    judged = verdicts.broken if daemon == 'bgpd' else verdicts.warn
+    remedy = ('have the agent compare: "systemctl reload ovn-network-agent"; '
+              'a deny is for the operator to remove')
+    if not entries:
+        return judged(check, f'{daemon} has no entries of {name}', remedy)
+    decisive = next((entry for entry in sorted(entries)
+                     if matches(entry, facts.subject.address)), None)
+    if decisive is None:
+        return judged(check, f'no entry of {name} permits '
+                             f'{facts.subject.prefix}', remedy)
+    text = (f'seq {decisive.sequence} {decisive.action} {decisive.prefix}' +
+            (f' ge {decisive.ge}' if decisive.ge else '') +
+            (f' le {decisive.le}' if decisive.le else ''))
+    if decisive.action != 'permit':
+        return judged(check, f'{name}: {text}', remedy)
+    return verdicts.ok(check, f'{name}: {text}')
+
+
+def matches(entry, address):
+    """Whether an entry of a prefix list matches the route of an address.
+
+    :param entry: :class:`frr.output.Entry`
+    :param address: IP address
+    """
+    ip = iptext.address(address)
+    if entry.prefix == 'any':
+        return True
+    network = iptext.network(entry.prefix)
+    if network.version != ip.version or ip not in network:
+        return False
+    length = ip.max_prefixlen
+    if not entry.ge and not entry.le:
+        return network.prefixlen == length
+    return (entry.ge or network.prefixlen) <= length <= (entry.le or length)
+
+
+def _redistribute(facts):
+    """The finding whether bgpd has the route from this node."""
+    check, prefix, origin = ('redistribute', facts.subject.prefix,
+                             protocol(facts))
+    unread = verdicts.unread(check, facts.path)
+    if unread:
+        return unread
+    sourced, best, _advertised_to = facts.path
+    if best:
+        return verdicts.ok(check, f'bgpd has {prefix} from this node')
+    if sourced:
+        return verdicts.warn(check, 'bgpd has a better path than that of '
+                             'this node', f'"show bgp {prefix}" shows it')
+    setup = facts.frr_setup
+    if setup is None or isinstance(setup, readers.Unread):
+        return verdicts.broken(
+            check, f'bgpd does not have {prefix} from this node' +
+            (f' ({setup})' if setup else ''),
+            f'see that BGP of {_where(facts)} has "redistribute {origin}"')
+    if not setup.asn:
+        return verdicts.broken(check, f'no BGP instance in {_where(facts)}',
+                               'configure "router bgp ASN" there')
+    if origin not in setup.redistributes:
+        return verdicts.broken(
+            check, f'BGP of {_where(facts)} does not redistribute {origin} '
+            'routes', f'add "redistribute {origin}" to its address-family '
+            'ipv4 unicast')
+    return verdicts.broken(
+        check, f'BGP of {_where(facts)} redistributes {origin} routes, but '
+        f'not {prefix}', 'look at the route map of the redistribution')
+
+
+def neighbours(facts):
+    """The finding about the BGP sessions."""
+    unread = verdicts.unread('bgp-neighbours', facts.neighbours)
+    if unread:
+        return unread
+    down = [each for each in facts.neighbours if each.state != _ESTABLISHED]
+    text = ', '.join(f'{each.name} {each.state}' for each in
+                     (down or facts.neighbours)[:_NAMED])
+    remedy = f'"show bgp {_words(facts)}summary" and the log of bgpd say why'
+    if not facts.neighbours:
+        return verdicts.broken(
+            'bgp-neighbours', f'BGP of {_where(facts)} has no neighbours',
+            'configure them, and activate them for IPv4 unicast')
+    if len(down) == len(facts.neighbours):
+        return verdicts.broken('bgp-neighbours', text, remedy)
+    if down:
+        return verdicts.warn('bgp-neighbours', text, remedy)
+    return verdicts.ok('bgp-neighbours', text)
+
+
+def _words(facts):
+    return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
+
+
+def _advertised(facts):
+    """The finding whether each established neighbour gets the address."""
+    check = 'advertised'
+    unread = (verdicts.unread(check, facts.path) or
+              verdicts.unread(check, facts.neighbours))
+    if unread:
+        return unread
+    sent = set(facts.path[2])
+    up = [each for each in facts.neighbours if each.state == _ESTABLISHED]
+    without = [each for each in up if each.name not in sent]
+    if not up or len(without) == len(up):
+        return verdicts.broken(
+            check, 'to no neighbour' + _why(without),
+            'look at the outbound filters of the neighbours')
+    evidence = f'to {", ".join(sorted(sent)[:_NAMED])}'
+    if without:
+        return verdicts.warn(
+            check, f'{evidence}; not to ' + ', '.join(
+                each.name for each in without[:_NAMED]) + _why(without),
+            'look at the outbound filters of the neighbours')
+    return verdicts.ok(check, evidence)
+
+
+def _why(without):
+    filters = sorted({text for each in without for text in each.filters})
+    return f' (outbound: {", ".join(filters)})' if filters else ''

@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From the facts about an address to the findings and the answer.  Pure."""
+
+import dataclasses
+import enum
+
+from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import ovn
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import switch
+from ovn_network_agent.diagnosis.address import verdicts
+
+
+class Outcome(enum.Enum):
+    """The answer in one word."""
+
+    #: no layer of this node is broken
+    OK = 'ok'
+    #: a layer is broken
+    BROKEN = 'broken'
+    #: another node has the address
+    ELSEWHERE = 'elsewhere'
+    #: nobody has the address
+    NOBODY = 'nobody'
+    #: too little could be read for an answer
+    UNKNOWN = 'unknown'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an address is reachable or not, as far as this node can tell.
+
+    :ivar address: IP address
+    :ivar kind: what the address is, text
+    :ivar outcome: :class:`Outcome`
+    :ivar findings: tuple of :class:`finding.Finding`, in the order of the
+        path
+    """
+
+    address: str
+    kind: str
+    outcome: Outcome
+    findings: tuple
+
+    @property
+    def remedy(self):
+        """(layer, remedy) of the first broken finding, or None."""
+        first = verdicts.first_broken(self.findings)
+        return (first.layer, first.remedy) if first else None
+
+    def json(self):
+        """The explanation as a dict of JSON values."""
+        return {'address': self.address, 'kind': self.kind,
+                'outcome': self.outcome.value,
+                'findings': [each.json() for each in self.findings]}
+
+    def text(self):
+        """The explanation for people, several lines."""
+        lines = [f'{self.address}: {self.kind}']
+        lines += [f'{each.verdict.value:<12} {each.layer:<26} '
+                  f'{each.evidence}' for each in self.findings]
+        warned = [each for each in self.findings
+                  if each.verdict is verdicts.Verdict.WARN]
+        lines += [f'Warning, {each.layer}: {each.remedy}' for each in warned]
+        if self.remedy:
+            lines.append(f'Broken: {self.remedy[0]}')
+            lines.append(f'Remedy: {self.remedy[1]}')
+        else:
+            lines.append(_SUMMARIES[self.outcome])
+        return '\n'.join(lines) + '\n'
+
+
+_SUMMARIES = {
+    Outcome.OK: 'Nothing on this node is broken.',
+    Outcome.ELSEWHERE: 'Another node has the address: ask there.',
+    Outcome.NOBODY: 'Nobody has the address.',
+    Outcome.UNKNOWN: 'Too little could be read for an answer.'}
+
+
+def explain(facts):
+    """Judge the facts about an address.
+
+    :param facts: :class:`facts.Facts`
+    :returns: :class:`Explanation`
+    """
+    subject = facts.subject
+    findings = ovn.judge(facts)
+    if subject.here:
+        findings += _here(facts)
+    findings = verdicts.settled(findings)
+    return Explanation(subject.address, subject.kind.value,
+                       _outcome(facts, findings), tuple(findings))
+
+
+def _here(facts):
+    """The findings of an address whose gateway port is on this node."""
+    segment = facts.subject.port.segment
+    if segment is None or not segment.device:
+        return []
+    found = switch.judge(facts) + kernel.judge(facts)
+    if facts.subject.announcement is None or networks.family(
+            facts.subject.address) == 6:
+        return found
+    return found + bgp.judge(facts) + kernel.way_back(facts)
+
+
+def _outcome(facts, findings):
+    if facts.databases is not None:
+        return Outcome.UNKNOWN
+    if facts.subject.kind is subjects.Kind.NOBODY:
+        return Outcome.NOBODY
+    if verdicts.first_broken(findings):
+        return Outcome.BROKEN
+    if not facts.subject.here:
+        return Outcome.ELSEWHERE
+    return Outcome.OK

@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The facts that the judges get: what was read, or why it was not.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import subject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setup:
+    """The options that the judges need.
+
+    :ivar bridge: provider bridge
+    :ivar vrf: name of the VRF, '' for none
+    :ivar pair: whether the agent makes the veth pair
+    :ivar method: 'static' or 'kernel'
+    :ivar prefix_list: name of FRR's prefix list, '' for none
+    :ivar leak_table: routing table towards the VRF
+    :ivar bgp: whether BGP announces the addresses
+    :ivar networks: configured provider networks, a tuple
+    :ivar gateway_port: the only port to follow, '' for all
+    :ivar drivers: names of the drivers
+    :ivar client: address outside, for the questions about the way back
+    """
+
+    bridge: str = 'br-ex'
+    vrf: str = 'vrf-provider'
+    pair: bool = True
+    method: str = 'static'
+    prefix_list: str = 'ANNOUNCED-NETWORKS'
+    leak_table: int = 200
+    bgp: bool = True
+    networks: tuple = ()
+    gateway_port: str = ''
+    drivers: tuple = ('fip_route', 'veth_leak')
+    client: str = '192.0.2.1'
+
+
+NOT_READ = readers.Unread('not read')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything about one address; each part may be an exception.
+
+    :ivar setup: :class:`Setup`
+    :ivar subject: :class:`subject.Subject`
+    :ivar databases: why OVN could not be read, :class:`readers.Unread`, or
+        None
+    :ivar agent: answer of the agent, a dict, or :class:`readers.Unread`
+    :ivar bindings: static MAC bindings of the router's gateway ports, tuple
+        of (port, IP address, MAC)
+    :ivar flows: see :func:`readers.flows.read`
+    :ivar kernel: :class:`readers.kernel.Kernel`
+    :ivar zebra: see :func:`readers.frr.read_zebra`
+    :ivar lists: see :func:`readers.frr.read_lists`
+    :ivar path: see :func:`readers.frr.read_path`
+    :ivar neighbours: see :func:`readers.frr.read_neighbours`
+    :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
+    :ivar tables: dict of family to what nft has, see :mod:`readers.nft`
+    """
+
+    setup: Setup
+    subject: subject.Subject
+    databases: readers.Unread | None = None
+    agent: object = NOT_READ
+    bindings: tuple = ()
+    flows: object = NOT_READ
+    kernel: object = NOT_READ
+    zebra: object = NOT_READ
+    lists: object = NOT_READ
+    path: object = NOT_READ
+    neighbours: object = NOT_READ
+    frr_setup: object = None
+    tables: object = NOT_READ

@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading everything that concerns one address.
+
+The order matters only where one reader needs what another has found.  A
+failed reader leaves the reason in its place, and the others go on.
+"""
+
+import dataclasses
+
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.diagnosis.readers import southbound
+from ovn_network_agent.diagnosis.readers import switch
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.runtime import loader
+
+# Seconds for all questions to one database.
+_DATABASE = 5.0
+_ESTABLISHED = 'Established'
+
+
+def setup(conf, client):
+    """The options that the judges need.
+
+    :param conf: the oslo.config ConfigOpts
+    :param client: address outside
+    :returns: :class:`facts.Setup`
+    """
+    return facts.Setup(
+        conf.bridge_dev, conf.frr.vrf_name, veth_leak.enabled(conf),
+        conf.fip_route.announce_method, conf.frr.frr_prefix_list,
+        conf.veth_leak.veth_leak_table_id, conf.frr.bgp_check,
+        tuple(conf.network_cidr), conf.gateway_port, tuple(conf.drivers),
+        client)
+
+
+def gather(conf, address, client, control):
+    """Read what concerns an address.
+
+    :param conf: a loaded oslo.config ConfigOpts
+    :param address: IP address in canonical notation
+    :param client: an address outside, for the way back
+    :param control: path of the agent's control socket, '' for none
+    :returns: :class:`facts.Facts`
+    :raises loader.LoadError: when a driver cannot be loaded
+    """
+    known = setup(conf, client)
+    said = attempt(agent.ask, control, 'status')
+    drivers = loader.load_drivers(conf)
+    found = facts.Facts(known, subjects.Subject(address), agent=said)
+    if mode.forwards_only(conf):
+        return dataclasses.replace(found, databases=readers.Unread(
+            '[ovn] ovn_nb_remote and ovn_sb_remote are empty'))
+    try:
+        about, bindings = find(conf, address, drivers)
+    except readers.Unread as error:
+        return dataclasses.replace(found, databases=error)
+    found = dataclasses.replace(found, subject=about, bindings=bindings)
+    return _node(conf, found) if about.here else found
+
+
+def attempt(function, *arguments):
+    """The result of a reader, or the :class:`readers.Unread` it raises."""
+    try:
+        return function(*arguments)
+    except readers.Unread as error:
+        return error
+
+
+def find(conf, address, drivers):
+    """What an address is, and what has to exist for it.
+
+    :param conf: the oslo.config ConfigOpts
+    :param address: IP address in canonical notation
+    :param drivers: list of :class:`drivers.base.Driver`
+    :returns: (:class:`subject.Subject`; static MAC bindings, see
+        :attr:`facts.Facts.bindings`)
+    :raises readers.Unread: when a database cannot be read
+    """
+    wire = switch.read(conf, _DATABASE)
+    nb = northbound.read(conf, address, _DATABASE)
+    ports = [port for port in nb['Logical_Router_Port'].values()
+             if rows.members(port)[2]]
+    sb = southbound.read(
+        conf, wire.chassis, [port.name for port in ports],
+        [member.chassis_name for port in ports
+         for member in rows.members(port)[2]],
+        sorted({row.external_ids[ownership.EXT_ID_CHASSIS] for row in
+                nb['Logical_Router_Static_Route'].values()
+                if ownership.EXT_ID_CHASSIS in row.external_ids}), _DATABASE)
+    bindings = tuple(
+        (row.logical_port, row.ip, row.mac.lower())
+        for row in nb.get('Static_MAC_Binding', {}).values())
+    return subjects.make(address, conf.gateway_port, nb, sb, wire,
+                         drivers), bindings
+
+
+def _node(conf, found):
+    """Read what this node has for an address that is here."""
+    about, known = found.subject, found.setup
+    found = dataclasses.replace(
+        found,
+        flows=attempt(flows.read, conf, about.of(resources.Flow)),
+        kernel=attempt(kernel.read, kernel_wanted(about, known)))
+    if networks.family(about.address) == 6 or about.announcement is None:
+        return found
+    return announcement(found)
+
+
+def kernel_wanted(about, known):
+    """What to read from the kernel, a :class:`kernel.Wanted`.
+
+    :param about: :class:`subject.Subject`
+    :param known: :class:`facts.Setup`
+    """
+    device = (about.port.segment.device
+              if about.port and about.port.segment else known.bridge)
+    return kernel.Wanted(
+        about.address, known.client, device or known.bridge, known.vrf,
+        known.pair,
+        ((device, about.address), *((each.dev, each.dst) for each in
+                                    about.of(resources.Neighbour))),
+        tuple(each.path for each in about.of(resources.Sysctl)),
+        (known.leak_table,) if known.pair else ())
+
+
+def announcement(found):
+    """Read what FRR has for an address.
+
+    :param found: :class:`facts.Facts`
+    :returns: :class:`facts.Facts` with the parts of FRR
+    """
+    about, known = found.subject, found.setup
+    found = dataclasses.replace(
+        found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
+    if known.prefix_list:
+        found = dataclasses.replace(
+            found, lists=attempt(frr.read_lists, known.prefix_list))
+    if not known.bgp:
+        return found
+    path = attempt(frr.read_path, known.vrf, about.prefix)
+    peers = attempt(frr.read_neighbours, known.vrf)
+    found = dataclasses.replace(found, path=path, neighbours=peers)
+    if isinstance(path, readers.Unread) or isinstance(peers, readers.Unread):
+        return found
+    if not path[0]:
+        # Only now is the whole configuration worth its price.
+        return dataclasses.replace(found, frr_setup=attempt(
+            frr.read_setup, known.vrf, known.prefix_list))
+    return dataclasses.replace(found, neighbours=tuple(
+        each if each.name in path[2] or each.state != _ESTABLISHED
+        else _filtered(known.vrf, each) for each in peers))
+
+
+def _filtered(vrf, neighbour):
+    found = attempt(frr.read_filters, vrf, neighbour)
+    return neighbour if isinstance(found, readers.Unread) else found

@@ -1,0 +1,293 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of the kernel's routes and look-ups of an address.  Pure."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import verdicts
+
+RESTORE = ('have the agent compare: "systemctl reload ovn-network-agent"; '
+           'without an agent: start it')
+
+
+def judge(facts):
+    """The findings from the bridge to the route of an address, in order.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    checks = {'bridge-device': bridge, 'neighbour': neighbour}
+    if facts.setup.pair:
+        checks |= {'veth-pair': pair, 'policy-rules': rules,
+                   'leak-table': leak_table}
+    elif facts.subject.of(resources.Rule):
+        checks['policy-rules'] = rules
+    checks['kernel-route'] = route
+    if facts.setup.pair:
+        checks['kernel-lookup'] = way_in
+    return [verdicts.unread(check, facts.kernel) or function(facts)
+            for check, function in checks.items()]
+
+
+def way_back(facts):
+    """The findings about the way back, in order."""
+    checks = {'way-back': back}
+    if facts.setup.vrf:
+        checks['vrf-default'] = out_of_vrf
+    return [verdicts.unread(check, facts.kernel) or function(facts)
+            for check, function in checks.items()]
+
+
+def bridge(facts):
+    """The finding about the bridge's device, its address and sysctls."""
+    kernel, name = facts.kernel, facts.setup.bridge
+    link = kernel.links.get(name)
+    if link is None:
+        return verdicts.broken('bridge-device', f'there is no device {name}',
+                               f'ovs-vsctl add-br {name}')
+    faults = [] if link.up else [f'{name} is down']
+    faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
+    if faults:
+        return verdicts.broken(
+            'bridge-device', '; '.join(faults),
+            RESTORE if link.up else f'ip link set {name} up')
+    return verdicts.ok(
+        'bridge-device', f'{name} is up, {link.mac}, '
+        f'{", ".join(kernel.addresses.get(name, ())) or "no address"}')
+
+
+def addresses_lack(facts, device):
+    """What addresses a device lacks, a list of texts."""
+    there = facts.kernel.addresses.get(device, ())
+    return [f'{device} has no address {each.address}'
+            for each in facts.subject.of(resources.Address)
+            if each.dev == device and each.address not in there]
+
+
+def sysctls_differ(facts, device):
+    """What sysctls of a device differ, a list of texts."""
+    there = facts.kernel.sysctls
+    return [f'{each.path} is {there.get(each.path) or "missing"} and not '
+            f'{each.value}'
+            for each in facts.subject.of(resources.Sysctl)
+            if device in each.path.split('/') and
+            there.get(each.path) != each.value]
+
+
+def neighbour(facts):
+    """The finding about the neighbour entry of the address."""
+    subject = facts.subject
+    device = subject.port.segment.device
+    found = facts.kernel.neighbours.get((device, subject.address))
+    if found is None:
+        return verdicts.ok('neighbour', f'{device} has not asked for '
+                                        f'{subject.address} lately')
+    mac, state = found
+    if state == 'FAILED':
+        return verdicts.broken(
+            'neighbour', f'nobody answers ARP for {subject.address} on '
+            f'{device}', 'OVN should answer: look at ovn-controller, at its '
+            'patch port and at "ovn-sbctl lflow-list"')
+    if state == 'INCOMPLETE':
+        return verdicts.warn('neighbour', f'{device} asks for '
+                             f'{subject.address} right now', 'ask again')
+    if mac and mac != subject.port.mac:
+        return verdicts.warn(
+            'neighbour', f'{mac} ({state}) and not {subject.port.mac} of the '
+            'router', f'"ip neigh flush {subject.address} dev {device}", and '
+            'look for another owner of the address')
+    return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
+
+
+def pair(facts):
+    """The finding about the veth pair and its addresses."""
+    kernel, setup = facts.kernel, facts.setup
+    faults = _ends(kernel.links, setup.vrf)
+    if not faults:
+        for end in ownership.VETH_ENDS:
+            faults += addresses_lack(facts, end) + sysctls_differ(facts, end)
+        faults += _neighbours_differ(facts)
+    if faults:
+        return verdicts.broken('veth-pair', '; '.join(faults), RESTORE)
+    return verdicts.ok('veth-pair', ' - '.join(
+        f'{end} {", ".join(_of_ipv4(kernel.addresses[end]))}'
+        for end in ownership.VETH_ENDS) + f' in {setup.vrf}')
+
+
+def _ends(links, vrf):
+    """What is wrong with the ends of the pair, a list of texts."""
+    lacking = [f'there is no device {name}'
+               for name in (*ownership.VETH_ENDS, vrf) if name not in links]
+    if lacking:
+        return lacking
+    faults = [f'{name} is down' for name in (*ownership.VETH_ENDS, vrf)
+              if not links[name].up]
+    default, provider = (links[name] for name in ownership.VETH_ENDS)
+    if default.lower != provider.index or provider.lower != default.index:
+        faults.append(f'{default.name} and {provider.name} are no pair')
+    if provider.master != links[vrf].index:
+        faults.append(f'{provider.name} is not in {vrf}')
+    return faults
+
+
+def _neighbours_differ(facts):
+    links, there = facts.kernel.links, facts.kernel.neighbours
+    return [f'{each.dev} has no permanent neighbour {each.dst}'
+            for each in facts.subject.of(resources.Neighbour)
+            if each.dev in ownership.VETH_ENDS and
+            there.get((each.dev, each.dst)) != (
+                each.lladdr or links[each.lladdr_of].mac, 'PERMANENT')]
+
+
+def _of_ipv4(addresses):
+    return [address for address in addresses if ':' not in address]
+
+
+def rules(facts):
+    """The finding about the policy rules for the address' network."""
+    wanted = facts.subject.of(resources.Rule)
+    if not wanted:
+        return verdicts.unchecked('policy-rules', 'none is wanted')
+    there = {rule.selector for rule in facts.kernel.rules}
+    lacking = [each for each in wanted if (
+        each.priority, each.table, each.src, each.dst, each.iif,
+        each.fwmark, each.suppress, each.ipv6) not in there]
+    if lacking:
+        return verdicts.broken(
+            'policy-rules', 'there is no rule ' + '; '.join(
+                map(rule_text, lacking)), RESTORE)
+    return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
+                       'priority ' + ', '.join(sorted(
+                           {str(each.priority) for each in wanted}, key=int)))
+
+
+def rule_text(rule):
+    """A rule in the manner of ip-rule(8)."""
+    words = [f'{rule.priority}:', f'from {rule.src or "all"}']
+    words += [f'to {rule.dst}'] if rule.dst else []
+    words += [f'iif {rule.iif}'] if rule.iif else []
+    words += [f'lookup {rule.table}' if rule.table else 'blackhole']
+    if rule.suppress is not None:
+        words.append(f'suppress_prefixlength {rule.suppress}')
+    return ' '.join(words)
+
+
+def leak_table(facts):
+    """The finding about the default route of the leak table."""
+    table = facts.setup.leak_table
+    wanted = next((each for each in facts.subject.of(resources.KernelRoute)
+                   if each.table == table), None)
+    if wanted is None:
+        return verdicts.unchecked('leak-table', 'none is wanted')
+    there = [each for each in facts.kernel.routes.get(table, ())
+             if each.dst == wanted.dst]
+    if not any((each.dev, each.via) == (wanted.dev, wanted.via)
+               for each in there):
+        return verdicts.broken(
+            'leak-table', f'table {table} has no default route via '
+            f'{wanted.via} dev {wanted.dev}', RESTORE)
+    return verdicts.ok('leak-table', f'table {table}: default via '
+                                     f'{wanted.via} dev {wanted.dev}')
+
+
+def route(facts):
+    """The finding about the route of the address to the bridge."""
+    subject = facts.subject
+    wanted = next((each for each in subject.of(
+        resources.KernelRoute, resources.AnnouncedRoute)
+        if each.subject == subject.prefix and
+        each.dev == subject.port.segment.device), None)
+    device = subject.port.segment.device
+    table = wanted.table if wanted else resources.MAIN_TABLE
+    found = facts.kernel.lookups['here']
+    if (found.dst, found.dev, found.table) != (subject.prefix, device, table):
+        return verdicts.broken(
+            'kernel-route', f'no route {subject.prefix} dev {device} in '
+            f'table {table}; the kernel would use: {found.text()}', RESTORE)
+    if wanted and found.protocol != ownership.ROUTE_PROTOCOL:
+        return verdicts.warn(
+            'kernel-route', f'{found.text()}: not the mark of the agent, '
+            f'proto {ownership.ROUTE_PROTOCOL}',
+            'remove the other route, and have the agent compare')
+    return verdicts.ok('kernel-route', found.text())
+
+
+def way_in(facts):
+    """The finding about a packet that comes out of the veth pair."""
+    found = facts.kernel.lookups.get('in')
+    device = facts.subject.port.segment.device
+    if found is None:
+        return verdicts.broken(
+            'kernel-lookup', f'there is no device {ownership.VETH_DEFAULT}',
+            RESTORE)
+    if found.dev != device or found.error:
+        return verdicts.broken(
+            'kernel-lookup', f'from {facts.setup.client} out of '
+            f'{ownership.VETH_DEFAULT}: {found.text()}, and not to {device}',
+            'look for a rule or route of another program: "ip rule", '
+            f'"ip route get {facts.subject.address} from '
+            f'{facts.setup.client} iif {ownership.VETH_DEFAULT}"')
+    return verdicts.ok('kernel-lookup', f'out of {ownership.VETH_DEFAULT}: '
+                                        f'{found.text()}')
+
+
+def in_vrf(facts):
+    """The finding about the route of the address in the VRF."""
+    found = facts.kernel.lookups.get('vrf')
+    prefix, vrf = facts.subject.prefix, facts.setup.vrf
+    if found is None:
+        return verdicts.broken(
+            'vrf-lookup', f'there is no device {vrf}',
+            f'ip link add {vrf} type vrf table NUMBER; ip link set {vrf} up')
+    if found.dst != prefix or found.dev != ownership.VETH_PROVIDER:
+        return verdicts.broken(
+            'vrf-lookup', f'{vrf} does not send {prefix} to '
+            f'{ownership.VETH_PROVIDER}: {found.text()}', RESTORE)
+    return verdicts.ok('vrf-lookup', found.text())
+
+
+def back(facts):
+    """The finding about a reply that comes out of the bridge."""
+    found = facts.kernel.lookups.get('out')
+    wanted = ownership.VETH_DEFAULT if facts.setup.pair else ''
+    setup, device = facts.setup, facts.subject.port.segment.device
+    if found is None:
+        return verdicts.broken('way-back', f'there is no device {device}',
+                               RESTORE)
+    if found.error or (wanted and found.dev != wanted):
+        return verdicts.broken(
+            'way-back', f'from {facts.subject.address} out of {device} to '
+            f'{setup.client}: {found.text()}'
+            f'{", and not to " + wanted if wanted else ""}',
+            'look for a rule or route of another program: "ip route get '
+            f'{setup.client} from {facts.subject.address} iif {device}"')
+    return verdicts.ok('way-back', f'to {setup.client}: {found.text()}')
+
+
+def out_of_vrf(facts):
+    """The finding about the way of a reply from the VRF to the fabric."""
+    found = facts.kernel.lookups.get('out vrf')
+    setup = facts.setup
+    device = next((each for each in facts.subject.node.devices
+                   if each.name == setup.vrf), None)
+    table = device.vrf_table if device else 0
+    if found is None or found.error or found.table != table:
+        return verdicts.broken(
+            'vrf-default', f'{setup.vrf} has no route to {setup.client}: '
+            f'{found.text() if found else "no such device"}',
+            'have a default route come in by BGP, or set one in FRR')
+    if found.dev in (ownership.VETH_PROVIDER, setup.bridge):
+        return verdicts.broken(
+            'vrf-default', f'{setup.vrf} sends {setup.client} back to '
+            f'{found.dev}', 'remove that route')
+    return verdicts.ok('vrf-default', f'to {setup.client}: {found.text()}')

@@ -1,0 +1,201 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of what OVN has for an address.  Pure."""
+
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.drivers import announcing
+
+Kind = subjects.Kind
+
+
+def judge(facts):
+    """The findings from the NAT row to the default route, in order.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    if facts.databases is not None:
+        return [verdicts.unchecked('nat-row', str(facts.databases))]
+    if facts.subject.kind is Kind.NOBODY:
+        return [verdicts.broken(
+            'nat-row', 'no NAT row, router port, load balancer or VIP has '
+            f'{facts.subject.address}', 'create the floating IP, or '
+            'associate it with a port: "openstack floating ip list '
+            f'--floating-ip-address {facts.subject.address}"')]
+    found = [_nat(facts.subject), _router(facts.subject),
+             gateway_port(facts)]
+    if facts.subject.here:
+        found += [_segment(facts), agent(facts), wanted(facts),
+                  default_route(facts)]
+    return found
+
+
+def _nat(subject):
+    router, nat = subject.router, subject.nat
+    if subject.others:
+        return verdicts.warn(
+            'nat-row', f'{subject.kind.value} of {router.name}, and of '
+            f'{", ".join(subject.others)}, too',
+            'let one router have the address: remove the other rows')
+    if nat is None:
+        return verdicts.ok('nat-row', f'{subject.kind.value}; no NAT row is '
+                                      'needed')
+    return verdicts.ok('nat-row', f'{nat.type} {nat.external_ip} - '
+                                  f'{nat.logical_ip}')
+
+
+def _router(subject):
+    if subject.port is None:
+        return verdicts.broken(
+            'router', f'{subject.router.name} has no gateway port',
+            'set an external gateway: "openstack router set '
+            '--external-gateway NETWORK ROUTER"')
+    return verdicts.ok('router', f'{subject.router.name} with port '
+                                 f'{subject.port.lrp}')
+
+
+def gateway_port(facts):
+    """The finding about the chassis of the gateway port."""
+    subject = facts.subject
+    port, node = subject.port, subject.node
+    if subject.kind is Kind.DISTRIBUTED:
+        return verdicts.unchecked(
+            'gateway-port', 'distributed (external_mac): the chassis of the '
+            'virtual machine answers, and no gateway announces it',
+            'let Neutron make centralised floating IPs: enable_distributed_'
+            'floating_ip = False in [ovn]')
+    if port is None:
+        return verdicts.unchecked('gateway-port', 'no gateway port')
+    if not port.chassis:
+        return verdicts.broken(
+            'gateway-port', f'cr-{port.lrp} is bound to no chassis',
+            'look at its candidates: "ovn-nbctl lrp-get-gateway-chassis '
+            f'{port.lrp}", and start ovn-controller on one of them')
+    if port.chassis != node.chassis:
+        return verdicts.ok('gateway-port', f'on {subject.owner}, which has '
+                                           'to announce the address; '
+                                           'ask there')
+    if not port.local:
+        return verdicts.broken(
+            'gateway-port', f'cr-{port.lrp} is here, but the agent follows '
+            f'only {facts.setup.gateway_port}',
+            'set [DEFAULT] gateway_port to nothing')
+    return verdicts.ok('gateway-port', f'cr-{port.lrp} is here '
+                                       f'({node.hostname})')
+
+
+def _segment(facts):
+    segment = facts.subject.port.segment
+    why = announcing.objection(segment, facts.setup.bridge)
+    if why:
+        return verdicts.broken(
+            'segment', why, 'correct ovn-bridge-mappings ("ovs-vsctl get '
+            'Open_vSwitch . external_ids") or [DEFAULT] bridge_dev, and see '
+            'that ovn-controller runs')
+    return verdicts.ok(
+        'segment', f'{segment.physical_network} on {segment.bridge}, patch '
+        f'port {segment.patch_port} ({segment.localnet_port})')
+
+
+def agent(facts):
+    """The finding about the running agent."""
+    said = facts.agent
+    if isinstance(said, readers.Unread):
+        return verdicts.warn(
+            'agent', f'{said}; what is wanted was derived without it',
+            'start the agent, or look at its log: "systemctl status '
+            'ovn-network-agent"')
+    phase, reasons = said.get('phase'), said.get('degraded', [])
+    if phase not in (None, 'running'):
+        return verdicts.warn('agent', f'its phase is {phase}',
+                             'wait until it runs, or look at its log')
+    if reasons:
+        return verdicts.warn('agent', f'degraded: {reasons[0]}' + (
+            f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''),
+            '"ovn-network-agent-ctl status" has all reasons')
+    return verdicts.ok('agent', 'runs, and is not degraded')
+
+
+def wanted(facts):
+    """The finding whether the agent wants to announce the address."""
+    subject, setup = facts.subject, facts.setup
+    if subject.announcement is not None:
+        return verdicts.ok('wanted', f'to be announced as {subject.prefix} '
+                                     f'({setup.method} route)')
+    if subject.problems:
+        return verdicts.broken('wanted', subject.problems[0],
+                               'the text before names the remedy')
+    if networks.family(subject.address) == 6:
+        return verdicts.unchecked('wanted', 'addresses of IPv6 are not '
+                                            'announced')
+    if 'fip_route' not in setup.drivers:
+        return verdicts.broken('wanted', 'the driver fip_route is off',
+                               'add it to [DEFAULT] drivers')
+    if setup.networks and not networks.inside(
+            subject.address, networks.provider_networks((), setup.networks)):
+        return verdicts.broken(
+            'wanted', 'in none of the networks of [DEFAULT] network_cidr = '
+            f'{", ".join(setup.networks)}',
+            'add its network to [DEFAULT] network_cidr, or set that to '
+            'nothing')
+    if setup.vrf and subject.node.device(setup.vrf) is None:
+        return verdicts.broken(
+            'wanted', f'the VRF {setup.vrf} does not exist',
+            f'ip link add {setup.vrf} type vrf table NUMBER; ip link set '
+            f'{setup.vrf} up')
+    return verdicts.broken(
+        'wanted', 'the agent keeps what there is, and announces nothing new'
+        if subject.kept else 'no driver announces it, since it is in no '
+        'network of the gateway port',
+        'name all provider networks in [DEFAULT] network_cidr')
+
+
+def default_route(facts):
+    """The finding about the router's default route in OVN."""
+    subject = facts.subject
+    routes = subject.router.default_routes
+    foreign = [each for each in routes if not each.managed]
+    if foreign:
+        return verdicts.ok('default-route', f'via {foreign[0].nexthop}, '
+                                            "not the agent's")
+    needed = subject.of(resources.DefaultRoute)
+    if not needed:
+        return verdicts.unchecked('default-route',
+                                  'the agent wants none through this port')
+    route = needed[0]
+    there = [each for each in routes
+             if each.nexthop == route.nexthop and
+             each.output_port == route.lrp]
+    remedy = ('start the agent, or read its log for what NB refuses: '
+              '"journalctl -u ovn-network-agent"')
+    if not there:
+        return verdicts.broken(
+            'default-route', f'{subject.router.name} has no default route '
+            f'via {route.nexthop}, so it cannot reply', remedy)
+    binding = next((mac for lrp, ip, mac in facts.bindings
+                    if (lrp, ip) == (route.lrp, route.nexthop)), None)
+    if binding is None:
+        return verdicts.broken(
+            'default-route', f'no static MAC binding for {route.nexthop}, '
+            'so OVN does not know where to send replies', remedy)
+    tag, proof = there[0].chassis, there[0].advertised
+    evidence = (f'via {route.nexthop} ({binding}), of {tag}, '
+                f'{"announced by " + proof if proof else "no proof yet"}')
+    if tag != route.chassis:
+        return verdicts.warn('default-route', f'{evidence}: the mark is of '
+                                              'another host', remedy)
+    return verdicts.ok('default-route', evidence)

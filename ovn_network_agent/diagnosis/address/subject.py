@@ -1,0 +1,197 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an address is, and what has to exist for it on this node.  Pure.
+
+The drivers of the agent say what has to exist, from rows of OVN that were
+read just now and from the configuration.  So a diagnosis needs no agent, and
+has no second opinion of what the agent wants.
+"""
+
+import dataclasses
+import enum
+
+from ovn_network_agent import iptext
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.ovn import snapshot
+
+
+class Kind(enum.Enum):
+    """What an address is."""
+
+    FIP = 'floating IP'
+    DISTRIBUTED = 'distributed floating IP'
+    SNAT = 'SNAT address'
+    ROUTER = 'router address'
+    BALANCER = 'load balancer address'
+    VIP = 'VIP'
+    NOBODY = 'unknown address'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """An address, its owner, and what has to exist for it here.
+
+    :ivar address: IP address in canonical notation
+    :ivar kind: :class:`Kind`
+    :ivar node: :class:`model.Node`, or None without OVN
+    :ivar router: :class:`model.Router` that has the address, or None
+    :ivar port: :class:`model.GatewayPort` that answers for it, or None
+    :ivar nat: :class:`model.Nat` of the address, or None
+    :ivar owner: host name of the chassis that has the port, '' for none
+    :ivar others: tuple of names of further routers that have the address
+    :ivar wanted: tuple of :class:`resources.Resource` that concern it
+    :ivar problems: tuple of texts of the drivers about it
+    :ivar kept: whether the drivers keep its objects as they are, in doubt
+    """
+
+    address: str
+    kind: Kind = Kind.NOBODY
+    node: model.Node | None = None
+    router: model.Router | None = None
+    port: model.GatewayPort | None = None
+    nat: model.Nat | None = None
+    owner: str = ''
+    others: tuple = ()
+    wanted: tuple = ()
+    problems: tuple = ()
+    kept: bool = False
+
+    @property
+    def prefix(self):
+        """The host prefix of the address."""
+        return networks.host_prefix(self.address)
+
+    @property
+    def here(self):
+        """Whether this chassis has the address."""
+        return self.port is not None and self.port.local
+
+    def of(self, *kinds):
+        """The wanted resources of some classes, a tuple."""
+        return tuple(each for each in self.wanted if type(each) in kinds)
+
+    @property
+    def announcement(self):
+        """What announces the address: a resource, or None."""
+        return next((each for each in self.of(resources.Announcement,
+                                              resources.AnnouncedRoute,
+                                              resources.VipAddress)
+                     if each.subject == self.prefix), None)
+
+
+def make(address, gateway_port, nb, sb, wire, drivers):
+    """Find what an address is in OVN, and what has to exist for it.
+
+    :param address: IP address in canonical notation
+    :param gateway_port: the option of that name
+    :param nb: rows of NB, see :mod:`readers.northbound`
+    :param sb: rows of SB, see :mod:`readers.southbound`
+    :param wire: :class:`ovs.wiring.Wire`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :returns: :class:`Subject`
+    """
+    seen = snapshot.Builder(gateway_port).build(
+        nb, sb, wire, {}, model.Phase.RUNNING, full=True,
+        also=frozenset(nb['Logical_Router']))
+    found = [(router, *_what(address, router)) for router in seen.routers]
+    found = [each for each in found if each[1] is not Kind.NOBODY]
+    if not found:
+        return Subject(address, node=seen.node)
+    # A router whose port is here comes first: it is asked for on this node.
+    found.sort(key=lambda each: not (each[3] and each[3].local))
+    router, kind, nat, port = found[0]
+    wanted = _wanted(drivers, router, seen.node)
+    return Subject(
+        address, kind, seen.node, router, port, nat,
+        _hostname(sb, port.chassis) if port else '',
+        tuple(other.name for other, *_rest in found[1:]),
+        tuple(each for each in wanted if concerns(each, address)),
+        tuple(each.text for each in wanted
+              if each.kind == resources.Problem.kind and
+              _mentions(each, address, router)),
+        any(each.kind == resources.Keep.kind and
+            networks.host_prefix(address) in each.of.key
+            for each in wanted))
+
+
+def _what(address, router):
+    """(kind, NAT row or None, gateway port or None) of an address."""
+    port = next((port for port in router.ports for text in port.networks
+                 if str(networks.parse_interface(text).ip) == address), None)
+    nats = [nat for nat in router.nats if nat.external_ip == address]
+    if nats:
+        nat = min(nats, key=lambda each: each.type != 'dnat_and_snat')
+        kind = Kind.SNAT if nat.type == 'snat' else (
+            Kind.DISTRIBUTED if nat.distributed_mac else Kind.FIP)
+        owner = networks.owner(address, router.ports) if router.ports else None
+        return kind, nat, owner
+    if port is not None:
+        return Kind.ROUTER, None, port
+    if any(each.address == address for each in router.balanced):
+        return Kind.BALANCER, None, (
+            networks.owner(address, router.ports) if router.ports else None)
+    return Kind.NOBODY, None, None
+
+
+def _hostname(sb, chassis):
+    return next((row.hostname or row.name for row in sb['Chassis'].values()
+                 if row.name == chassis), chassis)
+
+
+def _wanted(drivers, router, node):
+    return [each for driver in drivers for part in (
+        driver.for_node(node), driver.for_router(router, node))
+        for each in part]
+
+
+def _mentions(problem, address, router):
+    """Whether a problem is about an address, or about its whole router."""
+    if problem.addresses:
+        return address in problem.addresses
+    return problem.router in ('', router.uuid)
+
+
+def concerns(resource, address):
+    """Whether a wanted resource concerns the packets of an address.
+
+    :param resource: :class:`resources.Resource`
+    :param address: IP address
+    """
+    family = networks.family(address)
+    if resource.kind in (resources.Problem.kind, resources.Keep.kind):
+        return False
+    if resource.kind == resources.Rule.kind:
+        return (resource.fwmark is None and not resource.ipv6 and
+                _covers(resource.src, address) and
+                _covers(resource.dst, address))
+    if resource.kind == resources.PrefixListEntry.kind:
+        return _covers(resource.network, address)
+    if resource.kind == resources.Flow.kind:
+        return resource.family == family and resource.dst in (
+            None, networks.host_prefix(address))
+    if resource.kind in (resources.Address.kind, resources.Neighbour.kind):
+        return networks.family(getattr(resource, 'dst', None) or
+                               resource.address) == family
+    if resource.subject:
+        return resource.subject == networks.host_prefix(address)
+    return True
+
+
+def _covers(prefix, address):
+    """Whether a prefix has an address in it; None has all."""
+    if prefix is None:
+        return True
+    network, ip = iptext.network(prefix), iptext.address(address)
+    return network.version == ip.version and ip in network

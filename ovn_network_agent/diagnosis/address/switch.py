@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of the flows of the provider bridge.  Pure."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import verdicts
+
+_CHECKS = {ownership.COOKIE_MAC_TWEAK: 'mac-tweak-flow',
+           ownership.COOKIE_HAIRPIN: 'hairpin-flow'}
+_RESTORE = ('have the agent compare: "systemctl reload ovn-network-agent"; '
+            'without an agent: start it')
+
+
+def judge(facts):
+    """The findings about the flows of an address.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    wanted = facts.subject.of(resources.Flow)
+    found = []
+    for cookie, check in _CHECKS.items():
+        of_kind = [each for each in wanted if each.cookie == cookie]
+        if not of_kind:
+            found.append(verdicts.unchecked(check, 'none is wanted'))
+            continue
+        found.append(verdicts.unread(check, facts.flows) or
+                     _flow(check, of_kind[0], facts.flows))
+    return found
+
+
+def _flow(check, wanted, flows):
+    """The finding about one flow."""
+    there = flows.get(wanted, ())
+    what = (f'cookie {wanted.cookie:#x} priority {wanted.priority} in_port '
+            f'{wanted.in_port}{" to " + wanted.dst if wanted.dst else ""}')
+    ours = [each for each in there if each.cookie == wanted.cookie and
+            each.priority == wanted.priority]
+    foreign = [each for each in there if each.priority == wanted.priority and
+               each.cookie != wanted.cookie]
+    if not ours and foreign:
+        return verdicts.broken(
+            check, f'{wanted.bridge}: a flow with cookie '
+            f'{foreign[0].cookie:#x} is in the place of {what}',
+            'remove the other flow with "ovs-ofctl del-flows"')
+    if not ours:
+        return verdicts.broken(check, f'{wanted.bridge} has no flow {what}',
+                               _RESTORE)
+    if not _same(ours[0].flow, wanted):
+        return verdicts.broken(
+            check, f'{wanted.bridge}: the flow {what} has other actions, '
+            f'such as for a former MAC ({ours[0].flow})', _RESTORE)
+    return verdicts.ok(check, f'{what}: {ours[0].packets} packets')
+
+
+def _same(flow, wanted):
+    """Whether a flow has the actions of the wanted flow."""
+    return (getattr(flow, 'set_src', None), getattr(flow, 'set_dst', None),
+            getattr(flow, 'output', None)) == (
+                wanted.set_src, wanted.set_dst, wanted.output)

@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Findings in short, and which finding follows from which.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+
+Verdict = finding.Verdict
+
+# For people, the layer of each check, in the order of the path.
+LAYERS = {
+    'nat-row': 'NAT row in OVN NB',
+    'router': 'router',
+    'gateway-port': 'gateway port',
+    'segment': 'provider segment',
+    'agent': 'agent',
+    'wanted': 'wanted by the agent',
+    'default-route': 'default route in OVN NB',
+    'mac-tweak-flow': 'MAC-tweak flow',
+    'hairpin-flow': 'hairpin flow',
+    'bridge-device': 'bridge device',
+    'neighbour': 'neighbour on the bridge',
+    'veth-pair': 'veth pair',
+    'policy-rules': 'policy rules',
+    'leak-table': 'leak table',
+    'kernel-route': 'kernel route',
+    'kernel-lookup': 'kernel look-up, way in',
+    'frr-route': 'route in FRR',
+    'vrf-lookup': 'kernel look-up in the VRF',
+    'way-back': 'kernel look-up, way back',
+    'vrf-default': 'way out of the VRF',
+    'prefix-list-zebra': 'prefix list in zebra',
+    'prefix-list-bgpd': 'prefix list in bgpd',
+    'redistribute': 'redistribution into BGP',
+    'bgp-neighbours': 'BGP neighbours',
+    'advertised': 'advertised to neighbours',
+    'vip': 'VIP',
+    'vip-address': 'address of the VIP',
+    'nft-rules': 'rules of nftables',
+    'backends': 'destinations of the VIP',
+}
+
+# A failed check of the left says nothing new when one of the right is broken.
+CAUSES = {
+    'wanted': ('segment', 'gateway-port'),
+    'neighbour': ('bridge-device', 'gateway-port', 'segment'),
+    'policy-rules': (),
+    'leak-table': ('veth-pair',),
+    'kernel-route': ('bridge-device',),
+    'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
+                      'policy-rules'),
+    'frr-route': ('veth-pair', 'vrf-lookup'),
+    'vrf-lookup': ('veth-pair', 'frr-route'),
+    'way-back': ('bridge-device', 'veth-pair', 'policy-rules', 'leak-table'),
+    'vrf-default': ('veth-pair', 'bgp-neighbours'),
+    'redistribute': ('frr-route', 'vip-address'),
+    'advertised': ('frr-route', 'vrf-lookup', 'redistribute',
+                   'prefix-list-bgpd', 'bgp-neighbours', 'vip-address'),
+}
+
+
+def ok(check, evidence):
+    """A :class:`finding.Finding` that the layer is as it has to be."""
+    return finding.Finding(check, LAYERS[check], Verdict.OK, evidence)
+
+
+def warn(check, evidence, remedy):
+    """A :class:`finding.Finding` of a layer that may harm."""
+    return finding.Finding(check, LAYERS[check], Verdict.WARN, evidence,
+                           remedy)
+
+
+def broken(check, evidence, remedy):
+    """A :class:`finding.Finding` of a layer that does not do its work."""
+    return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
+                           remedy)
+
+
+def unchecked(check, evidence, remedy=''):
+    """A :class:`finding.Finding` of a layer that was not looked at."""
+    return finding.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
+                           evidence, remedy)
+
+
+def unread(check, fact):
+    """The finding for a fact that could not be read, or None.
+
+    :param check: name of the check
+    :param fact: the fact
+    :returns: :class:`finding.Finding` when the fact is
+        :class:`readers.Unread`, else None
+    """
+    if isinstance(fact, readers.Unread):
+        return unchecked(check, str(fact))
+    return None
+
+
+def settled(findings):
+    """Call only causes broken, and not what follows from them.
+
+    :param findings: list of :class:`finding.Finding` in the order of the
+        path
+    :returns: list of the same length; a broken finding with a broken cause
+        before it becomes NOT CHECKED, which names the cause
+    """
+    found, broken_, masked = [], {}, {}
+    for each in findings:
+        cause = next((broken_.get(name) or masked.get(name)
+                      for name in CAUSES.get(each.check, ())
+                      if name in broken_ or name in masked), None)
+        if each.verdict is Verdict.BROKEN and cause:
+            masked[each.check] = cause
+            each = dataclasses.replace(
+                each, verdict=Verdict.NOT_CHECKED, remedy='',
+                evidence=f'{each.evidence} (follows from: {cause})')
+        elif each.verdict is Verdict.BROKEN:
+            broken_[each.check] = each.layer
+        found.append(each)
+    return found
+
+
+def first_broken(findings):
+    """The first broken :class:`finding.Finding`, or None."""
+    return next((each for each in findings
+                 if each.verdict is Verdict.BROKEN), None)

@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the running agent says, over its control socket."""
+
+import json
+
+from ovn_network_agent.control import client
+from ovn_network_agent.diagnosis import readers
+
+# Seconds; an agent answers in milliseconds.
+_ANSWER = 1.0
+
+
+def ask(path, command, *arguments):
+    """Ask the agent.
+
+    :param path: control socket, '' when the agent has none
+    :param command: name of a command that answers in JSON
+    :param arguments: its arguments
+    :returns: the JSON value
+    :raises readers.Unread: when no agent answers in time, or it refuses
+    """
+    if not path:
+        raise readers.Unread('[DEFAULT] control_socket is empty')
+    try:
+        return json.loads(client.call(path, command, ['--json', *arguments],
+                                      _ANSWER))
+    except client.NotRunning:
+        raise readers.Unread('no agent runs on this node') from None
+    except (client.NoAgent, client.Refused, ValueError) as error:
+        raise readers.Unread(str(error)) from error

@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The configuration of the agent, loaded for a diagnosis."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import validate
+from ovn_network_agent.ovsdb import streams
+
+
+def load(files):
+    """Load the configuration as the agent does, and check it.
+
+    The modules that talk to FRR read ``cfg.CONF``, so this is the one object
+    that is loaded.
+
+    :param files: arguments that name files, see :func:`socket_path.files`
+    :returns: the oslo.config ConfigOpts
+    :raises cfg.Error: when a file cannot be read or parsed
+    :raises ValueError: when a value cannot be used
+    """
+    conf = cfg.CONF
+    opts.load(conf, files)
+    try:
+        validate.check(conf)
+        streams.configure(conf)
+    except validate.ConfigError as error:
+        raise ValueError('; '.join(error.messages)) from error
+    return conf

@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The flows of the provider bridge that concern one address."""
+
+import dataclasses
+import os
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.openflow import bridge as bridges
+from ovn_network_agent.openflow import connection
+from ovn_network_agent.openflow import spec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A flow that is in the place of a wanted flow.
+
+    :ivar cookie: its cookie
+    :ivar priority: its priority
+    :ivar flow: :class:`openflow.spec.FlowSpec` or
+        :class:`openflow.spec.StraySpec`
+    :ivar packets: packets that it has taken so far
+    """
+
+    cookie: int
+    priority: int
+    flow: object
+    packets: int
+
+
+def of(resource):
+    """The :class:`openflow.spec.FlowSpec` of a :class:`resources.Flow`."""
+    return spec.FlowSpec(
+        resource.cookie, resource.priority, resource.in_port,
+        resource.family, resource.dst, resource.set_src, resource.set_dst,
+        resource.output)
+
+
+def read(conf, wanted):
+    """Look for wanted flows.
+
+    :param conf: the oslo.config ConfigOpts
+    :param wanted: tuple of :class:`resources.Flow`, all of one bridge
+    :returns: dict of each wanted flow to a tuple of :class:`Found`
+    :raises readers.Unread: when the switch cannot be asked
+    """
+    if not wanted:
+        return {}
+    path = os.path.join(conf.ovs.ovs_rundir, f'{wanted[0].bridge}.mgmt')
+    try:
+        opened = connection.Connection(path)
+        try:
+            found = bridges.look_up(opened, [of(flow) for flow in wanted])
+        finally:
+            opened.close()
+    except OSError as error:
+        raise readers.Unread(str(error)) from error
+    return {flow: tuple(Found(*each) for each in places)
+            for flow, places in zip(wanted, found, strict=True)}

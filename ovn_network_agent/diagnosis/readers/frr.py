@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The state of one announcement in FRR's daemons.
+
+The daemons are asked through their sockets, which takes 2 ms for a command;
+vtysh is asked where these cannot be used (:mod:`privileged.vty`).  Every
+command names one address, one list or one neighbour.
+"""
+
+import contextlib
+import dataclasses
+import time
+
+from oslo_config import cfg
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import session
+from ovn_network_agent.frr import setup
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A BGP neighbour of the VRF, activated for IPv4 unicast.
+
+    :ivar name: its address or device
+    :ivar state: such as 'Established'
+    :ivar filters: tuple of texts, the outbound filters; only read when an
+        address is not advertised to an established neighbour
+    """
+
+    name: str
+    state: str
+    filters: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frr:
+    """What FRR has for one prefix.
+
+    :ivar routes: zebra's routes of the prefix, a tuple of (protocol,
+        selected, installed, next hops as text)
+    :ivar lists: dict of daemon ('zebra', 'bgpd') to a tuple of
+        :class:`frr.output.Entry`, or None without the list
+    :ivar sourced: whether bgpd has the prefix from this node
+    :ivar best: whether this node's path is the best one
+    :ivar advertised: tuple of names of neighbours
+    :ivar neighbours: tuple of :class:`Neighbour`
+    :ivar setup: :class:`frr.setup.Setup`, or None when it was not needed
+    """
+
+    routes: tuple = ()
+    lists: dict = dataclasses.field(default_factory=dict)
+    sourced: bool = False
+    best: bool = False
+    advertised: tuple = ()
+    neighbours: tuple = ()
+    setup: object = None
+
+
+def read_zebra(vrf, prefix):
+    """zebra's routes of a prefix, see :attr:`Frr.routes`.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param prefix: text such as '198.51.100.10/32'
+    :raises readers.Unread: when zebra does not answer
+    """
+    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
+    found = _json('zebra', f'show ip route {of_vrf}'
+                           f'{lines.check_network(prefix)} json')
+    with _readable():
+        return tuple(
+            (entry['protocol'], bool(entry.get('selected')),
+             bool(entry.get('installed')), ', '.join(
+                 hop.get('ip') or hop.get('interfaceName', '?')
+                 for hop in entry.get('nexthops', ())))
+            for document in found for entry in document.get(prefix, ()))
+
+
+def read_lists(name):
+    """The prefix list of IPv4 in zebra and bgpd, see :attr:`Frr.lists`.
+
+    :param name: name of the list
+    :raises readers.Unread: when a daemon does not answer
+    """
+    found = {}
+    for daemon in ('zebra', 'bgpd'):
+        said = _ask(daemon, f'show ip prefix-list {lines.check_name(name)} '
+                            'json')
+        with _readable():
+            by_daemon = output.prefix_lists(said, name)
+            found[daemon] = tuple(
+                by_daemon[_NAMES[daemon]]) if _NAMES[
+                    daemon] in by_daemon else None
+    return found
+
+
+_NAMES = {'zebra': 'ZEBRA', 'bgpd': 'BGP'}
+
+
+def read_neighbours(vrf):
+    """The neighbours of BGP.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :returns: tuple of :class:`Neighbour`
+    :raises readers.Unread: when bgpd does not answer
+    """
+    found = _json('bgpd', f'show bgp {_table(vrf)}summary json')
+    with _readable():
+        return tuple(Neighbour(name, values['state'])
+                     for document in found
+                     for name, values in document.get('peers', {}).items())
+
+
+def read_path(vrf, prefix):
+    """The path of a prefix in bgpd.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param prefix: text such as '198.51.100.10/32'
+    :returns: (sourced, best, advertised), see :class:`Frr`
+    :raises readers.Unread: when bgpd does not answer
+    """
+    found = _json('bgpd', f'show bgp {_table(vrf)}'
+                          f'{lines.check_network(prefix)} json')
+    with _readable():
+        for document in found:
+            own = [path for path in document.get('paths', ())
+                   if path.get('sourced')]
+            best = any(path.get('bestpath', {}).get('overall')
+                       for path in own)
+            if own:
+                return True, best, tuple(sorted(
+                    document.get('advertisedTo', ()))) if best else ()
+    return False, False, ()
+
+
+def read_filters(vrf, neighbour):
+    """The outbound filters of a neighbour.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param neighbour: :class:`Neighbour`
+    :returns: :class:`Neighbour` with its filters
+    :raises readers.Unread: when bgpd does not answer
+    """
+    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
+    found = _json('bgpd', f'show bgp {of_vrf}neighbors {neighbour.name} json')
+    with _readable():
+        family = next((document[neighbour.name].get(
+            'addressFamilyInfo', {}).get('ipv4Unicast', {})
+            for document in found if neighbour.name in document), {})
+        named = tuple(f'{words} {family[key]}' for key, words in (
+            ('outgoingUpdatePrefixFilterList', 'prefix-list'),
+            ('routeMapForOutgoingAdvertisements', 'route-map'),
+            ('outgoingUpdateNetworkFilterList', 'distribute-list'),
+            ('outgoingUpdateAsPathFilterList', 'filter-list'))
+            if family.get(key))
+    return dataclasses.replace(neighbour, filters=named)
+
+
+def read_setup(vrf, prefix_list):
+    """The parts of FRR's configuration that the agent needs.
+
+    This reads the whole configuration, so it is only done when bgpd does not
+    have a prefix.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param prefix_list: name of the prefix list, '' for none
+    :returns: :class:`frr.setup.Setup`
+    :raises readers.Unread: when FRR does not show its configuration
+    """
+    try:
+        shown = _show('show vrf', 'show running-config')
+    except OSError as error:
+        raise readers.Unread(str(error)) from error
+    with _readable():
+        return setup.read(shown, vrf, prefix_list)
+
+
+def _table(vrf):
+    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
+    return f'{of_vrf}ipv4 unicast '
+
+
+def _ask(daemon, command):
+    """The answer of a daemon, text."""
+    conf = cfg.CONF.frr
+    try:
+        if conf.vtysh_wrapper or daemon not in session.daemons(
+                conf.frr_run_dir):
+            return _show(command)
+        limit = conf.vtysh_timeout
+        with contextlib.closing(session.Session(
+                conf.frr_run_dir, daemon, limit,
+                time.monotonic() + limit)) as opened:
+            return opened.ask(command)[1]
+    except OSError as error:
+        raise readers.Unread(f'{daemon} of FRR: {error}') from error
+
+
+def _show(*commands):
+    # The privileged side takes long to import, and is rarely needed here.
+    from ovn_network_agent.privileged import vtysh
+    return vtysh.show(*commands).stdout
+
+
+def _json(daemon, command):
+    said = _ask(daemon, command)
+    with _readable():
+        return output.json_documents(said)
+
+
+class _readable:
+    """Turns an answer in an unknown format into Unread."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _traceback):
+        if isinstance(error, AttributeError | KeyError | TypeError |
+                      ValueError):
+            raise readers.Unread(f'FRR: unknown answer: {error!r}') from error

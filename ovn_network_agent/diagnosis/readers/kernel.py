@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kernel's state that concerns one address, and its own look-ups."""
+
+import dataclasses
+
+from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import rules
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kernel:
+    """What the kernel has for one address.
+
+    :ivar links: dict of name to :class:`netlink.links.Link`, without
+        devices that are missing
+    :ivar addresses: dict of device to tuple of 'address/length'
+    :ivar neighbours: dict of (device, address) to (MAC, name of the state)
+    :ivar sysctls: dict of path below /proc/sys to text, None when missing
+    :ivar rules: tuple of :class:`netlink.rules.Rule`
+    :ivar routes: dict of table to tuple of :class:`route_codec.Route`
+    :ivar lookups: dict of question to :class:`netlink.lookups.Lookup`:
+        'here' (default VRF), 'in' (arrives from the pair), 'vrf' (provider
+        VRF), 'out' (arrives from the bridge with the address as its source),
+        'out vrf' (the same in the provider VRF)
+    """
+
+    links: dict
+    addresses: dict
+    neighbours: dict
+    sysctls: dict
+    rules: tuple
+    routes: dict
+    lookups: dict
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to read for one address.
+
+    :ivar address: the address
+    :ivar client: an address outside, for the way back
+    :ivar bridge: device of the provider segment
+    :ivar vrf: name of the VRF, '' for none
+    :ivar pair: whether there is a veth pair
+    :ivar neighbours: tuple of (device, address)
+    :ivar sysctls: tuple of paths below /proc/sys
+    :ivar tables: tuple of ids of small routing tables to read as a whole
+    """
+
+    address: str
+    client: str
+    bridge: str
+    vrf: str = ''
+    pair: bool = False
+    neighbours: tuple = ()
+    sysctls: tuple = ()
+    tables: tuple = ()
+
+
+def read(wanted):
+    """Read from the kernel.
+
+    :param wanted: :class:`Wanted`
+    :returns: :class:`Kernel`
+    :raises readers.Unread: when the kernel does not answer
+    """
+    names = {wanted.bridge, wanted.vrf, *(
+        ownership.VETH_ENDS if wanted.pair else ())} - {''}
+    try:
+        with connection.Connection() as kernel:
+            found = links.named(kernel, sorted(names))
+            return Kernel(
+                found, {name: tuple(each.address for each in addresses.read(
+                    kernel, link.index)) for name, link in found.items()},
+                _neighbours(kernel, wanted, found),
+                {path: _sysctl(path) for path in wanted.sysctls},
+                tuple(rules.read(kernel)),
+                {table: tuple(routes.read(kernel, table=table,
+                                          families=(routes.INET,)))
+                 for table in wanted.tables},
+                _lookups(kernel, wanted, found))
+    except OSError as error:
+        raise readers.Unread(f'kernel: {error}') from error
+
+
+def _neighbours(kernel, wanted, found):
+    read_ = {}
+    for device, address in wanted.neighbours:
+        if device in found:
+            entry = neighbours.look_up(kernel, found[device].index, address)
+            if entry is not None:
+                read_[device, address] = entry[0].mac, entry[1]
+    return read_
+
+
+def _sysctl(path):
+    try:
+        with open('/proc/sys/' + path, encoding='ascii') as opened:
+            return opened.read().strip()
+    except FileNotFoundError:
+        return None
+
+
+def _lookups(kernel, wanted, found):
+    """The answers that can be had with the devices that are there."""
+    def index(name):
+        return found[name].index if name in found else 0
+
+    questions = {'here': (wanted.address, '', 0, 0)}
+    bridge, vrf = index(wanted.bridge), index(wanted.vrf)
+    default = index(ownership.VETH_DEFAULT) if wanted.pair else 0
+    if default:
+        questions['in'] = wanted.address, wanted.client, default, 0
+    if vrf:
+        questions['vrf'] = wanted.address, '', 0, vrf
+        questions['out vrf'] = wanted.client, wanted.address, vrf, 0
+    if bridge:
+        questions['out'] = wanted.client, wanted.address, bridge, 0
+    return {name: lookups.look_up(kernel, *question)
+            for name, question in questions.items()}

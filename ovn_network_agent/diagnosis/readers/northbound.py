@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rows of OVN NB that concern one address."""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ovsdb
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import once
+
+
+def read(conf, address, timeout):
+    """Select the rows of the routers that have an address.
+
+    Only the NAT rows of this address are selected, and not the thousands of
+    other NAT rows that a router may have.
+
+    :param conf: the oslo.config ConfigOpts
+    :param address: IP address in canonical notation
+    :param timeout: seconds
+    :returns: dict of table to dict of UUID to :class:`once.Row`; the table
+        Logical_Router is empty when no router has the address
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_nb_remote,
+                          ovsdb.SCHEMAS['nb'], timeout) as session:
+            _select(session, address)
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(str(error)) from error
+
+
+def _select(session, address):
+    routers = _routers(session, address) or _balanced(session, address)
+    ports = session.by_uuid('Logical_Router_Port', {
+        key for router in routers
+        for key in columns.referenced(router, 'ports')})
+    session.by_uuid('Logical_Router_Static_Route', {
+        key for router in routers
+        for key in columns.referenced(router, 'static_routes')})
+    session.by_uuid('Gateway_Chassis', {
+        key for port in ports
+        for key in columns.referenced(port, 'gateway_chassis')})
+    groups = session.by_uuid('HA_Chassis_Group', {
+        key for port in ports
+        for key in columns.referenced(port, 'ha_chassis_group')})
+    session.by_uuid('HA_Chassis', {
+        key for group in groups
+        for key in columns.referenced(group, 'ha_chassis')})
+    if session.has('Static_MAC_Binding'):
+        session.select(*(
+            ('Static_MAC_Binding', ['logical_port', '==', port.name])
+            for port in ports if port.gateway_chassis or
+            columns.referenced(port, 'ha_chassis_group')))
+
+
+def _routers(session, address):
+    """The routers with a NAT row or a port of the address."""
+    lengths = range(1, iptext.address(address).max_prefixlen + 1)
+    nats, *ports = session.select(
+        ('NAT', ['external_ip', '==', address]),
+        *(('Logical_Router_Port', ['networks', 'includes',
+                                   f'{address}/{length:d}'])
+          for length in lengths))
+    return _unique(session.select(
+        *(('Logical_Router', ['nat', 'includes', _reference(row)])
+          for row in nats),
+        *(('Logical_Router', ['ports', 'includes', _reference(row)])
+          for answer in ports for row in answer)))
+
+
+def _balanced(session, address):
+    """The routers with a load balancer of the address.
+
+    OVSDB has no question for the address in a key "address:port", so the
+    table is read as a whole; this is only done for an address without NAT.
+    """
+    if not session.has('Load_Balancer'):
+        return []
+    found, = session.select(('Load_Balancer',))
+    used = [row for row in found if address in rows.vip_keys(row)]
+    groups = session.select(*(
+        ('Load_Balancer_Group', ['load_balancer', 'includes',
+                                 _reference(row)])
+        for row in used if session.has('Load_Balancer_Group')))
+    return _unique(session.select(
+        *(('Logical_Router', ['load_balancer', 'includes', _reference(row)])
+          for row in used),
+        *(('Logical_Router', ['load_balancer_group', 'includes',
+                              _reference(row)])
+          for answer in groups for row in answer)))
+
+
+def _reference(row):
+    return ['uuid', str(row.uuid)]
+
+
+def _unique(answers):
+    return sorted({row for rows in answers for row in rows})

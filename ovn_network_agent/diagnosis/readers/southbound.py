@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rows of OVN SB that concern some gateway ports."""
+
+from ovn_network_agent import model
+from ovn_network_agent import ovsdb
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import once
+
+
+def read(conf, here, lrps, chassis, hostnames, timeout):
+    """Select the rows of gateway ports and of the chassis.
+
+    :param conf: the oslo.config ConfigOpts
+    :param here: name of this chassis
+    :param lrps: names of the router ports
+    :param chassis: names of further chassis, such as the candidates
+    :param hostnames: host names of further chassis
+    :param timeout: seconds
+    :returns: dict of table to dict of UUID to :class:`once.Row`
+    :raises readers.Unread: when the database cannot be read
+    """
+    try:
+        with once.Session(conf.ovn.ovn_sb_remote,
+                          ovsdb.SCHEMAS['sb'], timeout) as session:
+            _select(session, here, lrps, chassis, hostnames)
+            return session.tables
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(str(error)) from error
+
+
+def _select(session, here, lrps, chassis, hostnames):
+    answers = session.select(
+        *(('Chassis', ['name', '==', name])
+          for name in sorted({here, *chassis})),
+        *(('Chassis', ['hostname', '==', name]) for name in hostnames),
+        *(('Port_Binding', ['logical_port', '==', model.REDIRECT + lrp])
+          for lrp in lrps),
+        *(('Port_Binding', ['type', '==', 'patch'],
+           ['options', 'includes', ['map', [['peer', lrp]]]])
+          for lrp in lrps))
+    names = len({here, *chassis}) + len(hostnames)
+    bindings = [row for rows in answers[names:] for row in rows]
+    session.by_uuid('Chassis', {
+        key for row in bindings for key in columns.referenced(row, 'chassis')})
+    session.select(*(
+        ('Port_Binding', ['type', '==', 'localnet'],
+         ['datapath', '==', ['uuid', str(row.datapath.uuid)]])
+        for row in bindings if row.type == 'patch'))

@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wiring of this node, from the local Open vSwitch database."""
+
+import dataclasses
+
+from ovn_network_agent import ovsdb
+from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import once
+
+
+def read(conf, timeout):
+    """The wiring of this node, with its devices.
+
+    :param conf: the oslo.config ConfigOpts
+    :param timeout: seconds
+    :returns: :class:`ovs.wiring.Wire`
+    :raises readers.Unread: when the database or the kernel cannot be read
+    """
+    try:
+        with once.Session([conf.ovs.ovsdb_connection],
+                          ovsdb.SCHEMAS['ovs'], timeout) as session:
+            _select(session, conf.bridge_dev)
+            wire = wiring.read(session.tables, ())
+        return dataclasses.replace(wire, devices=_devices(conf, wire))
+    except (once.Failed, OSError) as error:
+        raise readers.Unread(str(error)) from error
+
+
+def _select(session, bridge_dev):
+    """Select the rows that :func:`wiring.read` needs."""
+    roots, = session.select(('Open_vSwitch',))
+    mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]
+    bridges = {bridge_dev, *(bridge for mapping in mappings
+                             for _network, bridge in mapping)}
+    found = session.select(*(('Bridge', ['name', '==', bridge])
+                             for bridge in sorted(bridges)))
+    ports = session.by_uuid('Port', (
+        key for rows in found for row in rows
+        for key in columns.referenced(row, 'ports')))
+    session.by_uuid('Interface', (
+        key for port in ports
+        if ('ovn-localnet-port' in port.external_ids or
+            ownership.is_managed(port.external_ids))
+        for key in columns.referenced(port, 'interfaces')))
+
+
+def _devices(conf, wire):
+    names = {conf.bridge_dev, conf.frr.vrf_name, *ownership.VETH_ENDS,
+             *(bridge for _network, bridge in wire.mappings)} - {''}
+    with connection.Connection() as kernel:
+        found = links.named(kernel, sorted(names))
+        return tuple(links.device(kernel, name, link)
+                     for name, link in sorted(found.items()))

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A session with one daemon of FRR, in the protocol of vtysh.
+
+A command ends with a zero byte; an answer is text, three zero bytes and a
+status.
+"""
+
+import errno
+import os
+import socket
+import time
+
+SUFFIX = '.vty'
+SUCCESS = 0
+_MARK = b'\0\0\0'
+
+
+def daemons(directory):
+    """Names of the daemons that have a socket.
+
+    :param directory: directory with the sockets of the daemons
+    :returns: list of str
+    :raises OSError: when the directory cannot be read
+    """
+    return [entry.removesuffix(SUFFIX) for entry in os.listdir(directory)
+            if entry.endswith(SUFFIX)]
+
+
+class Session:
+    """A connection to one daemon.
+
+    :param directory: directory with the sockets of the daemons
+    :param name: name of the daemon
+    :param limit: seconds that the caller waits for, for messages
+    :param deadline: monotonic seconds, the limit for all answers
+    :raises OSError: when the daemon accepts no connections
+    """
+
+    def __init__(self, directory, name, limit, deadline):
+        self._name = name
+        self._limit = limit
+        self._deadline = deadline
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._in_time(self._socket.connect,
+                          os.path.join(directory, name + SUFFIX))
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, command):
+        """Run a command.
+
+        :returns: (status, text)
+        :raises OSError: when there is no answer
+        """
+        self._in_time(self._socket.sendall, command.encode() + b'\0')
+        answer = b''
+        while answer[-4:-1] != _MARK:
+            data = self._in_time(self._socket.recv, 65536)
+            if not data:
+                raise ConnectionResetError(
+                    errno.ECONNRESET, f'{self._name} of FRR has ended')
+            answer += data
+        status, said = answer[-1], answer[:-4].decode(errors='replace')
+        if status != SUCCESS and not said.strip():
+            said = f'status {status} of {self._name}'
+        return status, said.strip()
+
+    def close(self):
+        """Close the connection."""
+        self._socket.close()
+
+    def _in_time(self, function, argument):
+        # A timeout of 0 would mean not to wait at all.
+        left = max(0.001, self._deadline - time.monotonic())
+        self._socket.settimeout(left)
+        try:
+            return function(argument)
+        except (TimeoutError, BlockingIOError) as error:
+            raise TimeoutError(
+                errno.ETIMEDOUT, f'{self._name} of FRR did not answer within '
+                f'{self._limit} s: it hangs, or somebody else '
+                'holds its configuration lock') from error

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kernel's own look-up of one route: what ``ip route get`` asks.
+
+With an incoming device the kernel treats the question as a packet that
+arrives there, so the answer includes policy rules, the guard against martians
+(rp_filter) and forwarding (inet_rtm_getroute() of the kernel).
+"""
+
+import errno
+import os
+import socket
+import typing
+
+from pyroute2.netlink.rtnl import rtmsg
+
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import texts
+
+_MESSAGE = messages.narrow(
+    rtmsg.rtmsg, 'RTA_DST', 'RTA_SRC', 'RTA_IIF', 'RTA_OIF', 'RTA_GATEWAY',
+    'RTA_PRIORITY', (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'),
+    'RTA_TABLE')
+# RTN_UNICAST and RTN_LOCAL of linux/rtnetlink.h.
+_UNICAST = 1
+_LOCAL = 2
+_MEANINGS = {
+    errno.EXDEV: 'the source is refused (rp_filter, or a martian address)',
+    errno.EINVAL: 'dropped by a rule or route of type blackhole',
+    errno.ENETUNREACH: 'there is no route',
+    errno.EHOSTUNREACH: 'there is no route, or the incoming device does not '
+                        'forward',
+    errno.EACCES: 'prohibited by a rule or route'}
+
+
+class Lookup(typing.NamedTuple):
+    """The answer of the kernel.
+
+    :ivar error: why the kernel drops the packet, '' when it forwards it
+    :ivar table: routing table of the route
+    :ivar dst: prefix of the route, '0.0.0.0/0' for a default route
+    :ivar dev: name of the output device, '' for several
+    :ivar via: gateway, or None
+    :ivar protocol: rtm_protocol of the route
+    :ivar local: whether the packet would be for this host itself
+    """
+
+    error: str = ''
+    table: int = 0
+    dst: str = ''
+    dev: str = ''
+    via: str | None = None
+    protocol: int = 0
+    local: bool = False
+
+    def text(self):
+        """The answer in the manner of ip-route(8)."""
+        if self.error:
+            return self.error
+        via = f' via {self.via}' if self.via else ''
+        dev = f' dev {self.dev}' if self.dev else ' over several next hops'
+        return (f'{"local " if self.local else ""}{self.dst}{via}{dev} '
+                f'table {self.table} proto {self.protocol}')
+
+
+def look_up(kernel, dst, src='', incoming=0, outgoing=0):
+    """Ask for the route of a packet.
+
+    :param kernel: :class:`connection.Connection`
+    :param dst: IP address
+    :param src: IP address of the sender, '' for any
+    :param incoming: ifindex of the device where it arrives, 0 for a packet
+        of this host
+    :param outgoing: ifindex of a VRF to look in, 0 for none
+    :returns: :class:`Lookup`
+    :raises OSError: for an error that says nothing about the route
+    """
+    try:
+        data, start, end = kernel.ask(
+            routes.RTM_GETROUTE, _question(dst, src, incoming, outgoing))
+    except OSError as error:
+        if error.errno in _MEANINGS:
+            return Lookup(_MEANINGS[error.errno])
+        raise OSError(error.errno, f'route to {dst}: '
+                                   f'{os.strerror(error.errno)}') from error
+    return _decode(messages.decode(_MESSAGE, data, start, end))
+
+
+def _question(dst, src, incoming, outgoing):
+    family, _packed = texts.parse_address(dst)
+    length = 32 if family == socket.AF_INET else 128
+    wanted = [('RTA_DST', dst)]
+    wanted += [(name, value) for name, value in (
+        ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing))
+        if value]
+    return messages.encode(
+        _MESSAGE, wanted, family=family, dst_len=length,
+        src_len=length if src else 0,
+        flags=routes.RTM_F_FIB_MATCH | routes.RTM_F_LOOKUP_TABLE)
+
+
+def _decode(message):
+    found = messages.attributes(message)
+    kind = message['type']
+    if kind not in (_UNICAST, _LOCAL):
+        return Lookup(f'a route of type {kind} drops it')
+    dst, gateway = found.get('RTA_DST'), found.get('RTA_GATEWAY')
+    return Lookup(
+        '', found.get('RTA_TABLE', message['table']),
+        f'{texts.canonical(dst)}/{message["dst_len"]}' if dst else
+        ('0.0.0.0/0' if message['family'] == socket.AF_INET else '::/0'),
+        '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
+        else route_codec.device(found['RTA_OIF'], {}),
+        texts.canonical(gateway) if gateway else None,
+        message['proto'], kind == _LOCAL)

@@ -1,0 +1,182 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Questions to an OVSDB server without a replica: a few rows, once.
+
+A diagnosis of one address needs some rows of tables that may have a hundred
+thousand.  Each question is a ``select`` (RFC 7047, 5.2.2) with a time limit.
+The rows look like rows of a replica, so that the functions of
+:mod:`ovn_network_agent.ovn` can read them.
+"""
+
+import functools
+import time
+import uuid
+
+from ovs import jsonrpc
+from ovs import stream
+from ovs.db import data
+from ovs.db import schema as ovs_schema
+
+from ovn_network_agent.ovsdb import exchange
+from ovn_network_agent.ovsdb import streams
+
+
+class Failed(Exception):
+    """The server did not answer a question; the text has the reason."""
+
+
+@functools.total_ordering
+class Row:
+    """One row; its columns are attributes, as in python-ovs.
+
+    A reference to a row that was not selected is left out of a set, and is a
+    row without columns where the column needs a value.
+
+    :param key: UUID
+    :param values: dict of column to Datum of ovs.db.data
+    :param tables: see :attr:`Session.tables`
+    """
+
+    def __init__(self, key, values, tables):
+        self.uuid = key
+        self._data = values
+        self._tables = tables
+
+    def __getattr__(self, column):
+        if column.startswith('_') or column not in self._data:
+            raise AttributeError(column)
+        datum = self._data[column]
+        if datum.type.is_scalar() and datum.type.key.ref_table_name:
+            key = datum.as_scalar()
+            return (self._row(key, datum.type.key) or
+                    Row(key, {}, self._tables))
+        return datum.to_python(self._row)
+
+    def _row(self, value, base):
+        if base is None or not base.ref_table_name:
+            return value
+        return self._tables.get(base.ref_table_name, {}).get(value)
+
+    def __lt__(self, other):
+        return self.uuid < other.uuid
+
+    def __eq__(self, other):
+        return isinstance(other, Row) and self.uuid == other.uuid
+
+    def __hash__(self):
+        return hash(self.uuid)
+
+
+class Session:
+    """A connection for questions to the first server that answers.
+
+    :param remotes: list of remotes
+    :param database: such as 'OVN_Northbound'
+    :param timeout: seconds for everything together
+    :ivar tables: dict of table to dict of UUID to :class:`Row`: all rows
+        that were selected, and an empty dict for each other table
+    :raises Failed: when no server answers
+    """
+
+    def __init__(self, remotes, database, timeout):
+        self._database = database
+        self._deadline = time.monotonic() + timeout
+        self._rpc, found = self._connect(remotes)
+        self._schema = ovs_schema.DbSchema.from_json(found)
+        self.tables = {name: {} for name in self._schema.tables}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self._rpc.close()
+
+    def has(self, table, column=None):
+        """Whether the schema has a table, and a column if one is named."""
+        found = self._schema.tables.get(table)
+        return found is not None and (column is None or
+                                      column in found.columns)
+
+    def select(self, *questions):
+        """Select rows, all questions in one transaction.
+
+        :param questions: tuples (table, clause, ...), see RFC 7047, 5.1; a
+            question without a clause is for the whole table
+        :returns: list of a list of :class:`Row` for each question
+        :raises Failed: when the server refuses, or does not answer
+        """
+        if not questions:
+            return []
+        operations = [{'op': 'select', 'table': table, 'where': list(where)}
+                      for table, *where in questions]
+        answers = self._ask(self._rpc, 'transact',
+                            [self._database, *operations])
+        return [self._rows(table, answer) for (table, *_where), answer
+                in zip(questions, answers, strict=False)]
+
+    def by_uuid(self, table, keys):
+        """Select rows by their UUIDs.
+
+        :param keys: iterable of UUID
+        :returns: list of :class:`Row`, without rows that are gone
+        :raises Failed: as :meth:`select`
+        """
+        found = self.select(*((table, ['_uuid', '==', ['uuid', str(key)]])
+                              for key in keys))
+        return [row for rows in found for row in rows]
+
+    def _connect(self, remotes):
+        reasons = []
+        for remote in remotes:
+            try:
+                return self._open(remote)
+            except (Failed, OSError, ValueError) as e:
+                reasons.append(f'{remote}: {e}')
+        raise Failed(f'{self._database}: ' + '; '.join(reasons))
+
+    def _open(self, remote):
+        error, opened = stream.Stream.open_block(
+            stream.Stream.open(remote), exchange.milliseconds(self._deadline))
+        if error:
+            raise Failed(streams.reason(remote, error))
+        rpc = jsonrpc.Connection(opened)
+        try:
+            return rpc, self._ask(rpc, 'get_schema', [self._database])
+        except BaseException:
+            rpc.close()
+            raise
+
+    def _ask(self, rpc, method, parameters):
+        request = jsonrpc.Message.create_request(method, parameters)
+        error, reply = exchange.send(rpc, request, self._deadline)
+        if error:
+            raise Failed('connection closed' if error == jsonrpc.EOF else
+                         'no answer in time')
+        if reply.error:
+            raise Failed(f'{method} of {self._database}: {reply.error}')
+        for answer in reply.result if method == 'transact' else ():
+            if answer and answer.get('error'):
+                raise Failed(f'{answer["error"]}: {answer.get("details")}')
+        return reply.result
+
+    def _rows(self, table, answer):
+        columns = self._schema.tables[table].columns
+        found = []
+        for values in answer['rows']:
+            key = uuid.UUID(values['_uuid'][1])
+            row = Row(key, {name: data.Datum.from_json(
+                columns[name].type, value) for name, value in values.items()
+                if name in columns}, self.tables)
+            self.tables[table][key] = row
+            found.append(row)
+        return found

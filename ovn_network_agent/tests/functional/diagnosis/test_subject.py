@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an address is, from one-shot questions to real databases."""
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.ovsdb import streams
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.unit import world
+
+FIP = '198.51.100.10'
+Kind = subject.Kind
+
+
+class SubjectTestCase(base.OvsdbTestCase):
+
+    def configuration(self, **options):
+        conf = world.conf(
+            bridge_dev=cloud.BRIDGE, ovs__ovsdb_connection=self.ovs.remote,
+            ovn__ovn_nb_remote=[self.nb.remote],
+            ovn__ovn_sb_remote=[self.sb.remote], **options)
+        streams.configure(conf)
+        return conf
+
+    def drivers(self, conf):
+        return [world.driver(name, conf)
+                for name in ('fip_route', 'veth_leak')]
+
+    def subject(self, address, **options):
+        conf = self.configuration(**options)
+        return gathering.find(conf, address, self.drivers(conf))[0]
+
+    def kind(self, address, **options):
+        return self.subject(address, **options).kind
+
+
+class KindsTest(SubjectTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('one', FIP)
+        self.cloud.add_nat('one', '198.51.100.99', type='snat',
+                           logical_ip='10.0.0.0/24')
+
+    def test_each_kind(self):
+        self.cloud.add_balancer('one', '198.51.100.50:22')
+        for address, kind in ((FIP, Kind.FIP),
+                              ('198.51.100.99', Kind.SNAT),
+                              ('198.51.100.1', Kind.ROUTER),
+                              ('198.51.100.50', Kind.BALANCER),
+                              ('198.51.100.51', Kind.NOBODY),
+                              ('198.51.100.0', Kind.NOBODY)):
+            self.assertIs(kind, self.kind(address), address)
+
+    def test_a_load_balancer_of_a_group(self):
+        self.cloud.add_balancer('one', '198.51.100.50:22', group=True)
+        self.assertIs(Kind.BALANCER, self.kind('198.51.100.50'))
+
+    def test_a_distributed_floating_ip(self):
+        self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:77',
+                              logical_port='port')
+        self.assertIs(Kind.DISTRIBUTED, self.kind(FIP))
+
+    def test_the_owner(self):
+        found = self.subject(FIP)
+        self.assertEqual((True, cloud.HOSTNAME, 'lrp-one', 'neutron-one'), (
+            found.here, found.owner, found.port.lrp, found.router.name))
+        self.cloud.move('lrp-one', cloud.OTHER)
+        found = self.subject(FIP)
+        self.assertEqual((False, cloud.OTHER_HOSTNAME),
+                         (found.here, found.owner))
+        self.cloud.move('lrp-one', None)
+        self.assertEqual((False, ''), (self.subject(FIP).here,
+                                       self.subject(FIP).owner))
+
+    def test_two_routers_with_one_address(self):
+        self.cloud.add_router('two', ('198.51.100.2/24',), cloud.OTHER)
+        self.cloud.add_nat('two', FIP)
+        found = self.subject(FIP)
+        self.assertEqual(('neutron-one', ('neutron-two',)),
+                         (found.router.name, found.others))
+
+    def test_other_groups_of_candidates(self):
+        self.cloud.add_router('group', ('198.51.100.3/24',), cloud.CHASSIS,
+                              group='HA_Chassis_Group')
+        self.assertTrue(self.subject('198.51.100.3').here)
+
+    def test_the_router_is_that_of_the_agent(self):
+        """The same value as from the agent's replica, but for other NAT."""
+        seen = self.eyes().router('one')
+        found = self.subject(FIP).router
+        self.assertEqual(seen.ports, found.ports)
+        self.assertEqual(seen.default_routes, found.default_routes)
+        self.assertEqual([FIP], [nat.external_ip for nat in found.nats])
+
+
+class WantedTest(SubjectTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('one', FIP)
+        self.cloud.add_nat('one', '198.51.100.11')
+
+    def wanted(self, *kinds, **options):
+        return self.subject(FIP, **options).of(*kinds)
+
+    def test_only_what_concerns_the_address(self):
+        self.assertEqual(
+            [FIP + '/32'], [each.prefix for each in self.wanted(
+                resources.Announcement)])
+        self.assertEqual(
+            {None, FIP + '/32'}, {each.dst for each in self.wanted(
+                resources.Flow)})
+        self.assertEqual(
+            {'198.51.100.0/24', None}, {each.src for each in self.wanted(
+                resources.Rule)})
+        self.assertEqual(
+            ['198.51.100.0/24'], [each.network for each in self.wanted(
+                resources.PrefixListEntry)])
+
+    def test_outside_of_the_configured_networks(self):
+        found = self.subject(FIP, network_cidr=['192.0.2.0/24'])
+        self.assertIsNone(found.announcement)
+
+    def test_elsewhere_nothing_is_wanted(self):
+        self.cloud.move('lrp-one', cloud.OTHER)
+        self.assertIsNone(self.subject(FIP).announcement)
+
+    def test_the_driver_says_why(self):
+        self.cloud.add_nat('one', '192.0.2.77')
+        found = self.subject('192.0.2.77')
+        self.assertIsNone(found.announcement)
+        self.assertIn('in no network of its gateway ports',
+                      found.problems[0])
+
+    def test_static_mac_bindings_are_read(self):
+        self.nb.transact({'op': 'insert', 'table': 'Static_MAC_Binding',
+                          'row': {'logical_port': 'lrp-one',
+                                  'ip': '198.51.100.254',
+                                  'mac': '0A:00:00:00:00:01'}})
+        conf = self.configuration()
+        self.assertEqual(
+            (('lrp-one', '198.51.100.254', '0a:00:00:00:00:01'),),
+            gathering.find(conf, FIP, self.drivers(conf))[1])
+
+
+class UnreadTest(SubjectTestCase):
+
+    def test_a_server_that_is_gone(self):
+        conf = self.configuration()
+        self.nb.kill()
+        error = self.assertRaises(readers.Unread, northbound.read, conf, FIP,
+                                  2.0)
+        self.assertIn('OVN_Northbound', str(error))
+
+    def test_the_next_member_answers(self):
+        conf = self.configuration()
+        conf.set_override('ovn_nb_remote', [
+            'unix:/nowhere/nb.sock', self.nb.remote], group='ovn')
+        self.cloud.add_router('one')
+        self.cloud.add_nat('one', FIP)
+        found = northbound.read(conf, FIP, 5.0)
+        self.assertEqual(1, len(found['Logical_Router']))
+
+    def test_a_database_of_an_old_ovn(self):
+        conf = self.configuration()
+        self.nb.convert(lambda tables: tables.pop('Static_MAC_Binding'))
+        self.cloud.add_router('one')
+        self.cloud.add_nat('one', FIP)
+        self.assertNotIn('Static_MAC_Binding',
+                         northbound.read(conf, FIP, 5.0))
+
+
+class CostTest(SubjectTestCase):
+
+    def test_other_addresses_are_not_read(self):
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        for number in range(10, 60):
+            self.cloud.add_nat('one', f'198.51.100.{number}')
+        found = northbound.read(self.configuration(), FIP, 5.0)
+        self.assertEqual(1, len(found['NAT']))
+        self.assertEqual(model.Phase.RUNNING,
+                         self.subject(FIP).node.phase)

@@ -1,0 +1,150 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Facts about a floating IP of which everything is as it has to be."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.frr import output
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.tests.unit import world
+
+FIP = '198.51.100.10'
+CLIENT = '203.0.113.10'
+MACS = {'br-ex': world.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
+        ownership.VETH_DEFAULT: '0a:00:00:00:00:03',
+        ownership.VETH_PROVIDER: '0a:00:00:00:00:04'}
+INDEXES = {name: index for index, name in enumerate(MACS, 2)}
+
+
+def of(address=FIP, **options):
+    """Facts about a floating IP of a router that is here.
+
+    :param options: of the configuration, see :func:`world.conf`
+    :returns: :class:`facts.Facts`
+    """
+    conf = world.conf(**options)
+    about = subject_of(address, conf)
+    return facts.Facts(
+        gathering.setup(conf, CLIENT), about,
+        agent={'phase': 'running', 'degraded': []},
+        bindings=(('lrp-1', '198.51.100.254', world.BRIDGE_MAC),),
+        flows={each: (flows.Found(each.cookie, each.priority,
+                                  flows.of(each), 7),)
+               for each in about.of(resources.Flow)},
+        kernel=kernel_of(about, conf), zebra=zebra_of(conf),
+        lists={daemon: (output.Entry(1000000000, 'permit',
+                                     '198.51.100.0/24', 32, 32),)
+               for daemon in ('zebra', 'bgpd')},
+        path=(True, True, ('172.31.1.1',)),
+        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))
+
+
+def subject_of(address, conf):
+    """The :class:`subject.Subject` of a floating IP."""
+    route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
+                                 world.HOSTNAME, world.HOSTNAME)
+    router = world.router(fips=[address], default_routes=(route,))
+    node = world.node()
+    wanted = [each for name in ('fip_route', 'veth_leak')
+              for driver in [world.driver(name, conf)]
+              for part in (driver.for_node(node),
+                           driver.for_router(router, node))
+              for each in part]
+    return subject.Subject(
+        address, subject.Kind.FIP, node, router, router.ports[0],
+        router.nats[0], world.HOSTNAME, (),
+        tuple(each for each in wanted if subject.concerns(each, address)))
+
+
+def kernel_of(about, conf):
+    """A :class:`kernel.Kernel` that has all that is wanted."""
+    names = [name for name in MACS
+             if conf.frr.vrf_name or name == 'br-ex']
+    default, provider = ownership.VETH_ENDS
+    found = {name: links.Link(
+        INDEXES[name], name, MACS[name], True, '',
+        INDEXES['vrf-provider'] if name == provider else 0,
+        {default: INDEXES[provider], provider: INDEXES[default]}.get(name, 0),
+        '', 10 if name == 'vrf-provider' else 0) for name in names}
+    return kernel.Kernel(
+        found,
+        {name: tuple(each.address for each in about.of(resources.Address)
+                     if each.dev == name) for name in names},
+        {('br-ex', about.address): ('fa:16:3e:00:00:01', 'REACHABLE'),
+         **{(each.dev, each.dst): (MACS[each.lladdr_of], 'PERMANENT')
+            for each in about.of(resources.Neighbour)}},
+        {each.path: each.value for each in about.of(resources.Sysctl)},
+        tuple(rules.Rule(each.priority, each.table, each.src, each.dst,
+                         each.iif, each.fwmark, ownership.RULE_PROTOCOL,
+                         each.suppress, each.ipv6)
+              for each in about.of(resources.Rule)),
+        {200: (route_codec.Route(200, '0.0.0.0/0', default, '169.254.0.2',
+                                 44, 0),)},
+        _lookups(about, conf))
+
+
+def _lookups(about, conf):
+    default, provider = ownership.VETH_ENDS
+    prefix = networks.host_prefix(about.address)
+    table = conf.fip_route.route_table_id or resources.MAIN_TABLE
+    here = lookups.Lookup('', table, prefix, 'br-ex', None, 44)
+    return {'here': here, 'in': here, 'vrf': lookups.Lookup(
+                '', 10, prefix, provider, '169.254.0.1', 196),
+            'out': lookups.Lookup('', 200, '0.0.0.0/0', default,
+                                  '169.254.0.2', 44),
+            'out vrf': lookups.Lookup('', 10, '0.0.0.0/0', 'uplink',
+                                      '172.31.1.1', 186)}
+
+
+def zebra_of(conf):
+    """zebra's routes of the address."""
+    return ((conf.fip_route.announce_method, True, True, '169.254.0.1'),)
+
+
+def with_kernel(known, **values):
+    """The same facts, with other values of the kernel."""
+    return dataclasses.replace(known, kernel=dataclasses.replace(
+        known.kernel, **values))
+
+
+def with_lookup(known, question, **values):
+    """The same facts, with another answer of the kernel."""
+    found = known.kernel.lookups
+    return with_kernel(known, lookups={
+        **found, question: found[question]._replace(**values)})
+
+
+def with_link(known, name, **values):
+    """The same facts, with another state of a device."""
+    found = known.kernel.links
+    return with_kernel(known, links={
+        **found, name: found[name]._replace(**values)})
+
+
+def with_subject(known, **values):
+    """The same facts, with other values of the subject."""
+    return dataclasses.replace(known, subject=dataclasses.replace(
+        known.subject, **values))

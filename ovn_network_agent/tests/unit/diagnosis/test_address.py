@@ -1,0 +1,403 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The judges of one address: facts in, findings out."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import setup
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+Outcome = explanation.Outcome
+Verdict = finding.Verdict
+NO_ROUTE = {'error': 'there is no route', 'dst': '', 'dev': '', 'table': 0}
+DEFAULT, PROVIDER = ownership.VETH_ENDS
+
+
+class AddressTestCase(base.BaseTestCase):
+
+    def found(self, facts, verdict):
+        """The checks with a verdict, a list."""
+        return [each.check for each in explanation.explain(facts).findings
+                if each.verdict is verdict]
+
+    def assert_broken(self, check, facts):
+        """Exactly one layer is called broken, and it has a remedy."""
+        explained = explanation.explain(facts)
+        self.assertEqual([check], self.found(facts, Verdict.BROKEN),
+                         explained.text())
+        self.assertTrue(explained.remedy[1])
+        self.assertIn('Remedy: ', explained.text())
+
+    def evidence(self, facts, check):
+        return next(each.evidence for each in explanation.explain(
+            facts).findings if each.check == check)
+
+
+class HealthyTest(AddressTestCase):
+
+    def test_everything_is_ok(self):
+        for options in (
+                {}, {'fip_route__announce_method': 'kernel'},
+                {'fip_route__route_table_id': 100},
+                {'frr__vrf_name': '', 'fip_route__announce_method': 'kernel'},
+                {'frr__frr_prefix_list': ''}, {'frr__bgp_check': False},
+                {'network_cidr': ['198.51.100.0/24']}):
+            facts = healthy.of(**options)
+            explained = explanation.explain(facts)
+            self.assertEqual(
+                [], [each for each in explained.findings
+                     if each.verdict is not Verdict.OK],
+                (options, explained.text()))
+            self.assertIs(Outcome.OK, explained.outcome)
+            self.assertIsNone(explained.remedy)
+
+    def test_counters_and_marks_are_evidence(self):
+        facts = healthy.of()
+        self.assertIn('7 packets', self.evidence(facts, 'hairpin-flow'))
+        self.assertIn('announced by gw1',
+                      self.evidence(facts, 'default-route'))
+
+    def test_the_order_is_that_of_the_path(self):
+        checks = [each.check for each in explanation.explain(
+            healthy.of()).findings]
+        self.assertEqual('nat-row', checks[0])
+        for one, other in (('kernel-route', 'frr-route'),
+                           ('frr-route', 'redistribute'),
+                           ('redistribute', 'advertised')):
+            self.assertLess(checks.index(one), checks.index(other))
+        self.assertEqual(len(checks), len(set(checks)))
+        self.assertLessEqual(set(checks), set(verdicts.LAYERS))
+
+
+class BrokenTest(AddressTestCase):
+
+    def test_flows(self):
+        facts = healthy.of()
+        for check, cookie in (('mac-tweak-flow', 0x999),
+                              ('hairpin-flow', 0x998)):
+            gone = {flow: () if flow.cookie == cookie else found
+                    for flow, found in facts.flows.items()}
+            self.assert_broken(check, dataclasses.replace(facts, flows=gone))
+            for values, word in (({'cookie': 0x77}, '0x77'),
+                                 ({'flow': 'other'}, 'other actions')):
+                other = {flow: tuple(
+                    dataclasses.replace(each, **values) for each in found)
+                    if flow.cookie == cookie else found
+                    for flow, found in facts.flows.items()}
+                other = dataclasses.replace(facts, flows=other)
+                self.assert_broken(check, other)
+                self.assertIn(word, self.evidence(other, check))
+
+    def test_bridge(self):
+        facts = healthy.of()
+        self.assert_broken('bridge-device', healthy.with_kernel(
+            facts, addresses={**facts.kernel.addresses, 'br-ex': ()}))
+        down = healthy.with_link(facts, 'br-ex', up=False)
+        # The kernel removes the routes of such a device.
+        for question in ('here', 'in', 'out'):
+            down = healthy.with_lookup(down, question, **NO_ROUTE)
+        self.assert_broken('bridge-device', down)
+        sysctls = dict.fromkeys(facts.kernel.sysctls, '0')
+        sysctls = {path: value if 'br-ex' in path else
+                   facts.kernel.sysctls[path]
+                   for path, value in sysctls.items()}
+        self.assert_broken('bridge-device', healthy.with_kernel(
+            facts, sysctls=sysctls))
+
+    def test_neighbour(self):
+        facts = healthy.of()
+        for entry, verdict in ((('', 'FAILED'), Verdict.BROKEN),
+                               (('', 'INCOMPLETE'), Verdict.WARN),
+                               (('0a:0a:0a:0a:0a:0a', 'STALE'),
+                                Verdict.WARN)):
+            changed = healthy.with_kernel(facts, neighbours={
+                **facts.kernel.neighbours, ('br-ex', healthy.FIP): entry})
+            self.assertEqual(['neighbour'], self.found(changed, verdict))
+
+    def test_veth_pair(self):
+        facts = healthy.of()
+        down = healthy.with_link(facts, DEFAULT, up=False)
+        # Its routes go, and what FRR resolves through it.
+        for question in ('in', 'vrf', 'out'):
+            down = healthy.with_lookup(down, question, **NO_ROUTE)
+        down = healthy.with_kernel(down, routes={200: ()})
+        down = dataclasses.replace(down, zebra=(), path=(False, False, ()))
+        self.assert_broken('veth-pair', down)
+        for name in (DEFAULT, PROVIDER):
+            self.assert_broken('veth-pair', healthy.with_kernel(
+                facts, addresses={**facts.kernel.addresses, name: ()}))
+        self.assert_broken('veth-pair', healthy.with_link(
+            facts, PROVIDER, master=0))
+        self.assert_broken('veth-pair', healthy.with_link(
+            facts, PROVIDER, lower=99))
+
+    def test_permanent_neighbours(self):
+        facts = healthy.of()
+        changed = {key: value for key, value in
+                   facts.kernel.neighbours.items() if key[0] == 'br-ex'}
+        self.assert_broken('veth-pair', healthy.with_kernel(
+            facts, neighbours=changed))
+
+    def test_rules(self):
+        facts = healthy.of()
+        for rule in facts.kernel.rules:
+            left = tuple(each for each in facts.kernel.rules if each != rule)
+            changed = healthy.with_kernel(facts, rules=left)
+            changed = healthy.with_lookup(changed, 'out', dev='mgmt')
+            self.assert_broken('policy-rules', changed)
+            self.assertIn(str(rule.priority),
+                          self.evidence(changed, 'policy-rules'))
+
+    def test_leak_table(self):
+        facts = healthy.with_lookup(healthy.of(), 'out', **NO_ROUTE)
+        self.assert_broken('leak-table', healthy.with_kernel(
+            facts, routes={200: ()}))
+
+    def test_kernel_route(self):
+        facts = healthy.with_lookup(
+            healthy.of(), 'here', dst='0.0.0.0/0', dev='mgmt')
+        self.assert_broken('kernel-route', healthy.with_lookup(
+            facts, 'in', error='dropped'))
+
+    def test_a_route_of_somebody_else(self):
+        facts = healthy.with_lookup(healthy.of(), 'here', protocol=4)
+        self.assertEqual(['kernel-route'], self.found(facts, Verdict.WARN))
+
+    def test_lookups(self):
+        for question, check in (('in', 'kernel-lookup'),
+                                ('vrf', 'vrf-lookup'),
+                                ('out', 'way-back'),
+                                ('out vrf', 'vrf-default')):
+            self.assert_broken(check, healthy.with_lookup(
+                healthy.of(), question, **NO_ROUTE))
+
+    def test_the_vrf_must_not_answer_from_the_main_table(self):
+        self.assert_broken('vrf-default', healthy.with_lookup(
+            healthy.of(), 'out vrf', table=254, dev='mgmt'))
+
+    def test_the_vrf_must_not_send_it_back(self):
+        self.assert_broken('vrf-default', healthy.with_lookup(
+            healthy.of(), 'out vrf', dev=PROVIDER))
+
+    def test_route_in_frr(self):
+        for zebra in ((), (('static', False, False, '169.254.0.1'),),
+                      (('static', True, False, '169.254.0.1'),),
+                      (('bgp', True, True, '172.31.1.1'),)):
+            facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+            self.assert_broken('frr-route', dataclasses.replace(
+                facts, zebra=zebra, path=(False, False, ())))
+
+    def test_by_kernel_the_route_of_the_vrf_is_the_cause(self):
+        facts = healthy.of(fip_route__announce_method='kernel')
+        facts = healthy.with_lookup(facts, 'vrf', **NO_ROUTE)
+        self.assert_broken('vrf-lookup', dataclasses.replace(
+            facts, zebra=(), path=(False, False, ())))
+
+    def test_prefix_list(self):
+        facts = healthy.of()
+        deny = output.Entry(5, 'deny', '0.0.0.0/0', 0, 32)
+        for entries in (None, (), (deny, *facts.lists['bgpd'])):
+            changed = dataclasses.replace(
+                facts, lists={**facts.lists, 'bgpd': entries},
+                path=(True, True, ()))
+            self.assert_broken('prefix-list-bgpd', changed)
+            changed = dataclasses.replace(
+                facts, lists={**facts.lists, 'zebra': entries})
+            self.assertEqual([], self.found(changed, Verdict.BROKEN))
+            self.assertEqual(['prefix-list-zebra'],
+                             self.found(changed, Verdict.WARN))
+
+    def test_redistribution(self):
+        facts = dataclasses.replace(healthy.of(), path=(False, False, ()))
+        whole = setup.Setup(True, '65101', ('static',), True, True)
+        for frr_setup, word in (
+                (whole._replace(redistributes=('connected',)),
+                 'does not redistribute static'),
+                (whole._replace(asn=''), 'no BGP instance'),
+                (whole, 'but not 198.51.100.10/32'),
+                (readers.Unread('vtysh hangs'), 'vtysh hangs')):
+            changed = dataclasses.replace(facts, frr_setup=frr_setup)
+            self.assert_broken('redistribute', changed)
+            self.assertIn(word, self.evidence(changed, 'redistribute'))
+
+    def test_neighbours(self):
+        facts = dataclasses.replace(healthy.of(), path=(True, True, ()))
+        self.assert_broken('bgp-neighbours', dataclasses.replace(
+            facts, neighbours=()))
+        self.assert_broken('bgp-neighbours', dataclasses.replace(
+            facts, neighbours=(frr.Neighbour('172.31.1.1', 'Active'),)))
+        up = frr.Neighbour('172.31.1.1', 'Established')
+        down = frr.Neighbour('172.31.1.5', 'Idle')
+        self.assertEqual(['bgp-neighbours'], self.found(dataclasses.replace(
+            healthy.of(), neighbours=(up, down)), Verdict.WARN))
+
+    def test_advertised_to_nobody_and_to_some(self):
+        one = frr.Neighbour('172.31.1.1', 'Established')
+        other = frr.Neighbour('172.31.1.5', 'Established',
+                              ('route-map OUT',))
+        facts = dataclasses.replace(
+            healthy.of(), neighbours=(one, other))
+        self.assertEqual(['advertised'], self.found(facts, Verdict.WARN))
+        self.assertIn('route-map OUT', self.evidence(facts, 'advertised'))
+        self.assert_broken('advertised', dataclasses.replace(
+            facts, path=(True, True, ())))
+
+    def test_default_route_in_ovn(self):
+        facts = healthy.of()
+        self.assert_broken('default-route', dataclasses.replace(
+            facts, bindings=()))
+        router = dataclasses.replace(facts.subject.router, default_routes=())
+        self.assert_broken('default-route', healthy.with_subject(
+            facts, router=router))
+        foreign = model.NbDefaultRoute('198.51.100.9', '', False)
+        router = dataclasses.replace(router, default_routes=(foreign,))
+        self.assertEqual([], self.found(healthy.with_subject(
+            facts, router=router), Verdict.BROKEN))
+
+    def test_only_causes_are_broken(self):
+        facts = healthy.with_lookup(healthy.of(), 'here', **NO_ROUTE)
+        facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
+        self.assertIn('follows from: kernel route',
+                      self.evidence(facts, 'kernel-lookup'))
+
+
+class OwnerTest(AddressTestCase):
+
+    def port(self, **values):
+        facts = healthy.of()
+        port = dataclasses.replace(facts.subject.port, **values)
+        return healthy.with_subject(facts, port=port, wanted=(),
+                                    owner='gw2.example.org')
+
+    def test_nobody(self):
+        facts = healthy.with_subject(
+            healthy.of(), kind=subject.Kind.NOBODY, port=None, router=None)
+        self.assert_broken('nat-row', facts)
+        explained = explanation.explain(facts)
+        self.assertIs(Outcome.NOBODY, explained.outcome)
+        self.assertEqual(1, len(explained.findings))
+
+    def test_elsewhere(self):
+        facts = self.port(chassis=world.OTHER, local=False)
+        explained = explanation.explain(facts)
+        self.assertIs(Outcome.ELSEWHERE, explained.outcome)
+        self.assertIn('gw2.example.org', explained.text())
+        self.assertEqual([], self.found(facts, Verdict.BROKEN))
+
+    def test_unbound(self):
+        self.assert_broken('gateway-port', self.port(chassis='',
+                                                     local=False))
+
+    def test_not_followed(self):
+        self.assert_broken('gateway-port', self.port(local=False))
+
+    def test_the_segment_is_the_cause(self):
+        for values, word in (
+                ({'bridge': ''}, 'ovn-bridge-mappings'),
+                ({'bridge': 'br-other', 'device': 'br-other'}, 'br-other'),
+                ({'patch_port': 0}, 'ovn-controller')):
+            facts = self.port(segment=world.segment(**values))
+            self.assertIn('segment', self.found(facts, Verdict.BROKEN))
+            self.assertNotIn('wanted', self.found(facts, Verdict.BROKEN))
+            self.assertIn(word, self.evidence(facts, 'segment'))
+
+    def test_not_wanted(self):
+        for options, word in (
+                ({'network_cidr': ['192.0.2.0/24']}, 'network_cidr'),
+                ({'drivers': ['veth_leak']}, 'fip_route')):
+            facts = healthy.with_subject(healthy.of(**options), wanted=())
+            self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
+            self.assertIn(word, self.evidence(facts, 'wanted'))
+
+    def test_distributed(self):
+        facts = healthy.with_subject(
+            healthy.of(), kind=subject.Kind.DISTRIBUTED)
+        self.assertIn('external_mac', self.evidence(facts, 'gateway-port'))
+
+
+class UnreadTest(AddressTestCase):
+    """A reader that fails leaves its layers unchecked, and no others."""
+
+    def test_each_system(self):
+        reason = readers.Unread('it is away')
+        for system, checks in (
+                ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
+                ('zebra', {'frr-route'}),
+                ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
+                ('path', {'redistribute', 'advertised'}),
+                ('neighbours', {'bgp-neighbours', 'advertised'}),
+                ('kernel', {'bridge-device', 'neighbour', 'veth-pair',
+                            'policy-rules', 'leak-table', 'kernel-route',
+                            'kernel-lookup', 'vrf-lookup', 'way-back',
+                            'vrf-default'})):
+            facts = dataclasses.replace(healthy.of(), **{system: reason})
+            self.assertEqual(checks, set(self.found(
+                facts, Verdict.NOT_CHECKED)), system)
+            self.assertEqual([], self.found(facts, Verdict.BROKEN))
+
+    def test_without_ovn_there_is_no_answer(self):
+        facts = dataclasses.replace(
+            healthy.with_subject(healthy.of(), port=None),
+            databases=readers.Unread('NB is away'))
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
+        self.assertIn('NB is away', explanation.explain(facts).text())
+
+    def test_without_an_agent(self):
+        facts = dataclasses.replace(
+            healthy.of(), agent=readers.Unread('no agent runs'))
+        self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
+        self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
+
+    def test_a_degraded_agent(self):
+        facts = dataclasses.replace(healthy.of(), agent={
+            'phase': 'running', 'degraded': ['one', 'two']})
+        self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))
+
+
+class PrefixListTest(base.BaseTestCase):
+
+    def test_lengths(self):
+        for entry, matched in (
+                (('198.51.100.0/24', 32, 32), True),
+                (('198.51.100.0/24', 0, 0), False),
+                (('198.51.100.0/24', 0, 32), True),
+                (('198.51.100.0/24', 25, 0), True),
+                (('198.51.100.0/24', 0, 31), False),
+                (('198.51.100.10/32', 0, 0), True),
+                (('192.0.2.0/24', 32, 32), False),
+                (('any', 0, 0), True)):
+            self.assertIs(matched, bgp.matches(
+                output.Entry(5, 'permit', *entry), healthy.FIP), entry)
+
+
+class JsonTest(base.BaseTestCase):
+
+    def test_the_keys(self):
+        said = explanation.explain(healthy.of()).json()
+        self.assertEqual({'address', 'kind', 'outcome', 'findings'},
+                         set(said))
+        self.assertEqual({'check', 'layer', 'verdict', 'evidence', 'remedy'},
+                         set(said['findings'][0]))

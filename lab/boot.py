@@ -147,7 +147,7 @@ def _run_machine(path, directory, socket, memory, interactive, words):
             pass_fds=(words.fd, *consoles.fds),
             preexec_fn=lambda: _before_exec(number),
             env={'HOME': '/root', 'PATH': os.environ.get('PATH', ''),
-                 'TMPDIR': _memory_directory(memory)})
+                 'TMPDIR': memory_directory(memory)})
         words.start()
         stack.callback(words.close)
         consoles.start()
@@ -164,13 +164,14 @@ def _before_exec(number):
     os.sched_setaffinity(0, {number})
 
 
-def _memory_directory(memory='3G'):
+def memory_directory(memory='3G', room=ROOM):
     """The directory for the machine's memory, preferably not on a disk.
 
     The file system must allow execution.  When it is full, the kernel of the
     machine dies at its next access to the memory.
 
     :param memory: size of the machine's memory, with unit
+    :param room: bytes that have to be free
     :returns: path
     :raises BootError: when there is no such directory
     """
@@ -178,7 +179,7 @@ def _memory_directory(memory='3G'):
     for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
         if not path:
             continue
-        reason = _unfit(path)
+        reason = unfit(path, room)
         if reason:
             refused.append(f'{path} {reason}')
         else:
@@ -188,18 +189,21 @@ def _memory_directory(memory='3G'):
                         f'{", ".join(refused)}; name a directory that fits: '
                         'TMPDIR=...')
     # Running labs, this one included, may not have used all their memory yet.
-    return _roomy(fit, _bytes(memory) * max(1, len(running.labs())))
+    return roomy(fit, bytes_of(memory) * max(1, len(running.labs())))
 
 
-def _unfit(path):
-    """The reason why the machine's memory cannot be in a place, or ''."""
+def unfit(path, room=ROOM):
+    """The reason why the machine's memory cannot be in a place, or ''.
+
+    :param room: bytes that have to be free
+    """
     if not os.access(path, os.W_OK | os.X_OK):
         return 'cannot be written to'
     stat = os.statvfs(path)
     if stat.f_flag & os.ST_NOEXEC:
         return 'is mounted noexec'
-    if _free(stat) < ROOM:
-        return f'has {_free(stat) >> 20:d} MiB free of the {ROOM >> 20} needed'
+    if _free(stat) < room:
+        return f'has {_free(stat) >> 20:d} MiB free of the {room >> 20} needed'
     return ''
 
 
@@ -207,7 +211,7 @@ def _free(stat):
     return stat.f_bavail * stat.f_frsize
 
 
-def _roomy(fit, needed):
+def roomy(fit, needed):
     """The first place with enough room, else the place with the most room.
 
     :param fit: list of (path, free bytes), not empty
@@ -219,7 +223,7 @@ def _roomy(fit, needed):
     return max(fit, key=lambda place: place[1])[0]
 
 
-def _bytes(memory):
+def bytes_of(memory):
     """Bytes of a size with unit, as the kernel reads it.
 
     :raises BootError: when the text is no size

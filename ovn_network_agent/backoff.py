@@ -24,10 +24,14 @@ class Retries:
     A name is any hashable value.
 
     :param clock: function that returns monotonic seconds
+    :param first: seconds until the first retry
+    :param last: most seconds until a retry
     """
 
-    def __init__(self, clock=time.monotonic):
+    def __init__(self, clock=time.monotonic, first=FIRST, last=LAST):
         self._clock = clock
+        self._first = first
+        self._last = last
         self._delay = {}
         self._due = {}
 
@@ -44,8 +48,8 @@ class Retries:
             self._delay.pop(name, None)
             self._due.pop(name, None)
         for name in troubled - self._due.keys():
-            delay = self._delay.get(name, FIRST / 2) * 2
-            self._delay[name] = min(delay, LAST)
+            delay = self._delay.get(name, self._first / 2) * 2
+            self._delay[name] = min(delay, self._last)
             self._due[name] = self._clock() + self._delay[name]
 
     def due_in(self, name=None):

@@ -62,9 +62,13 @@ class AgentService(service.Service):
     :param drivers: list of :class:`drivers.base.Driver`
     :param backends: list of :class:`backends.base.Backend`
     :param observers: list of :class:`watches.base.Observer`
+    :param side: function that makes the side of OVN, with the arguments of
+        :class:`runtime.ovn_side.OvnSide`
+    :param retries: :class:`backoff.Retries` of the backends, None to make one
     """
 
-    def __init__(self, conf, drivers, backends, observers=()):
+    def __init__(self, conf, drivers, backends, observers=(),
+                 side=ovn_side.OvnSide, retries=None):
         super().__init__(threads=1)
         self._conf = conf
         self._observers = list(observers)
@@ -72,8 +76,7 @@ class AgentService(service.Service):
         self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
-            ovn_side.OvnSide(conf, drivers, self.trigger, self._stop,
-                         self._observers))
+            side(conf, drivers, self.trigger, self._stop, self._observers))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
         self._view = self._side.view
@@ -85,7 +88,8 @@ class AgentService(service.Service):
                                         lambda: self._view.silent,
                                         self.trigger.fire))
         self._reconciler = reconciler.Reconciler(
-            drivers, backends, lambda reason: self.trigger.fire(reason))
+            drivers, backends, lambda reason: self.trigger.fire(reason),
+            retries=retries)
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)

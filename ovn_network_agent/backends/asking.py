@@ -18,15 +18,16 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.ovsdb import connection
 
 # Seconds to wait for the answer.
-_PATIENCE = 5.0
+PATIENCE = 5.0
 
 
-def ask(database, question):
+def ask(database, question, patience=PATIENCE):
     """Ask the server, and wait for its answer.
 
     :param database: :class:`ovsdb.connection.Database`
     :param question: object with ``operations``, see
         :meth:`ovsdb.replica.Idl.ask`
+    :param patience: seconds to wait for the answer
     :returns: list of lists of rows, one for each operation
     :raises BackendError: when there is no answer
     """
@@ -42,7 +43,7 @@ def ask(database, question):
             database.ask(question.operations, told)
     except connection.Unavailable as e:
         raise base.BackendError(str(e)) from e
-    if not answered.wait(_PATIENCE) or found[0] is None:
+    if not answered.wait(patience) or found[0] is None:
         raise base.BackendError(
             f'{connection.SCHEMAS[database.name]} does not answer')
     return found[0]

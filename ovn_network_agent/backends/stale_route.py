@@ -30,12 +30,20 @@ from ovn_network_agent.ovsdb import connection
 
 
 class StaleRouteBackend(nb_writer.Writer):
-    """Managed default routes of chassis that are gone for good."""
+    """Managed default routes of chassis that are gone for good.
+
+    :param conf: the oslo.config ConfigOpts
+    :param patience: seconds to wait for an answer of OVN SB
+    """
 
     name = 'stale_route'
     kinds = (resources.StaleRoute,)
     doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
     revived_by = (notices.connected('nb'),)
+
+    def __init__(self, conf, patience=asking.PATIENCE):
+        super().__init__(conf)
+        self._patience = patience
 
     def read(self, known):
         try:
@@ -61,7 +69,8 @@ class StaleRouteBackend(nb_writer.Writer):
         """Host names of the server's chassis that are not silent."""
         silent = self._context.silent()
         question = questions.Reports() if silent else questions.Hostnames()
-        answers = asking.ask(self._context.databases['sb'], question)
+        answers = asking.ask(self._context.databases['sb'], question,
+                             self._patience)
         present = question.hostnames(answers)
         if silent:
             facts = question.facts(answers, self._context.chassis())

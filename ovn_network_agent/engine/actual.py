@@ -27,7 +27,6 @@ from oslo_log import log as logging
 
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import drift
-from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import health
 
 LOG = logging.getLogger(__name__)
@@ -190,7 +189,7 @@ class Backends:
         for name in names:
             if name not in beside:
                 self._read(name, by_us)
-        self._beside.wait(executor.PATIENCE, awaited, wake=False)
+        self._beside.wait(self._beside.patience, awaited, wake=False)
         for backend, _delta, found, error in self._beside.done(beside):
             self._has_read(backend.name, found, error)
 
@@ -258,7 +257,7 @@ class Backends:
 
     def _has_read(self, name, found, error):
         known = self._known[name]
-        known.slow = self._clock() - known.since > executor.PATIENCE
+        known.slow = self._clock() - known.since > self._beside.patience
         known.looked = known.since
         by_us, known.reading = known.reading, None
         try:

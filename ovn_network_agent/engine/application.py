@@ -51,8 +51,8 @@ class Application:
         self._tracker = tracker
         self._ledger = entries
         self._beside = beside
-        self._successors = replacement.Successors(backends, tracker,
-                                                   wake)
+        self._successors = replacement.Successors(backends, tracker, wake,
+                                                  beside.patience)
         self._precedence = hurry
         self._hurried = False
         self._untold = []
@@ -233,11 +233,12 @@ class Application:
         name = backend.name
         began = time.monotonic()
         self._beside.submit(backend, delta, awaited=True)
-        if self._beside.wait(executor.PATIENCE, [name], wake=False):
+        patience = self._beside.patience
+        if self._beside.wait(patience, [name], wake=False):
             self.collect([name])
         else:
             LOG.warning('%s: no answer within %s s; what does not need it '
-                        'goes on', name, executor.PATIENCE)
+                        'goes on', name, patience)
             self._hold_back(delta)
         self.seconds.append((name, time.monotonic() - began))
 

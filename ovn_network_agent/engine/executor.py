@@ -48,10 +48,13 @@ class Beside:
 
     :param wake: function(reason), called at the end of a job that the loop
         does not wait for
+    :param patience: seconds that the loop waits for the end of a job
+    :ivar patience: the same
     """
 
-    def __init__(self, wake):
+    def __init__(self, wake, patience=PATIENCE):
         self._wake = wake
+        self.patience = patience
         self._running = {}
         self._lock = threading.Lock()
 

@@ -44,15 +44,18 @@ class Reconciler:
     :param wake: function(reason) that wakes the loop at the end of work
         beside the loop
     :param clock: function that returns monotonic seconds
+    :param beside: :class:`executor.Beside`, None to make one
+    :param retries: :class:`backoff.Retries`, None to make one
     :ivar tracker: :class:`engine.tracking.Tracker`
     :ivar health: tuple of :class:`engine.health.Health` after the last pass,
         replaced as a whole, so that any thread may read it
     """
 
-    def __init__(self, drivers, backends, wake, clock=time.monotonic):
+    def __init__(self, drivers, backends, wake, clock=time.monotonic,
+                 beside=None, retries=None):
         self.tracker = tracking.Tracker()
-        self._retries = backoff.Retries(clock)
-        self._beside = executor.Beside(wake)
+        self._retries = retries or backoff.Retries(clock)
+        self._beside = beside or executor.Beside(wake)
         self._backends = actual.Backends(backends, self.tracker,
                                          self._retries, self._beside, clock)
         self._ledger = ledger.Ledger(self.tracker, self._retries,

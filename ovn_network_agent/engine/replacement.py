@@ -34,9 +34,11 @@ class Successors:
     :param tracker: :class:`engine.tracking.Tracker`
     :param wake: function(reason), called for an answer that came after the
         loop had stopped to wait
+    :param patience: seconds to wait for an answer
     """
 
-    def __init__(self, backends, tracker, wake):
+    def __init__(self, backends, tracker, wake, patience):
+        self._patience = patience
         self._backends = backends
         self._tracker = tracker
         self._wake = wake
@@ -77,7 +79,7 @@ class Successors:
         earlier = self._asked.pop(backend.name, None)
         answer = earlier or executor.begin(lambda: backend.in_effect(there))
         try:
-            return answer.result(executor.PATIENCE)
+            return answer.result(self._patience)
         except TimeoutError:
             if answer.done():
                 # The backend itself has raised TimeoutError.

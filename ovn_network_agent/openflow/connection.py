@@ -38,9 +38,13 @@ class Connection:
     :param path: path of the Unix socket
     :raises OSError: when no switch listens there, or when it does not speak
         OpenFlow 1.3
+    :ivar silence: seconds without data until the switch counts as hanging
+    :ivar overall: seconds for all requests of a call
     """
 
     def __init__(self, path):
+        self.silence = SILENCE
+        self.overall = OVERALL
         self._path = path
         self._xid = 0
         self._received = bytearray()
@@ -49,7 +53,7 @@ class Connection:
             socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
             # connect() blocks when the backlog of a stopped process is full.
-            self._socket.settimeout(SILENCE)
+            self._socket.settimeout(self.silence)
             self._socket.connect(path)
             self._socket.setblocking(False)
             self._hello()
@@ -102,8 +106,8 @@ class Connection:
     def _exchange(self, data):
         """Send ``data`` and yield the messages that arrive, endlessly."""
         self._unsent += data
-        silence = time.monotonic() + SILENCE
-        overall = time.monotonic() + OVERALL
+        silence = time.monotonic() + self.silence
+        overall = time.monotonic() + self.overall
         while True:
             yield from self._messages()
             remaining = min(silence, overall) - time.monotonic()
@@ -118,7 +122,7 @@ class Connection:
             if readable:
                 self._receive()
             if readable or writable:
-                silence = time.monotonic() + SILENCE
+                silence = time.monotonic() + self.silence
 
     def _poll(self, seconds):
         # poll() and not select(): the daemon may hold many descriptors.

@@ -49,15 +49,18 @@ class Tunnels:
 
     :param database: :class:`ovsdb.connection.Database` of Open_vSwitch
     :param clock: function that returns monotonic seconds
+    :param dead_after: seconds after which a BFD session that is down means a
+        dead chassis
     :ivar silent: frozenset of candidates that do not answer, each a tuple of
         the addresses of its tunnels
     :ivar dead: frozenset of candidates that have been down for
-        :data:`DEAD` seconds, likewise
+        ``dead_after`` seconds, likewise
     """
 
-    def __init__(self, database, clock=time.monotonic):
+    def __init__(self, database, clock=time.monotonic, dead_after=DEAD):
         self._database = database
         self._clock = clock
+        self._dead_after = dead_after
         self._answered = threading.Event()
         self._answer = {}
         self._down = {}
@@ -114,7 +117,7 @@ class Tunnels:
                                  for status in found)}
         self._down = {peer: self._down.get(peer, now) for peer in down}
         self.dead = frozenset(peer for peer, since in self._down.items()
-                              if now >= since + DEAD)
+                              if now >= since + self._dead_after)
         self.silent = self.dead | {
             peer for peer, found in down.items() if all(
                 status.get('diagnostic') == _EXPIRED for status in found)}

@@ -61,11 +61,14 @@ class View:
         says whether this node could not announce a gateway
     :param look_at_ports: function(names of all ports of the provider
         bridge), called when the local switch has changed
+    :param jitter: see :class:`absence.Absence`
+    :param dead_after: see :class:`tunnels.Tunnels`
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
                  handovers=None, observers=(),
-                 look_at_ports=lambda names: None):
+                 look_at_ports=lambda names: None, jitter=None,
+                 dead_after=tunnels.DEAD):
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
@@ -74,9 +77,10 @@ class View:
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
-        self._absence = absence.Absence()
+        self._absence = absence.Absence(jitter=jitter)
         self._silence = silence.Silence()
-        self._tunnels = tunnels.Tunnels(databases.get('ovs'))
+        self._tunnels = tunnels.Tunnels(databases.get('ovs'),
+                                        dead_after=dead_after)
         self._asks_absence = plugins.asked(conf, plugins.ABSENCE)
         # What the last search for absent chassis went by beside the rows,
         # and whether it counts the time of one.

@@ -39,11 +39,13 @@ class OvnSide:
     :param trigger: :class:`trigger.Trigger`
     :param stopping: threading.Event
     :param observers: see :class:`ovn.view.View`
+    :param times: further arguments of :class:`ovn.view.View`
     :ivar databases: dict of 'nb', 'sb', 'ovs' to Database
     :ivar view: :class:`ovn.view.View`
     """
 
-    def __init__(self, conf, drivers, trigger, stopping, observers):
+    def __init__(self, conf, drivers, trigger, stopping, observers,
+                 **times):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
@@ -54,7 +56,8 @@ class OvnSide:
         self._subscribe()
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
-            look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look)
+            look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look,
+            **times)
 
     def connect(self):
         """Begin to connect to each database on its own thread.

@@ -73,12 +73,13 @@ class Verification(base.Observer):
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
+    :param trigger: :class:`trigger.Trigger` until :meth:`start`
     """
 
-    def __init__(self, conf, clock=time.monotonic):
+    def __init__(self, conf, clock=time.monotonic, trigger=None):
         self._conf = conf
         self._clock = clock
-        self._trigger = None
+        self._trigger = trigger
         self._news = threading.Condition()
         self._stopped = False
         self._wanted = {}

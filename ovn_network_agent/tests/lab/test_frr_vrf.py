@@ -181,9 +181,8 @@ class MissedTest(VrfTestCase):
         self.enter_namespace()
         self.trigger = trigger.Trigger(0)
         self.clock = 1000.0
-        self.made = frr_verification.Verification(self.conf,
-                                              lambda: self.clock)
-        self.made._trigger = self.trigger
+        self.made = frr_verification.Verification(
+            self.conf, lambda: self.clock, self.trigger)
 
     def connected(self):
         return bgp.read_surroundings(VRF, True)['connected']

@@ -12,17 +12,15 @@
 
 """What must not be imported where: the architecture, checked."""
 
-import ast
 import os
 import subprocess
 import sys
 
 from oslotest import base
 
-import ovn_network_agent
+from ovn_network_agent.tests.unit import sources
 
 PACKAGE = 'ovn_network_agent'
-TOP = os.path.dirname(ovn_network_agent.__file__)
 
 # No I/O: their results follow from their arguments alone.
 PURE = ('resources', 'model', 'ownership', 'engine.desired',
@@ -36,38 +34,11 @@ HARMLESS = {'abc', 'collections', 'dataclasses', 'enum', 'functools',
             'types', 'typing', 'zlib'}
 
 
-def modules(below=''):
-    """(dotted name below the package, path) of its modules, not tests."""
-    for folder, folders, files in os.walk(os.path.join(TOP, below)):
-        folders[:] = [f for f in folders if f not in ('tests', '__pycache__')]
-        for name in files:
-            path = os.path.join(folder, name)
-            if name.endswith('.py'):
-                relative = os.path.relpath(path, TOP)[:-len('.py')]
-                yield relative.replace(os.sep, '.').removesuffix(
-                    '.__init__'), path
-
-
-def imported(path):
-    """Dotted names that a file imports anywhere, functions included."""
-    with open(path) as source:
-        tree = ast.parse(source.read(), path)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise AssertionError(f'{path}: relative import')
-            # What is imported from a package may be a module or not.
-            yield from (f'{node.module}.{alias.name}'
-                        for alias in node.names)
-
-
 class PureTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.paths = dict(modules())
+        self.paths = dict(sources.modules())
 
     def pure_modules(self):
         """The pure ones that are there, packages with all they contain."""
@@ -96,7 +67,7 @@ class PureTest(base.BaseTestCase):
             if name in seen or name.startswith(DECLARATIONS):
                 continue
             seen.add(name)
-            for target in imported(self.paths[name]):
+            for target in sources.imported(self.paths[name]):
                 if target.split('.')[0] == PACKAGE:
                     waiting.append(self.own(target) or '')
                     self.assertTrue(waiting[-1], (name, target))
@@ -113,7 +84,8 @@ class PureTest(base.BaseTestCase):
                 'print(*set(sys.modules) - before)')
         found = subprocess.run(
             [sys.executable, '-c', code], check=True, text=True,
-            capture_output=True, cwd=os.path.dirname(TOP)).stdout.split()
+            capture_output=True,
+            cwd=os.path.dirname(sources.TOP)).stdout.split()
         self.assertIn(names[0], found)
         for name in found:
             self.assertNotIn(name.split('.')[0], {
@@ -125,15 +97,15 @@ class PackageTest(base.BaseTestCase):
 
     def test_eventlet_is_not_used(self):
         # OpenStack retires it; its patched threads and ours do not mix.
-        for name, path in modules():
-            for target in imported(path):
+        for name, path in sources.modules():
+            for target in sources.imported(path):
                 self.assertNotIn(target.split('.')[0],
                                  {'eventlet', 'greenlet'}, name)
 
     def test_only_the_privileged_side_starts_programs(self):
-        for name, path in modules():
+        for name, path in sources.modules():
             if name.split('.')[0] != 'privileged':
-                for target in imported(path):
+                for target in sources.imported(path):
                     self.assertNotIn(target.split('.')[0], {'subprocess'},
                                      name)
 
@@ -142,6 +114,6 @@ class PackageTest(base.BaseTestCase):
             [sys.executable, '-c', 'import sys; '
              'import ovn_network_agent.cmd.agent; print(*sys.modules)'],
             check=True, text=True, stdout=subprocess.PIPE,
-            cwd=os.path.dirname(TOP)).stdout.split()
+            cwd=os.path.dirname(sources.TOP)).stdout.split()
         self.assertIn('ovn_network_agent.forward.schema', found)
         self.assertNotIn('jsonschema', found)

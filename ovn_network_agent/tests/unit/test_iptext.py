@@ -32,7 +32,7 @@ from ovn_network_agent.openflow import spec
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap
-from ovn_network_agent.tests.unit import test_imports
+from ovn_network_agent.tests.unit import sources
 
 # What makes a value of an address, and reads a zone.
 FACTORIES = {'ip_address', 'ip_network', 'ip_interface', 'IPv6Address',
@@ -145,7 +145,7 @@ class OnePlaceTest(base.BaseTestCase):
 
     def test_nobody_else_makes_addresses_of_texts(self):
         found = set()
-        for name, path in test_imports.modules():
+        for name, path in sources.modules():
             with open(path) as source:
                 tree = ast.parse(source.read(), path)
             found |= {(name, node.attr) for node in ast.walk(tree)

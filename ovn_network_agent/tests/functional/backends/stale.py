@@ -12,7 +12,6 @@
 
 """Rows that agents left behind, on real databases."""
 
-import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import base
@@ -71,12 +70,8 @@ class StaleTestCase(base.OvsdbTestCase):
 class AgentTestCase(StaleTestCase, services.ServiceTestCase):
     """The whole loop; the grace is short, and no full pass helps."""
 
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.absence.JITTER', 0.2))
-
     def survivor(self, grace=1, **options):
         return self.agent(
+            times={'jitter': 0.2},
             gateway_drain__stale_chassis_grace_period=grace,
             reconcile_interval=600, **options)

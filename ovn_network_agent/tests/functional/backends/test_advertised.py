@@ -19,6 +19,7 @@ import uuid
 
 from ovsdbapp.backend.ovs_idl import event
 
+from ovn_network_agent import backoff
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import advertised
@@ -367,15 +368,13 @@ class TestAgent(agents.AnnouncingTestCase):
         lift = self.filtered()
         self.cloud.move('lrp-r1', cloud.CHASSIS)
         try:
-            agent = self.agent()
+            # As if it had been so for long.
+            agent = self.agent(retries=backoff.Retries(
+                first=600.0, last=600.0))
             self.eventually(
                 lambda: 'BGP does not advertise' in ''.join(
                     agent.status.reasons or ()), 'the reason')
             self.assertEqual([OURS], self.marks())
-            # As if it had been so for long.
-            due = agent._reconciler._retries._due
-            self.eventually(lambda: 'advertised' in due, 'waits')
-            due['advertised'] += 600
         finally:
             lift()
         self.eventually(lambda: self.marks() == [MARKED], self.marks, 60)

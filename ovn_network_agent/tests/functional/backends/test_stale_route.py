@@ -14,9 +14,8 @@
 
 import threading
 
-import fixtures
-
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import stale_route
 from ovn_network_agent.tests import waiting
@@ -38,9 +37,9 @@ class BackendTest(stale.StaleTestCase):
         super().setUp()
         self.eyes_ = self.eyes()
 
-    def agent(self, *dead, eyes=None):
+    def agent(self, *dead, eyes=None, patience=asking.PATIENCE):
         made = stale_route.StaleRouteBackend(worlds.conf(
-            ovn__transaction_timeout=5))
+            ovn__transaction_timeout=5), patience)
         made.attach(backends.Context(
             (eyes or self.eyes_).databases, lambda: cloud.HOSTNAME,
             lambda: cloud.CHASSIS, lambda: frozenset(dead)))
@@ -114,11 +113,9 @@ class BackendTest(stale.StaleTestCase):
         """Row STL-10."""
         self.leave('dead', stale.tags(DEAD))
         self.synchronise(self.eyes_)
-        backend = self.agent(DEAD)
+        backend = self.agent(DEAD, patience=0.5)
         found = tuple(backend.read(frozenset()))
         self.assertEqual(1, len(found))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.backends.asking._PATIENCE', 0.5))
         self.sb.pause()
         self.addCleanup(self.sb.resume)
         error = self.assertRaises(backends.BackendError, backend.apply,

@@ -41,13 +41,16 @@ class ServiceTestCase(ovn.OvsdbTestCase, base.FrrTestCase):
             'ovs__ovsdb_connection': remotes['ovs'],
             'bridge_dev': cloud.BRIDGE, 'frr__vrf_name': '', **options})
 
-    def service(self, conf, driver, backends, observers, start=True):
+    def service(self, conf, driver, backends, observers, start=True,
+                retries=None):
         """A service with one driver, which ends with the test.
 
         :param driver: name of the driver
+        :param retries: :class:`backoff.Retries` of the backends
         """
         made = service.AgentService(
-            conf, [worlds.driver(driver, conf)], backends, observers)
+            conf, [worlds.driver(driver, conf)], backends, observers,
+            retries=retries)
         self.addCleanup(made.close)
         if start:
             made.start()
@@ -77,12 +80,12 @@ class AnnouncingTestCase(ServiceTestCase):
         self.frr.ip('link', 'set', 'lo', 'up')
         self.world = worlds.World()
 
-    def agent(self, start=True, **options):
+    def agent(self, start=True, retries=None, **options):
         conf = self.conf_on_servers(fip_route__route_table_id=100,
                                     reconcile_interval=600, **options)
         self.fix_limits(conf)
         return self.service(conf, 'fip_route', self._backends(conf),
-                            frr_observers.make(conf), start)
+                            frr_observers.make(conf), start, retries)
 
     def _backends(self, conf):
         return [self.real[name](conf) if name in self.real else

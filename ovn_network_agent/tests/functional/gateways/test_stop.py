@@ -165,13 +165,12 @@ class StopTest(gateways.OrderTestCase):
     def test_the_other_one_is_dead(self):
         # Row DRN-25: SB has its chassis still.  It is not waited for, and
         # gets the ports when it is back.
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.tunnels.DEAD', 1.5))
         self.tunnel_to_other(self.address_of_other(), state='down',
                              diagnostic='Control Detection Time Expired')
         for priority, marks in (1, ()), (0, ('shutdown', '1')):
             self.mark_other(priority, *marks)
-            agent = self.running(gateway_drain__drain_timeout=NEVER)
+            agent = self.running(times={'dead_after': 1.5},
+                                 gateway_drain__drain_timeout=NEVER)
             self.stop(agent)
             self.assertIs(drain.Result.NOBODY, agent.drain.result)
             self.become((0, 'shutdown', '2'), (priority, *marks))

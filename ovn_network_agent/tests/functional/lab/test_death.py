@@ -29,9 +29,19 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(kernel.__file__)))
 LIMIT = 120
 # The machine dies in the second of three tests, without a word to anybody.
 TESTS = '''\
-import time
+import glob
+import os
 import unittest
 from lab import syscalls
+from lab import waiting
+
+# The file in which stestr notes the results of a run that goes on.
+RESULTS = 'build/stestr/lab-*/.stestr/tmp*'
+
+def noted():
+    # Each test is noted at its begin and at its end.
+    return any(open(path, 'rb').read().count(b'test_1_before') > 1
+               for path in glob.glob(RESULTS))
 
 class Test(unittest.TestCase):
 
@@ -39,8 +49,9 @@ class Test(unittest.TestCase):
         pass
 
     def test_2_death(self):
-        # The result of the one before is on its way to the host.
-        time.sleep(3)
+        waiting.wait_until('the result of the test before', noted)
+        # The kernel brings it to the host.
+        os.sync()
         with open('/dev/kmsg', 'w') as opened:
             opened.write('<3>these are my last words')
         syscalls._libc.reboot(syscalls.POWER_OFF)

@@ -12,6 +12,7 @@
 
 """The whole service: real databases and northbound, the rest a world."""
 
+import functools
 import logging
 import time
 
@@ -24,6 +25,7 @@ from ovn_network_agent.backends import stale_route
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.engine import contributions
+from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -68,8 +70,13 @@ class ServiceTestCase(base.OvsdbTestCase):
         self.proofs = worlds.World()
 
     def agent(self, start=True, conf=None,
-              backend_class=worlds.WorldBackend, **options):
-        """The service on this cloud, its kernel and FRR a world."""
+              backend_class=worlds.WorldBackend, times=None, retries=None,
+              **options):
+        """The service on this cloud, its kernel and FRR a world.
+
+        :param times: dict of arguments of :class:`ovn.view.View`
+        :param retries: :class:`backoff.Retries` of the backends
+        """
         remotes = self.remotes()
         conf = conf or worlds.conf(
             ovn__ovn_nb_remote=[remotes['nb']],
@@ -87,7 +94,9 @@ class ServiceTestCase(base.OvsdbTestCase):
         backends += [made(conf) for made in self.real.values()]
         made = service.AgentService(
             conf, [worlds.driver(name, conf, made)
-                   for name, made in self.drivers.items()], backends)
+                   for name, made in self.drivers.items()], backends,
+            side=functools.partial(ovn_side.OvnSide, **(times or {})),
+            retries=retries)
         self.addCleanup(made.close)
         if start:
             made.start()

@@ -14,6 +14,7 @@
 
 import time
 
+from ovn_network_agent import backoff
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
@@ -21,6 +22,8 @@ from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 FIP = '198.51.100.10/32'
+# The pauses after an absence of ten minutes.
+LONG_PAUSES = {'first': 600.0, 'last': 600.0}
 
 
 class TestAgent(agents.AnnouncingTestCase):
@@ -58,17 +61,14 @@ class TestAgent(agents.AnnouncingTestCase):
 
     def test_restart_of_everything_after_a_long_absence(self):
         # Trap T41: however long the back-off has become meanwhile.
-        agent = self.running()
+        agent = self.running(retries=backoff.Retries(**LONG_PAUSES))
         self.frr.kill('staticd')
         self.frr.kill('bgpd')
         self.cloud.add_nat('r1', '198.51.100.11')
         base.wait_until(
             lambda: '198.51.100.11/32' in self.kernel(), 'tried')
-        # As if it had been gone for long.
-        due = agent._reconciler._retries._due
-        base.wait_until(lambda: due, 'failed')
-        for name in list(due):
-            due[name] += 600
+        base.wait_until(lambda: 'frr_static' in str(
+            agent.status.reasons), 'failed')
         self.frr.start('staticd')
         self.frr.start('bgpd', config=base.BGP)
         base.wait_until(

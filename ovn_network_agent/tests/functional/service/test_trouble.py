@@ -14,8 +14,6 @@
 
 import time
 
-import fixtures
-
 from ovn_network_agent import backoff
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -88,8 +86,7 @@ class TroubleTest(services.TwoRoutersTestCase):
 
     def test_what_waited_for_northbound_follows_at_once(self):
         # The pauses grow to a minute, and an outage may be long.
-        self.useFixture(fixtures.MockPatchObject(backoff, 'FIRST', 60.0))
-        agent = self.running()
+        agent = self.running(retries=backoff.Retries(first=60.0))
         self.nb.kill()
         self.eventually(lambda: not agent._databases['nb'].connected, 'lost')
         self.cloud.move('lrp-r2', HERE)

@@ -42,8 +42,8 @@ class VerificationTestCase(base.FrrTestCase):
             f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
         self.trigger = trigger.Trigger(0)
         self.tracker = tracking.Tracker()
-        self.made = frr_verification.Verification(self.conf)
-        self.made._trigger = self.trigger
+        self.made = frr_verification.Verification(
+            self.conf, trigger=self.trigger)
 
     def announce(self, *routes):
         self.assertEqual({}, self.backend.apply(

@@ -18,13 +18,13 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.drivers import test_fip_route as fip_route
+from ovn_network_agent.tests.unit.drivers import fip_routes
 
 FIP = '198.51.100.10'
 OWN = '198.51.100.1/32'
 
 
-class ProofTest(fip_route.FipRouteTestCase):
+class ProofTest(fip_routes.FipRouteTestCase):
 
     def proofs(self, *args, **options):
         return self.kind(resources.Advertised, *args, **options)

@@ -20,6 +20,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import fip_routes
 
 MAC = world.BRIDGE_MAC
 FIP = '198.51.100.10'
@@ -34,34 +35,7 @@ def balanced(address, floating=True, unanswered=''):
     return model.BalancedAddress(address, floating, unanswered)
 
 
-class FipRouteTestCase(base.BaseTestCase):
-
-    def driver(self, **options):
-        return world.driver('fip_route', world.conf(**options))
-
-    def wants(self, router, node=None, **options):
-        """What the driver wants for a router, a list."""
-        return list(self.driver(**options).for_router(
-            router, node or world.node()))
-
-    def kind(self, kind, *args, **options):
-        """The same, of one resource class."""
-        return [r for r in self.wants(*args, **options)
-                if r.kind == kind.kind]
-
-    def announced(self, *args, **options):
-        """Addresses that end up in BGP, by either method."""
-        return sorted(
-            r.subject.partition('/')[0] for r in self.wants(*args, **options)
-            if isinstance(r, (resources.Announcement,
-                              resources.AnnouncedRoute)))
-
-    def kept(self, *args, **options):
-        return {r.of for r in self.wants(*args, **options)
-                if r.kind == 'keep'}
-
-
-class PlanesTest(FipRouteTestCase):
+class PlanesTest(fip_routes.FipRouteTestCase):
 
     def routes(self, router, **options):
         """(route, rule, announcement) of FIP, values as tuples."""
@@ -185,7 +159,7 @@ class PlanesTest(FipRouteTestCase):
         self.assertNotIn('address', {r.kind for r in wants(bridge_ip='')})
 
 
-class AddressesTest(FipRouteTestCase):
+class AddressesTest(fip_routes.FipRouteTestCase):
 
     def test_what_is_announced(self):
         local, away = world.port(), world.port(local=False)
@@ -319,7 +293,7 @@ class AddressesTest(FipRouteTestCase):
         self.assertEqual(len({f.key for f in flows}), len(set(flows)))
 
 
-class UnresolvedTest(FipRouteTestCase):
+class UnresolvedTest(fip_routes.FipRouteTestCase):
 
     def test_what_is_there_stays_and_nothing_is_made(self):
         """Trap T50: nothing moves to another device for want of knowledge."""
@@ -362,7 +336,7 @@ class UnresolvedTest(FipRouteTestCase):
                       self.kept(router))
 
 
-class NorthboundTest(FipRouteTestCase):
+class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def rows(self, router):
         return [r for r in self.wants(router)

@@ -17,6 +17,7 @@ from oslotest import base
 from ovn_network_agent import resources
 from ovn_network_agent.conf import settings
 from ovn_network_agent.drivers import fip_route
+from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loader
@@ -48,16 +49,19 @@ class Counting(fip_route.FipRouteDriver):
 class Gateway:
     """Drivers, a world and a reconciler between them.
 
+    :param beside: function(wake) that makes an :class:`executor.Beside`
     :ivar world: :class:`worlds.World`
     """
 
-    def __init__(self, backends=None, world=None, **options):
+    def __init__(self, backends=None, world=None, beside=executor.Beside,
+                 **options):
         self.world = world or worlds.World()
         self.conf = worlds.conf(**options)
         self.fip_route = worlds.driver('fip_route', self.conf, Counting)
         self.drivers = [self.fip_route,
                         worlds.driver('veth_leak', self.conf)]
         self.woken = []
+        self._make_beside = beside
         self.backends = backends or worlds.backends(self.world)
         self.start()
 
@@ -71,9 +75,10 @@ class Gateway:
     def start(self):
         """A new reconciler on the same world, as after a restart."""
         self.clock = 1000.0
+        self.beside = self._make_beside(self.woken.append)
         self.reconciler = reconciler.Reconciler(
             self.drivers, self.backends, self.woken.append,
-            lambda: self.clock)
+            lambda: self.clock, self.beside)
 
     def run(self, *routers, full=False, stale=(), prune=True, urgent=False,
             **node):

@@ -14,10 +14,9 @@
 
 import dataclasses
 
-import fixtures
-
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.engine import executor
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -114,9 +113,9 @@ class BesideTest(gateways.ReconcilerTestCase):
 
     def hanging(self, name='frr_static'):
         """A gateway where FRR may hang, and its backend that does."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.engine.executor.PATIENCE', 0.05))
-        gateway = self.gateway(world=worlds.World())
+        gateway = self.gateway(
+            world=worlds.World(),
+            beside=lambda wake: executor.Beside(wake, 0.05))
         for each in ('frr_static', 'frr_prefix_list'):
             gateway.backend(each).system = 'FRR'
         self.settle(gateway)
@@ -139,8 +138,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T44, and the next three.
         gateway, frr = self.hanging()
         frr.gate.set()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.engine.executor.PATIENCE', 10))
+        gateway.beside.patience = 10
         del gateway.woken[:]
         self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
         self.assertTrue(gateway.run(full=True).settled)

@@ -13,10 +13,10 @@
 """One announcement takes the place of another one, without a gap."""
 
 
-import fixtures
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.engine import executor
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -96,12 +96,11 @@ class MethodTest(gateways.ReconcilerTestCase):
             self.switched(gateway, old, new)
 
     def test_an_answer_that_takes_long_counts_when_it_comes(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.engine.executor.PATIENCE', 0.01))
         for before, old, after, new in self.methods():
             world = self.started(before).world
-            gateway = self.gateway(world=world,
-                                   fip_route__announce_method=after)
+            gateway = self.gateway(
+                world=world, fip_route__announce_method=after,
+                beside=lambda wake: executor.Beside(wake, 0.01))
             slow = gateway.backend(
                 'frr_static' if after == 'static' else 'route')
             self.addCleanup(slow.answers.set)

@@ -14,8 +14,6 @@
 
 import threading
 
-import fixtures
-
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -24,14 +22,27 @@ FRR = ('frr_static', 'frr_prefix_list')
 WANTED = worlds.router(fips=[gateways.FIP])
 
 
+class Watched(executor.Beside):
+    """Waits only a moment, and notes the backends that it waits for.
+
+    :ivar waited: list of lists of names
+    """
+
+    def __init__(self, wake):
+        super().__init__(wake, 0.05)
+        self.waited = []
+
+    def wait(self, timeout, names=None, wake=True):
+        self.waited.append(names)
+        return super().wait(timeout, names, wake)
+
+
 class SlowAnswersTest(gateways.ReconcilerTestCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.engine.executor.PATIENCE', 0.05))
         self.gates = {}
-        self.made = self.gateway(world=worlds.World())
+        self.made = self.gateway(world=worlds.World(), beside=Watched)
         for name in FRR:
             backend = self.made.backend(name)
             backend.system = 'FRR'
@@ -118,15 +129,11 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
 
     def test_a_slow_answer_is_not_waited_for_again(self):
         self.pass_(full=True)
-        self.made.clock += 2 * executor.PATIENCE
+        self.made.clock += 2 * self.made.beside.patience
         self.answer(*FRR)
         self.assertTrue(self.pass_().settled)
-        waited = []
-        wait = self.made.reconciler._beside.wait
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.engine.executor.Beside.wait',
-            lambda beside, timeout, names=None, wake=True: waited.append(
-                names) or wait(timeout, names, wake)))
+        waited = self.made.beside.waited
+        del waited[:]
         self.pass_(full=True)
         self.assertEqual([[]], waited)
         self.answer(*FRR)

@@ -67,15 +67,14 @@ class MemoryTest(base.BaseTestCase):
 
     def test_a_place_without_room_is_not_taken(self):
         # The file system of /proc has no room at all.
-        self.assertIn('cannot be written to', boot._unfit('/proc/none'))
+        self.assertIn('cannot be written to', boot.unfit('/proc/none'))
         small = self.useFixture(fixtures.TempDir()).path
         stat = os.statvfs(small)
-        self.useFixture(fixtures.MonkeyPatch(
-            'lab.boot.ROOM', stat.f_frsize * stat.f_blocks + 1))
-        self.assertIn('MiB free of the', boot._unfit(small))
+        self.assertIn('MiB free of the', boot.unfit(
+            small, stat.f_frsize * stat.f_blocks + 1))
 
     def test_none_will_do(self):
-        self.useFixture(fixtures.MonkeyPatch('lab.boot.ROOM', 1 << 60))
-        error = self.assertRaises(boot.BootError, boot._memory_directory)
+        error = self.assertRaises(boot.BootError, boot.memory_directory,
+                                  room=1 << 60)
         self.assertIn('TMPDIR=', str(error))
         self.assertIn('/dev/shm', str(error))

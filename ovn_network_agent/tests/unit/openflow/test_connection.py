@@ -19,7 +19,6 @@ import tempfile
 import threading
 import time
 import unittest
-from unittest import mock
 
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import wire
@@ -104,9 +103,9 @@ class TestConnection(unittest.TestCase):
             release.wait(10)
         connected = self.play(play)
         started = time.monotonic()
-        with mock.patch.object(connection, 'SILENCE', 0.2):
-            with self.assertRaises(TimeoutError):
-                connected.request([])
+        connected.silence = 0.2
+        with self.assertRaises(TimeoutError):
+            connected.request([])
         release.set()
         self.assertLess(time.monotonic() - started, 2)
 
@@ -118,9 +117,9 @@ class TestConnection(unittest.TestCase):
             while not stop.wait(0.05):
                 peer.sendall(wire.message(12, 6))
         connected = self.play(play)
-        with mock.patch.object(connection, 'OVERALL', 0.3):
-            with self.assertRaises(TimeoutError):
-                connected.request([])
+        connected.overall = 0.3
+        with self.assertRaises(TimeoutError):
+            connected.request([])
         stop.set()
 
     def test_bad_messages(self):

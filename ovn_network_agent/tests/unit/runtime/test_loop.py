@@ -31,7 +31,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.gateways import test_drain
+from ovn_network_agent.tests.unit.gateways import views
 
 
 class Leaving(handover.Handovers):
@@ -62,7 +62,7 @@ class Torn:
     def snapshot(self, phase, full=False):
         self.looks += 1
         self.last = (world.snapshot(phase=phase) if self.looks > 1 else
-                     test_drain.view(own=5))
+                     views.view(own=5))
         if not self.confirmed:
             self._trigger.fire('test')
         return self.last
@@ -206,14 +206,16 @@ class LoopTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = world.conf(drivers=test_drain.DRIVERS)
+        self.conf = world.conf(drivers=views.DRIVERS)
         self.trigger = trigger.Trigger(0)
+        self.stopping = threading.Event()
+        self.status = status.Status({})
 
-    def loop(self, seen):
+    def loop(self, seen, forwards=None):
         work = reconciler.Reconciler([], [], lambda reason: None)
         self.addCleanup(work.close)
         return loop.Loop(self.conf, seen, work, self.trigger,
-                         status.Status({}), threading.Event())
+                         self.status, self.stopping, forwards=forwards)
 
     def test_what_is_due_waits_for_ovn(self):
         """Without OVN nothing can be done about it, and the loop sleeps."""
@@ -228,14 +230,13 @@ class LoopTest(base.BaseTestCase):
         self.assertGreater(made._timeout(), 0.5)
 
     def test_without_ovn_nothing_that_fails_ends_the_loop(self):
-        made = self.loop(view.View(self.conf, {}))
-        made._forwards = Exhausted(self.conf)
+        made = self.loop(view.View(self.conf, {}), Exhausted(self.conf))
         stop = threading.Timer(0.2, lambda: (
-            made._stopping.set(), self.trigger.fire('stop', urgent=True)))
+            self.stopping.set(), self.trigger.fire('stop', urgent=True)))
         stop.start()
         self.addCleanup(stop.join)
         made.run()
-        reason, = made._status.reasons
+        reason, = self.status.reasons
         self.assertIn('Too many open files', reason)
         # And it is tried again.
         self.assertLess(made._timeout(), 10)
@@ -284,7 +285,7 @@ class LoopTest(base.BaseTestCase):
     def test_a_view_that_fails_does_not_end_the_agent(self):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
         seen = Failing(self.conf, {}, handovers=Leaving(self.conf))
-        seen.last = test_drain.view(own=5)
+        seen.last = views.view(own=5)
         hurry = threading.Event()
         hurry.set()
         draining = drain.Drain(self.conf, hurry)

@@ -56,9 +56,8 @@ class VerificationTest(base.BaseTestCase):
         self.clock = 1000.0
         self.trigger = trigger.Trigger(0)
         self.tracker = tracking.Tracker()
-        self.made = frr_verification.Verification(worlds.conf(),
-                                              lambda: self.clock)
-        self.made._trigger = self.trigger
+        self.made = frr_verification.Verification(
+            worlds.conf(), lambda: self.clock, self.trigger)
 
     def passed(self, *applied, full=False):
         self.made.after_pass(outcome.Outcome(applied=applied), self.tracker,

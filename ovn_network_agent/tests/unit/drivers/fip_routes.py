@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The resources that the driver fip_route wants, for the tests of a driver."""
+
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+
+
+class FipRouteTestCase(base.BaseTestCase):
+
+    def driver(self, **options):
+        return world.driver('fip_route', world.conf(**options))
+
+    def wants(self, router, node=None, **options):
+        """What the driver wants for a router, a list."""
+        return list(self.driver(**options).for_router(
+            router, node or world.node()))
+
+    def kind(self, kind, *args, **options):
+        """The same, of one resource class."""
+        return [r for r in self.wants(*args, **options)
+                if r.kind == kind.kind]
+
+    def announced(self, *args, **options):
+        """Addresses that end up in BGP, by either method."""
+        return sorted(
+            r.subject.partition('/')[0] for r in self.wants(*args, **options)
+            if isinstance(r, (resources.Announcement,
+                              resources.AnnouncedRoute)))
+
+    def kept(self, *args, **options):
+        return {r.of for r in self.wants(*args, **options)
+                if r.kind == 'keep'}

@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The view of a node with one router and two candidates for its gateway."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent.tests.unit import world
+
+HERE, OTHER = world.CHASSIS, world.OTHER
+DRIVERS = ['fip_route', 'gateway_drain']
+
+
+def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
+         other=1, drained='', unfit=False, silent=False,
+         dead=False):
+    """A snapshot; see :class:`model.GatewayGroup` and its candidates.
+
+    :param owner: name of the chassis that has the port
+    :param own: priority of this chassis
+    :param other: priority of the other chassis
+    :param drained: mark of the other chassis
+    """
+    port = world.port(1, chassis=owner, local=owner == HERE,
+                      handover=handover)
+    group = model.GatewayGroup(
+        'Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(HERE, own),
+            model.Candidate(OTHER, other, known, drained=drained,
+                            silent=silent or dead, dead=dead)),
+        (model.GroupPort('cr-lrp-1', owner),), facts=world.facts(UNFIT=unfit))
+    return dataclasses.replace(
+        world.snapshot(world.router(1, ports=(port,))), groups=(group,))

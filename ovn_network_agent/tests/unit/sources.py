@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The modules of the agent, and their imports."""
+
+import ast
+import os
+
+import ovn_network_agent
+
+TOP = os.path.dirname(ovn_network_agent.__file__)
+
+
+def modules(below=''):
+    """(dotted name below the package, path) of its modules, not tests."""
+    for folder, folders, files in os.walk(os.path.join(TOP, below)):
+        folders[:] = [f for f in folders if f not in ('tests', '__pycache__')]
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith('.py'):
+                relative = os.path.relpath(path, TOP)[:-len('.py')]
+                yield relative.replace(os.sep, '.').removesuffix(
+                    '.__init__'), path
+
+
+def imported(path):
+    """Dotted names that a file imports anywhere, functions included."""
+    with open(path) as source:
+        tree = ast.parse(source.read(), path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise AssertionError(f'{path}: relative import')
+            # What is imported from a package may be a module or not.
+            yield from (f'{node.module}.{alias.name}'
+                        for alias in node.names)

@@ -30,7 +30,7 @@ from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.gateways import test_drain
+from ovn_network_agent.tests.unit.gateways import views
 
 LIMIT = 30
 
@@ -65,7 +65,7 @@ class QuestionsTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = world.conf(drivers=test_drain.DRIVERS)
+        self.conf = world.conf(drivers=views.DRIVERS)
         self.trigger = trigger.Trigger(0)
         self.seen = Seen(self.conf)
         self.stopping = threading.Event()
@@ -211,16 +211,16 @@ class QuestionsTest(base.BaseTestCase):
 
     def test_while_it_drains(self):
         made = self.make()
-        self.seen.last = test_drain.view(own=5)
+        self.seen.last = views.view(own=5)
         hurry = threading.Event()
         draining = drain.Drain(self.conf, hurry)
 
         class Stays(Seen):
             def snapshot(self, phase, full=False):
-                self.last = test_drain.view(own=5)
+                self.last = views.view(own=5)
                 return self.last
         made._view = Stays(self.conf)
-        made._view.last = test_drain.view(own=5)
+        made._view.last = views.view(own=5)
         thread = threading.Thread(target=made.drain, args=(draining,),
                                   daemon=True)
         thread.start()

@@ -192,7 +192,7 @@ _GATEWAYS = (
 _SYSTEMS = (
     _gauge('ovn_connection_state',
            '1 while the agent is connected to the database and has loaded it, '
-           'else 0. No series without OVN.', db=()),
+           'else 0. No series without OVN.', db=DATABASES),
     _gauge('backend_readable',
            '1 if the last attempt to read or reach the system of a backend '
            'succeeded, else 0: then all metrics about its objects are the '

@@ -120,7 +120,7 @@ def read_lists(sources):
         return Lists('')
     found = sources.prefix_lists()
     return Lists(name, *(frozenset(map(tuple, found.get(daemon, ())))
-                         for daemon in ('ZEBRA', 'BGP')))
+                         for daemon in ('zebra', 'bgpd')))
 
 
 def judge_lists(found):
@@ -217,5 +217,5 @@ CHECKS = (
     check.Check(
         'bgp-sessions', 'BGP', 'the neighbours are established, and have '
         'sent routes', read_sessions, judge_sessions,
-        ('frr-daemons', 'uplink', 'bgp-instance')),
+        ('frr-daemons', 'uplink', 'l3mdev-rule', 'bgp-instance')),
 )

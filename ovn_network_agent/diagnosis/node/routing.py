@@ -229,5 +229,6 @@ CHECKS = (
         'there', read_rules, judge_l3mdev, ('vrf',)),
     check.Check(
         'vrf-default-route', 'provider VRF', 'the VRF has a default route',
-        read_default, judge_default, ('vrf', 'uplink', 'bgp-sessions')),
+        read_default, judge_default,
+        ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions')),
 )

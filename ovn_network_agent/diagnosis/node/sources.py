@@ -41,6 +41,7 @@ from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import frr_setup
+from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.privileged import start
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.runtime import configuration
@@ -258,9 +259,9 @@ class Sources:
 
     @shared
     def prefix_lists(self):
-        """dict of daemon ('BGP', 'ZEBRA') to list of entries."""
+        """dict of daemon ('bgpd', 'zebra') to list of entries."""
         self._with_frr()
-        return vtysh.read_prefix_list(self.conf.frr.frr_prefix_list)
+        return prefix_lists.read_by_daemon(self.conf.frr.frr_prefix_list)
 
     # -- OVN and Open vSwitch ---------------------------------------------
 

@@ -14,6 +14,7 @@
 
 import contextlib
 import json
+import time
 import unittest
 
 from lab import agent as agents
@@ -24,6 +25,7 @@ from ovn_network_agent.tests.lab import base
 
 _LIST = 'ANNOUNCED-NETWORKS'
 _AT_LAST = 30
+_CONF = '/proc/sys/net/ipv4/conf/'
 
 
 class TestDoctor(base.LabTestCase):
@@ -35,10 +37,8 @@ class TestDoctor(base.LabTestCase):
 
     GATEWAYS = 2
     METHOD = 'static'
-    # Nobody repairs the sysctls meanwhile.
-    CONFIG = {'DEFAULT': {'reconcile_interval': 3600},
-              # The standby loses and gets back what it announces with.
-              'gateway_drain': {'standby_needs_bgp': 'false'}}
+    # The standby loses and gets back what it announces with.
+    CONFIG = {'gateway_drain': {'standby_needs_bgp': 'false'}}
 
     @classmethod
     def build(cls):
@@ -50,12 +50,21 @@ class TestDoctor(base.LabTestCase):
         self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
         self.name = 'gw2'
         self.node = self.cloud[self.name]
+        self.took = []
+        self.addCleanup(self.note_times)
         self.agent = self.cloud.agents[self.name]
+
+    def note_times(self):
+        if self.took:
+            base.note(f'doctor took {min(self.took):.1f} to '
+                      f'{max(self.took):.1f} s, {len(self.took):d} times')
 
     def doctor(self, name=None):
         """dict of check to (verdict, evidence) without those that pass."""
+        begin = time.monotonic()
         done = self.cloud.agents[name or self.name].ctl(
             'doctor', '--json', check=False)
+        self.took.append(time.monotonic() - begin)
         said = json.loads(done.stdout)
         self.assertEqual(1 if said['failed'] else 0, done.returncode,
                          done.stderr)
@@ -67,7 +76,7 @@ class TestDoctor(base.LabTestCase):
         return {name: evidence for name, (verdict, evidence)
                 in self.doctor().items() if verdict == 'FAIL'}
 
-    def test_healthy(self):
+    def test_all_is_well(self):
         """The owner and the standby; no check is left out by a failure."""
         for name in self.cloud.gateways:
             found = self.doctor(name)
@@ -84,6 +93,7 @@ class TestDoctor(base.LabTestCase):
                 found = self.failed()
             if set(found) != {check}:
                 wrong[check] = found
+                base.note(f'{check}: {found}')
         self.assertEqual({}, wrong)
         nodes.wait_until('everything passes again',
                          lambda: not self.failed(), _AT_LAST)
@@ -92,12 +102,10 @@ class TestDoctor(base.LabTestCase):
 
     def faults(self):
         """(name of the check, context in which its layer is broken)."""
-        yield 'rp-filter', self.sysctl('all/rp_filter', 1)
-        yield 'ip-forward', self.sysctl(f'{plan.VRF}/forwarding', 0)
-        yield 'proxy-arp', self.sysctl(f'{plan.BRIDGE}/proxy_arp', 0)
-        yield 'l3mdev-rule', self.commands(
-            'ip rule del pref 1000',
-            'ip rule add pref 1000 l3mdev protocol kernel')
+        yield 'rp-filter', self.sysctls(
+            **{'all/rp_filter': 1, f'{plan.BRIDGE}/rp_filter': 1})
+        yield 'ip-forward', self.sysctls(**{f'{plan.VRF}/forwarding': 0})
+        yield 'l3mdev-rule', self.without_rule()
         yield 'routing-tables', self.commands(
             'ip route add unreachable default table 200 metric 5000',
             'ip route del unreachable default table 200 metric 5000')
@@ -146,14 +154,19 @@ class TestDoctor(base.LabTestCase):
             self.node.out(*repairs.split())
 
     @contextlib.contextmanager
-    def sysctl(self, path, value):
-        path = f'/proc/sys/net/ipv4/conf/{path}'
-        before = self.node.out('cat', path).strip()
-        self.node.out('sh', '-c', f'echo {value:d} > {path}')
+    def sysctls(self, **values):
+        """Other values of net.ipv4.conf, by their path there."""
+        before = {path: self.node.out('cat', _CONF + path).strip()
+                  for path in values}
+        self.write(values)
         try:
             yield
         finally:
-            self.node.out('sh', '-c', f'echo {before} > {path}')
+            self.write(before)
+
+    def write(self, values):
+        for path, value in values.items():
+            self.node.out('sh', '-c', f'echo {value} > {_CONF}{path}')
 
     @contextlib.contextmanager
     def second(self):
@@ -192,18 +205,20 @@ class TestDoctor(base.LabTestCase):
         finally:
             self.node.write(agents.CONFIG, before)
 
-    def vtysh(self, lines, *options):
-        self.node.out('vtysh', *options, *(
+    @staticmethod
+    def vtysh(node, lines, *options):
+        node.out('vtysh', *options, *(
             word for line in ['configure terminal', *lines]
             for word in ('-c', line)))
 
     @contextlib.contextmanager
-    def routing(self, breaks, repairs, *options):
-        self.vtysh(breaks, *options)
+    def routing(self, breaks, repairs, *options, node=None):
+        """Lines of FRR's configuration, on gw2 or another node."""
+        self.vtysh(node or self.node, breaks, *options)
         try:
             yield
         finally:
-            self.vtysh(repairs, *options)
+            self.vtysh(node or self.node, repairs, *options)
 
     @contextlib.contextmanager
     def without(self, daemon):
@@ -216,12 +231,26 @@ class TestDoctor(base.LabTestCase):
 
     @contextlib.contextmanager
     def without_default(self):
-        with self.routing(
-                ['ip prefix-list FABRIC seq 1 deny 0.0.0.0/0'],
-                ['no ip prefix-list FABRIC seq 1']):
+        """The fabric sends no default route any more."""
+        default = f'neighbor {plan.UPLINKS[self.name][1]} default-originate'
+        bgp = f'router bgp {plan.SPINE_AS}', 'address-family ipv4 unicast'
+        with self.routing([*bgp, 'no ' + default], [*bgp, default],
+                          node=self.cloud['spine']):
             self.wait_default(False)
             yield
         self.wait_default(True)
+
+    @contextlib.contextmanager
+    def without_rule(self):
+        """BGP loses its way to the neighbour, and comes back."""
+        with self.commands('ip rule del pref 1000',
+                           'ip rule add pref 1000 l3mdev protocol kernel'):
+            yield
+        self.wait_session()
+
+    def wait_session(self):
+        nodes.wait_until('BGP is up', lambda: 'Established' in self.node.out(
+            'vtysh', '-c', f'show bgp vrf {plan.VRF} neighbors'), _AT_LAST)
 
     @contextlib.contextmanager
     def without_session(self, instance):

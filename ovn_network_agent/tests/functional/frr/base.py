@@ -229,6 +229,13 @@ class Daemons:
         """Change the configuration, as the operator would."""
         self.vtysh('configure terminal', *lines)
 
+    def configure_one(self, daemon, line):
+        """Change the configuration of one daemon alone."""
+        subprocess.run(
+            [os.path.join(self.bindir, 'vtysh'), '-d', daemon,
+             '-c', 'configure terminal', '-c', line],
+            check=True, capture_output=True, timeout=_LIMIT)
+
     def running(self):
         """The running configuration as a list of lines."""
         return self.vtysh('show running-config').split('\n')

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A doctor for tests: its readers on real systems, in this process."""
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import sources
+
+OK = finding.Verdict.OK
+WARN = finding.Verdict.WARN
+BROKEN = finding.Verdict.BROKEN
+NOT_CHECKED = finding.Verdict.NOT_CHECKED
+
+
+def look(conf, *names):
+    """Make some checks on what is there now.
+
+    The privileged side is in this process, as the test has set it up.
+
+    :param conf: the oslo.config ConfigOpts
+    :param names: names of checks
+    :returns: dict of name to (worst verdict, all evidence in one text)
+    """
+    found = sources.Sources(conf, [])
+    try:
+        made = examination.Examination(registry.CHECKS, found).run(
+            examination.select(registry.CHECKS, names))
+    finally:
+        found.close()
+    ranks = [NOT_CHECKED, OK, WARN, BROKEN]
+    return {name: (
+        max((one.verdict for one in made if one.check == name),
+            key=ranks.index),
+        ' '.join(one.evidence for one in made if one.check == name))
+        for name in names}
+
+
+class Looks:
+    """Mix-in for a test case with ``conf`` and ``assertEqual``."""
+
+    def looked(self, name, verdict):
+        """Make a check and expect a verdict; returns the evidence."""
+        seen, evidence = look(self.conf, name)[name]
+        self.assertEqual((verdict, evidence), (seen, evidence))
+        return evidence

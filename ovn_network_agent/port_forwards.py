@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Port forwarding as frozen values: VIPs, their rules, their backends.
+"""Port forwarding as frozen values: VIPs, their rules and destinations.
 
 Plain values without I/O, like :mod:`ovn_network_agent.model`.  They come from
 the rules file (:mod:`ovn_network_agent.forward.rules`); what the node finds
-out itself (health of backends, an address that is there, a gateway that is
+out itself (health of destinations, an address that is there, a gateway that is
 here) is put into them before drivers see them.
 """
 
@@ -25,17 +25,17 @@ from ovn_network_agent import iptext
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """How to find out whether a backend works.
+    """How to find out whether a destination works.
 
     :ivar kind: 'tcp' (a connection can be made) or 'http' (and a request is
         answered with one of ``statuses``)
     :ivar interval: seconds from one check to the next
     :ivar timeout: seconds that one may take
-    :ivar rise: so many good ones in a row make a backend alive again
+    :ivar rise: so many good ones in a row make a destination alive again
     :ivar fall: so many bad ones in a row make it dead
-    :ivar port: TCP port to check, 0 for that of the backend
+    :ivar port: TCP port to check, 0 for that of the destination
     :ivar path: of the HTTP request, '/health'
-    :ivar host: its Host header, '' for the address of the backend
+    :ivar host: its Host header, '' for the address of the destination
     :ivar statuses: tuple of (first, last) status codes that are good
     """
 
@@ -51,7 +51,7 @@ class HealthCheck:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Backend:
+class Destination:
     """One destination of a rule.
 
     :ivar address: IP address, canonical text
@@ -75,28 +75,28 @@ class Rule:
 
     :ivar proto: 'tcp' or 'udp'
     :ivar port: destination port of the client's packets
-    :ivar dest_port: port of the backends, never 0
-    :ivar backends: tuple of :class:`Backend` in the order of the file
-    :ivar masquerade: whether backends see an address of this node instead
-        of the client's; what the rule says, or else its VIP
+    :ivar dest_port: port of the destinations, never 0
+    :ivar destinations: tuple of :class:`Destination` in the order of the file
+    :ivar masquerade: whether destinations see an address of this node
+        instead of the client's, by the rule or else by its VIP
     :ivar check: :class:`HealthCheck` or None
     """
 
     proto: str
     port: int
     dest_port: int
-    backends: tuple
+    destinations: tuple
     masquerade: bool = False
     check: HealthCheck | None = None
 
     @property
     def usable(self):
-        """The backends that get clients, a tuple of Backend.
+        """The destinations that get clients, a tuple of Destination.
 
         When none is alive, all of those that have a weight: a client that is
         refused knows more than one that hears nothing.
         """
-        weighted = tuple(b for b in self.backends if b.weight)
+        weighted = tuple(b for b in self.destinations if b.weight)
         return tuple(b for b in weighted if b.alive) or weighted
 
 
@@ -130,12 +130,12 @@ class Vip:
 
     @property
     def dead(self):
-        """Whether none of its backends is left: it is to be withdrawn.
+        """Whether none of its destinations is left: it is to be withdrawn.
 
         As long as one rule has a live one the others are served, too.
         """
-        return not any(backend.alive and backend.weight
-                       for rule in self.rules for backend in rule.backends)
+        return not any(each.alive and each.weight
+                       for rule in self.rules for each in rule.destinations)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

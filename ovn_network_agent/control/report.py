@@ -78,7 +78,7 @@ def _vip(standing):
             'backends': [{'address': backend.address,
                           'weight': backend.weight, 'alive': backend.alive,
                           'why': backend.why}
-                         for backend in rule.backends]}
+                         for backend in rule.destinations]}
             for rule in vip.rules]}
 
 

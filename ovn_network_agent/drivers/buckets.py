@@ -21,16 +21,16 @@ Each bucket prefers some destinations to others by a score of both
 (rendezvous hashing: Thaler and Ravishankar, "Using Name-Based Mappings to
 Increase Hit Rates", IEEE/ACM Transactions on Networking 6(1), 1998; with
 weights: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
-SPAA 2005).  So few buckets would be spread unevenly by that, so each backend
+SPAA 2005).  This would spread so few buckets unevenly.  So each destination
 has room for its share only, as in "Consistent Hashing with Bounded Loads"
 (Mirrokni, Thorup and Zadimoghaddam, SODA 2018), and best matches come first.
 
-Measured, clients that change their backend when one of N goes, as multiple of
-1/N: 1.0 to 1.3 for up to 6 backends, 1.4 to 2.6 for up to 24.  The turn-taking
-of Maglev (Eisenbud et al., NSDI 2016) came to 1.4 and 2.9 with as many
-buckets: it needs about 100 for each backend, and a bucket costs the load of
-the table 10 us.  A backend that dies has its clients spread over the others,
-and nobody else changes.
+Measured, clients that change their destination when one of N goes, as multiple
+of 1/N: 1.0 to 1.3 for up to 6 destinations, 1.4 to 2.6 for up to 24.  The
+turn-taking of Maglev (Eisenbud et al., NSDI 2016) came to 1.4 and 2.9 with as
+many buckets: Maglev needs about 100 for each destination, and a bucket costs
+the load of the table 10 us.  The clients of a dead destination are spread over
+the others, and no other client changes.
 """
 
 import functools
@@ -40,7 +40,7 @@ import math
 # (most shares of the smallest weight, number of buckets).
 _SIZES = ((6, 64), (25, 256), (math.inf, 1024))
 # Buckets that share their preferences are neighbours in every table: when
-# another backend calls for the next size, most clients stay.
+# another destination calls for the next size, most clients stay.
 _POINTS = 64
 _64_BITS = (1 << 64) - 1
 

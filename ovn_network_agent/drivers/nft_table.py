@@ -71,6 +71,6 @@ def _service(rule, balance):
     usable = rule.usable
     return values.Service(
         rule.proto, rule.port, rule.dest_port, rule.masquerade,
-        tuple(values.Destination(backend.address,
-                                 backend.alive or backend in usable)
-              for backend in rule.backends), shares.rule_shares(rule, balance))
+        tuple(values.Destination(each.address, each.alive or each in usable)
+              for each in rule.destinations),
+        shares.rule_shares(rule, balance))

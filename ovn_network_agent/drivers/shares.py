@@ -30,26 +30,26 @@ def rule_shares(rule, balance):
     :param rule: :class:`port_forwards.Rule`
     :param balance: 'jhash' or 'consistent'
     :returns: see :attr:`nft.values.Service.shares`; the indexes are those of
-        ``rule.backends``
+        ``rule.destinations``
     """
     usable = rule.usable
-    places = {backend.address: index
-              for index, backend in enumerate(rule.backends)}
+    places = {destination.address: index
+              for index, destination in enumerate(rule.destinations)}
     if len(usable) == 1:
         return ((places[usable[0].address], 1),)
     if balance == CONSISTENT and usable:
         return tuple(
             (places[address], len(list(same))) for address, same
             in itertools.groupby(_owners(rule)))
-    common = math.gcd(*(backend.weight for backend in usable))
-    return tuple((places[backend.address], backend.weight // common)
-                 for backend in usable)
+    common = math.gcd(*(destination.weight for destination in usable))
+    return tuple((places[destination.address], destination.weight // common)
+                 for destination in usable)
 
 
 def _owners(rule):
     """The destination of each bucket, a tuple of addresses."""
-    weights = frozenset((backend.address, backend.weight)
-                        for backend in rule.backends if backend.weight)
+    weights = frozenset((each.address, each.weight)
+                        for each in rule.destinations if each.weight)
     gone = frozenset(address for address, _weight in weights) - {
-        backend.address for backend in rule.usable}
+        destination.address for destination in rule.usable}
     return buckets.owners(weights, gone)

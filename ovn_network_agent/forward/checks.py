@@ -35,7 +35,7 @@ class Checker:
         self._wrong = {flaw.path for flaw in wrong}
         self.flaws = list(wrong)
         self._vips = {}
-        # (backend, port, proto) to (masqueraded, path of the rule).
+        # (destination, port, proto) to (masqueraded, path of the rule).
         self._behind = {}
 
     def vips(self):
@@ -153,18 +153,20 @@ class Checker:
                        'a check connects to a TCP port, and this is a rule '
                        'for UDP; name the port in health_check (port: 53), '
                        'or write "health_check: null" for this rule')
-        backends = self._backends(path, rule, vip)
+        destinations = self._destinations(path, rule, vip)
         if None in (proto, port):
             return None
-        for where, backend in backends:
+        for where, destination in destinations:
             self._same_masquerade(
-                where, (backend.address, int(dest_port), proto), masquerade)
-        return port_forwards.Rule(proto, int(port), int(dest_port),
-                               tuple(backend for _path, backend in backends),
-                               masquerade, check)
+                where, (destination.address, int(dest_port), proto),
+                masquerade)
+        return port_forwards.Rule(
+            proto, int(port), int(dest_port),
+            tuple(destination for _path, destination in destinations),
+            masquerade, check)
 
-    def _backends(self, path, rule, vip):
-        """list of (path, :class:`port_forwards.Backend`)."""
+    def _destinations(self, path, rule, vip):
+        """list of (path, :class:`port_forwards.Destination`)."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
             self._flaw(path, flaws.NOTHING, (
@@ -177,7 +179,7 @@ class Checker:
         family = iptext.address(vip).version if vip else 0
         found, seen = [], {}
         for where, value in listed:
-            address = self._backend(where, value, family, vip)
+            address = self._destination(where, value, family, vip)
             if address is None:
                 continue
             first = seen.setdefault(address, where)
@@ -187,21 +189,21 @@ class Checker:
                            f'{self._document.line(first):d} already '
                            f'({flaws.where_is(first)}); for a larger share '
                            'use weight')
-            found.append((where, port_forwards.Backend(
+            found.append((where, port_forwards.Destination(
                 address, int(self._get(value, where, 'weight', 1))
                 if isinstance(value, dict) else 1)))
-        if found and not any(backend.weight for _path, backend in found):
+        if found and not any(each.weight for _path, each in found):
             self._flaw(path, flaws.NOTHING,
                        'all its backends have weight 0, so that no client '
                        'gets any; give one a weight from 1 to '
                        f'{schema.MOST_WEIGHT:d}')
         return found
 
-    def _backend(self, path, value, family, vip):
+    def _destination(self, path, value, family, vip):
         """Canonical address of one destination, or None with a flaw."""
         if isinstance(value, dict):
             path, value = path + ('addr',), value.get('addr')
-        address = self._address(path, value, usable.as_backend, family)
+        address = self._address(path, value, usable.as_destination, family)
         if address is not None and address == vip:
             self._flaw(path, value, 'is its own VIP; name an address of '
                        'this node that is no VIP, or of another one')

@@ -37,7 +37,7 @@ class NoResult(Exception):
 
 
 async def look(target):
-    """Check a backend once.
+    """Check a destination once.
 
     :param target: :class:`health.Target`
     :returns: why it is not good, '' when it is

@@ -204,13 +204,13 @@ class Source:
 
 def _targets(rule):
     """The targets of a rule's checks, an iterator."""
-    for backend in rule.backends if rule.check else ():
-        yield _target(rule, backend)
+    for destination in rule.destinations if rule.check else ():
+        yield _target(rule, destination)
 
 
-def _target(rule, backend):
-    return healths.Target(backend.address, rule.check.port or rule.dest_port,
-                          rule.check)
+def _target(rule, destination):
+    return healths.Target(
+        destination.address, rule.check.port or rule.dest_port, rule.check)
 
 
 def _known(vip, present, dead, taken):
@@ -223,13 +223,13 @@ def _known(vip, present, dead, taken):
     if not dead:
         return vip
     return dataclasses.replace(vip, rules=tuple(
-        dataclasses.replace(rule, backends=tuple(_judged(rule, dead)))
+        dataclasses.replace(rule, destinations=tuple(_judged(rule, dead)))
         if rule.check else rule for rule in vip.rules))
 
 
 def _judged(rule, dead):
     """The destinations of a rule, with the results of their checks."""
-    for backend in rule.backends:
-        target = _target(rule, backend)
-        yield dataclasses.replace(backend, alive=target not in dead,
+    for destination in rule.destinations:
+        target = _target(rule, destination)
+        yield dataclasses.replace(destination, alive=target not in dead,
                                   why=dead.get(target, ''))

@@ -57,7 +57,7 @@ def as_vip(address):
                          'reach; name one that can be announced')
 
 
-def as_backend(address):
+def as_destination(address):
     """Raise ValueError unless an address can be a destination."""
     _anywhere(address)
     if address.version == 6 and address.is_link_local:

@@ -92,10 +92,10 @@ def of_vips(standings):
     for found in standings:
         for rule in found.vip.rules:
             labels = found.vip.address, rule.proto, rule.port
-            backends[labels] = len(rule.backends)
+            backends[labels] = len(rule.destinations)
             if rule.check is not None:
                 alive[labels] = sum(
-                    1 for backend in rule.backends if backend.alive)
+                    1 for backend in rule.destinations if backend.alive)
     return {
         'vips': {(state.value,): states[state] for state in standing.State},
         'announced_vips': states[standing.State.ANNOUNCED],

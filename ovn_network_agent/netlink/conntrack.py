@@ -51,22 +51,22 @@ FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
 _ADDRESS = {socket.AF_INET: 'CTA_IP_V4', socket.AF_INET6: 'CTA_IP_V6'}
 
 
-class Connection(typing.NamedTuple):
+class Tracked(typing.NamedTuple):
     """A tracked connection whose destination was translated.
 
     :ivar protocol: IP protocol, a number
     :ivar address: IP address that the client sent to, text
     :ivar port: port that the client sent to
-    :ivar backend: IP address of the destination that answers, text
-    :ivar backend_port: port of the destination
+    :ivar destination: IP address of the destination that answers, text
+    :ivar destination_port: port of the destination
     :ivar name: attributes that identify the connection in a deletion
     """
 
     protocol: int
     address: str
     port: int
-    backend: str
-    backend_port: int
+    destination: str
+    destination_port: int
     name: tuple
 
 
@@ -77,9 +77,10 @@ def read(kernel, family, zone, targets=None):
         :data:`NETLINK_NETFILTER`
     :param family: 'ip' or 'ip6'
     :param zone: number
-    :param targets: set of (protocol, address, port, backend, backend_port),
-        as in :class:`Connection`, for only such connections; None for all
-    :returns: list of :class:`Connection`, without connections that have a
+    :param targets: set of (protocol, address, port, destination,
+        destination_port), as in :class:`Tracked`, for only such connections;
+        None for all
+    :returns: list of :class:`Tracked`, without connections that have a
         zone for one direction only
     :raises OSError: when the table cannot be read
     """
@@ -126,7 +127,7 @@ def _words(addresses):
 def deletion(connection):
     """The request that deletes exactly this connection.
 
-    :param connection: :class:`Connection`
+    :param connection: :class:`Tracked`
     :returns: (type, flags, body)
     """
     return DELETE, 0, messages.encode(DELETION, connection.name[1:],
@@ -144,7 +145,7 @@ def _decode(family, found, zone):
     if port is None:
         # Only TCP and UDP have ports.
         return None
-    return Connection(
+    return Tracked(
         proto.get_attr('CTA_PROTO_NUM'), _address(original, family, 'DST'),
         port, _address(reply, family, 'SRC'),
         reply.get_attr('CTA_TUPLE_PROTO').get_attr('CTA_PROTO_SRC_PORT'),

@@ -51,7 +51,7 @@ def written(family, name, element):
     :param family: 'ip' or 'ip6'
     :param name: name of a set of ours
     :param element: prefix, address, device name, or a sequence (proto, VIP,
-        port, backend, port)
+        port, destination, port)
     :raises ValueError: when it is no element of that set
     """
     if type(name) is not str or name not in _WRITERS:
@@ -127,14 +127,14 @@ def _device(_version, element):
 
 
 def _target(version, element):
-    proto, vip, port, backend, dest_port = element
+    proto, vip, port, destination, dest_port = element
     if _plain(proto) not in PROTOCOLS:
         raise ValueError(f'{proto!r} is neither tcp nor udp')
     for number in (port, dest_port):
         if type(number) is not int or not 0 < number < 65536:
             raise ValueError(f'{number!r} is no port')
     return (f'{proto} . {_address(version, vip)} . {port} . '
-            f'{_address(version, backend)} . {dest_port}')
+            f'{_address(version, destination)} . {dest_port}')
 
 
 _WRITERS = {ownership.NFT_NETWORKS: _prefix, ownership.NFT_PREFIXES: _pair,

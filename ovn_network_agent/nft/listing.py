@@ -61,7 +61,7 @@ class Listed:
         networks as they were given
     :ivar networks: frozenset of the prefixes that rules look at
     :ivar targets: what connections are translated to, a frozenset of
-        (proto, VIP, port, backend, port)
+        (proto, VIP, port, destination, port)
     :ivar leaving: the same, of those whose connections are still to go
     """
 
@@ -193,6 +193,7 @@ def _networks(contents):
 def _targets(contents):
     targets = set()
     for element in contents:
-        proto, vip, port, backend, dest_port = element['concat']
-        targets.add((_PROTOCOLS[str(proto)], vip, port, backend, dest_port))
+        proto, vip, port, destination, dest_port = element['concat']
+        targets.add((_PROTOCOLS[str(proto)], vip, port, destination,
+                     dest_port))
     return frozenset(targets)

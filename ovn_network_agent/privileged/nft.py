@@ -81,7 +81,7 @@ def replace_table(table, contents, leaving):
 
     :param table: see :func:`nft.codec.pack`
     :param contents: dict of the name of a set to a list of elements
-    :param leaving: list of [proto, VIP, port, backend, port], see
+    :param leaving: list of [proto, VIP, port, destination, port], see
         :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
     :raises OSError: when it is refused
@@ -156,7 +156,7 @@ def delete_connections(family, zone, targets):
 
     :param family: 'ip' or 'ip6'
     :param zone: connection tracking zone, 1..65535
-    :param targets: list of [proto, VIP, port, backend, port]
+    :param targets: list of [proto, VIP, port, destination, port]
     :returns: how many there were
     :raises OSError: when the kernel does not let us
     """
@@ -218,10 +218,10 @@ def _unpacked(packed):
     return table
 
 
-def _target(proto, address, port, backend, backend_port):
+def _target(proto, address, port, destination, destination_port):
     """What :func:`conntrack.read` calls a target."""
     return (elements.PROTOCOLS.get(proto), checks.address(address), port,
-            checks.address(backend), backend_port)
+            checks.address(destination), destination_port)
 
 
 def _table(family):

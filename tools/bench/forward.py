@@ -36,14 +36,14 @@ CLONE_NEWNET = 0x40000000
 RULES = (('udp', 53), ('tcp', 53))
 
 
-def vips(count, backends):
+def vips(count, destinations):
     """VIPs with two rules, each with backends of its own."""
     return tuple(port_forwards.Vip(
         f'198.18.{number // 256}.{number % 256}', managed=True,
         rules=tuple(port_forwards.Rule(proto, port, 1053, tuple(
-            port_forwards.Backend(
+            port_forwards.Destination(
                 f'10.{index}.{number // 256}.{number % 256}')
-            for index in range(backends))) for proto, port in RULES))
+            for index in range(destinations))) for proto, port in RULES))
         for number in range(count))
 
 
@@ -51,9 +51,9 @@ def without_one(of):
     """The same, with one backend dead."""
     first, *others = of
     rule, *rules = first.rules
-    backend, *backends = rule.backends
-    dead = dataclasses.replace(rule, backends=(
-        dataclasses.replace(backend, alive=False), *backends))
+    destination, *destinations = rule.destinations
+    dead = dataclasses.replace(rule, destinations=(
+        dataclasses.replace(destination, alive=False), *destinations))
     return (dataclasses.replace(first, rules=(dead, *rules)), *others)
 
 
@@ -96,10 +96,11 @@ def main():
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
         raise SystemExit(f'unshare: {os.strerror(ctypes.get_errno())}')
     for kind in ('jhash', 'consistent'):
-        for backends in (1, 2, 6):
-            found = measure(vips(count, backends),
+        for destinations in (1, 2, 6):
+            found = measure(vips(count, destinations),
                             nft_table.Manner(64000, kind, True))
-            print(f'{count} VIPs, {len(RULES)} rules of {backends} backends,'
+            print(f'{count} VIPs, {len(RULES)} rules of {destinations} '
+                  'destinations,'
                   f' {kind:10} ' + '  '.join(
                       f'{name} {value:.0f}' for name, value
                       in found.items()))

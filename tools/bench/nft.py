@@ -53,7 +53,7 @@ def vips(number, port=80):
     return tuple(port_forwards.Vip(
         f'192.{i >> 8 & 255}.{i & 255}.1', rules=tuple(
             port_forwards.Rule(proto, port, 8080, tuple(
-                port_forwards.Backend(f'10.{i >> 8 & 255}.{i & 255}.{b}')
+                port_forwards.Destination(f'10.{i >> 8 & 255}.{i & 255}.{b}')
                 for b in range(1, BACKENDS + 1)))
             for proto in ('tcp', 'udp'))) for i in range(number))
 

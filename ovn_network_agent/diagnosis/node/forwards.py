@@ -33,7 +33,7 @@ class Local(typing.NamedTuple):
     :ivar option: whether the agent sets this
     """
 
-    backends: tuple
+    destinations: tuple
     vrf: str
     accept: dict
     option: bool
@@ -51,15 +51,15 @@ def read_local(sources):
             with open(_ACCEPT.format(proto), encoding='ascii') as opened:
                 accept[proto] = opened.read().strip() != '0'
     return Local(tuple(sorted({
-        (backend.address, rule.proto) for vip in vips for rule in vip.rules
-        for backend in rule.backends if backend.address in here})),
+        (destination.address, rule.proto) for vip in vips for rule in vip.rules
+        for destination in rule.destinations if destination.address in here})),
         sources.vrf, accept, conf.port_forward.port_forward_l3mdev_accept)
 
 
 def judge_local(found):
-    refused = [f'{address} ({proto})' for address, proto in found.backends
+    refused = [f'{address} ({proto})' for address, proto in found.destinations
                if not found.accept.get(proto)]
-    if not found.backends:
+    if not found.destinations:
         yield check.not_checked('no port forward leads to this node itself')
     elif not found.vrf or not refused:
         yield check.ok(f'{len(found.backends):d} destinations on this node '

@@ -146,7 +146,7 @@ class TableTest(base.BaseTestCase):
     def test_a_death_moves_only_the_clients_of_the_dead(self):
         rule = golden.rule(1, 1, 1)
         alive = self.owners(rule)
-        dead = rule.backends[1].address
+        dead = rule.destinations[1].address
         after = self.owners(golden.without(rule, 1))
         self.assertEqual(len(alive), len(after))
         self.assertEqual(

@@ -178,7 +178,7 @@ class PortForwardTest(base.BaseTestCase):
                                                  gateway=gateway))
 
     def test_a_dead_vip_is_withdrawn_and_still_translated(self):
-        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        dead = port_forwards.Destination('10.0.0.1', alive=False)
         wanted = self.forwards(golden.vip(
             port_forwards.Rule('udp', 53, 53, (dead,))))
         self.assertNotIn(ADDRESS, wanted)
@@ -186,11 +186,11 @@ class PortForwardTest(base.BaseTestCase):
         self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
 
     def test_one_live_rule_keeps_a_vip(self):
-        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        dead = port_forwards.Destination('10.0.0.1', alive=False)
         self.assertIn(ADDRESS, self.forwards(golden.vip(
             port_forwards.Rule('udp', 53, 53, (dead,)),
             port_forwards.Rule('udp', 54, 54,
-                            (port_forwards.Backend('10.0.0.1'),)))))
+                            (port_forwards.Destination('10.0.0.1'),)))))
 
     def test_an_address_of_the_operator_is_only_let_out(self):
         # Rows PF-19, A-09, trap T36: its connected route is announced.
@@ -246,7 +246,7 @@ class PortForwardTest(base.BaseTestCase):
     def test_the_anchor_of_managed_vips(self):
         # Also of a dead one: with it the last one can be withdrawn.
         anchor = resources.Address('loopback1', '169.254.169.253/32')
-        dead = port_forwards.Backend('10.0.0.1', alive=False)
+        dead = port_forwards.Destination('10.0.0.1', alive=False)
         for vip, there in (
                 (golden.vip(), True),
                 (golden.vip(port_forwards.Rule('udp', 53, 53, (dead,))), True),

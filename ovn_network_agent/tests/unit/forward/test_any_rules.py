@@ -91,7 +91,7 @@ class AnyTest(documents.RulesTestCase):
                 self.assertTrue(rule.usable)
                 self.assertEqual({vip.version}, {
                     ipaddress.ip_address(b.address).version
-                    for b in rule.backends})
+                    for b in rule.destinations})
 
     def test_what_is_right(self):
         self.assertEqual(2, len(documents.vips(json.dumps(GOOD))))

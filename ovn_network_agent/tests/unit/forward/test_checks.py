@@ -116,7 +116,7 @@ class AddressTest(documents.RulesTestCase):
 
         found, = documents.vips(text(256, ', {addr: 10.0.0.6, weight: 0}'))
         self.assertEqual([256, 0],
-                         [b.weight for b in found.rules[0].backends])
+                         [b.weight for b in found.rules[0].destinations])
         self.says(text(257, ', 10.0.0.6'), 'weight = 257', '0 to 256')
         self.says(text(-1, ', 10.0.0.6'), 'weight = -1', '0 to 256')
         self.says(text(0, ''), 'rules[0]', 'all its backends have weight')

@@ -58,13 +58,13 @@ class ValuesTest(documents.RulesTestCase):
         self.assertEqual((
             port_forwards.Vip('192.0.2.53', True, True, True, (
                 port_forwards.Rule('udp', 53, 1053, (
-                    port_forwards.Backend('10.0.0.5'),), False),
+                    port_forwards.Destination('10.0.0.5'),), False),
                 port_forwards.Rule('tcp', 53, 53, (
-                    port_forwards.Backend('10.0.0.5'),
-                    port_forwards.Backend('10.0.0.6', 2)), True, check))),
+                    port_forwards.Destination('10.0.0.5'),
+                    port_forwards.Destination('10.0.0.6', 2)), True, check))),
             port_forwards.Vip('2001:db8::53', rules=(
                 port_forwards.Rule('tcp', 80, 80, (
-                    port_forwards.Backend('2001:db8::5'),)),))), found)
+                    port_forwards.Destination('2001:db8::5'),)),))), found)
 
     def test_nothing(self):
         """CFG-34: without an entry nothing is forwarded."""
@@ -120,7 +120,7 @@ class ValuesTest(documents.RulesTestCase):
 
         many = [f'10.0.{n // 250}.{n % 250 + 1}' for n in range(257)]
         found, = documents.vips(text(many[:256]))
-        self.assertEqual(256, len(found.rules[0].backends))
+        self.assertEqual(256, len(found.rules[0].destinations))
         self.says(text(many), 'line 5', 'dest_addrs = a list',
                   'has 257 items', '1 to 256')
 
@@ -199,4 +199,4 @@ class SampleTest(base.BaseTestCase):
         self.assertEqual(['192.0.2.53', '192.0.2.80', '2001:db8:53::53'],
                          [vip.address for vip in found])
         self.assertEqual([3, 1, 0],
-                         [b.weight for b in found[1].rules[0].backends])
+                         [b.weight for b in found[1].rules[0].destinations])

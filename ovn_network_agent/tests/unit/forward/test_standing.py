@@ -28,7 +28,8 @@ from ovn_network_agent.ovn import directory
 from ovn_network_agent.tests.unit import world
 
 RULE = port_forwards.Rule('tcp', 53, 1053, (
-    port_forwards.Backend('10.0.0.5'), port_forwards.Backend('10.0.0.6')),
+    port_forwards.Destination('10.0.0.5'),
+    port_forwards.Destination('10.0.0.6')),
     check=port_forwards.HealthCheck('tcp'))
 VIP = port_forwards.Vip('192.0.2.53', True, rules=(RULE,))
 OTHER = port_forwards.Vip('192.0.2.5', False, rules=(RULE,))
@@ -40,9 +41,9 @@ LINE = resources.PrefixListEntry('ANNOUNCED', '192.0.2.53/32')
 def dying(vip, *dead):
     """A VIP some of whose backends are dead."""
     return dataclasses.replace(vip, rules=tuple(
-        dataclasses.replace(rule, backends=tuple(
+        dataclasses.replace(rule, destinations=tuple(
             dataclasses.replace(b, alive=False, why='timed out')
-            if b.address in dead else b for b in rule.backends))
+            if b.address in dead else b for b in rule.destinations))
         for rule in vip.rules))
 
 

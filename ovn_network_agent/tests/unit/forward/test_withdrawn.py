@@ -27,7 +27,8 @@ DEAD, GONE, ALIVE = (f'192.0.2.{n}' for n in (1, 2, 3))
 
 def vip(address, alive=True):
     return port_forwards.Vip(address, True, rules=(port_forwards.Rule(
-        'tcp', 53, 53, (port_forwards.Backend('10.0.0.5', alive=alive),)),))
+        'tcp', 53, 53,
+        (port_forwards.Destination('10.0.0.5', alive=alive),)),))
 
 
 class WithdrawnTest(base.BaseTestCase):

@@ -36,7 +36,7 @@ CONSISTENT = nft_table.Manner(64000, 'consistent', True)
 
 def backends(*weights, net='10.0.0.'):
     """Backends 10.0.0.1, 10.0.0.2, ... with these weights."""
-    return tuple(port_forwards.Backend(f'{net}{number}', weight)
+    return tuple(port_forwards.Destination(f'{net}{number}', weight)
                  for number, weight in enumerate(weights, 1))
 
 
@@ -49,9 +49,9 @@ def rule(*weights, proto='udp', port=53, dest_port=1053, net='10.0.0.',
 
 def without(of, *dead):
     """A rule whose backends at these places are dead."""
-    return dataclasses.replace(of, backends=tuple(
+    return dataclasses.replace(of, destinations=tuple(
         dataclasses.replace(backend, alive=index not in dead)
-        for index, backend in enumerate(of.backends)))
+        for index, backend in enumerate(of.destinations)))
 
 
 def vip(*rules, address='192.0.2.53', **values):

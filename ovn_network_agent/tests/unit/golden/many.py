@@ -53,7 +53,7 @@ def case(number):
 def _rule(one_of, version, port):
     return port_forwards.Rule(
         one_of('tcp', 'udp'), port + 1, one_of(53, 1053, 65535),
-        tuple(port_forwards.Backend(
+        tuple(port_forwards.Destination(
             _BACKENDS[version] % (one_of(1, 2, 3), index + 1),
             one_of(1, 1, 1, 2, 3, 0), one_of(True, True, False))
             for index in range(one_of(1, 1, 2, 3, 7))),

@@ -92,8 +92,8 @@ class ViewTest(base.BaseTestCase):
 class VipsTest(base.BaseTestCase):
 
     def test_states_and_backends(self):
-        backends = (port_forwards.Backend('10.0.0.1'),
-                    port_forwards.Backend('10.0.0.2', alive=False))
+        backends = (port_forwards.Destination('10.0.0.1'),
+                    port_forwards.Destination('10.0.0.2', alive=False))
         checked = port_forwards.Rule(
             'tcp', 80, 8080, backends, check=port_forwards.HealthCheck('tcp'))
         plain = port_forwards.Rule('udp', 53, 53, backends[:1])

@@ -79,6 +79,10 @@ NAMES = (
         'ovs.stream:UnixStream', '_open', ('ovsdb.streams',),
         'a Unix socket that only the root side may open'),
     PrivateName(
+        'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.reload',),
+        'the former values, when the files have changed after their check; '
+        'nothing public takes a reload back'),
+    PrivateName(
         'oslo_privsep.daemon', '_ClientChannel', ('privileged.context',),
         'a channel to a daemon that we have forked or started ourselves'),
     PrivateName(

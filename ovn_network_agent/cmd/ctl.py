@@ -22,12 +22,13 @@ from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
+from ovn_network_agent.ctl import reload
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, fips, health)
+COMMANDS = (doctor, explain, drain, status, fips, health, reload)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

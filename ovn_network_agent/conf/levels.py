@@ -14,6 +14,10 @@
 
 import logging
 
+from oslo_log import log
+
+from ovn_network_agent.conf import base
+
 _LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
            'warn': logging.WARNING, 'error': logging.ERROR}
 
@@ -25,3 +29,36 @@ def apply(conf):
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
     logging.getLogger().setLevel(_LEVELS[level])
+
+
+def set_up(conf, former):
+    """Set up the log for the values of a reload, or leave it as it was.
+
+    The agent has no hook of oslo.log for this, because the library would
+    register options of the command line with the hook.
+
+    :param conf: a loaded ConfigOpts
+    :param former: ``log_config_append`` before the reload, or None
+    :raises Exception: what the file of ``log_config_append`` makes the
+        standard library raise
+    """
+    if conf.log_config_append or former:
+        before = [(logger, logger.level, logger.handlers[:], logger.propagate)
+                  for logger in _loggers()]
+        try:
+            log.setup(conf, base.PROJECT, fix_eventlet=False)
+        except Exception:
+            # The library has removed all handlers by now.
+            for logger, level, handlers, propagate in before:
+                logger.setLevel(level)
+                logger.handlers = handlers
+                logger.propagate = propagate
+            raise
+    apply(conf)
+
+
+def _loggers():
+    yield logging.getLogger()
+    for logger in list(logging.Logger.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger):
+            yield logger

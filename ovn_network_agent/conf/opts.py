@@ -51,9 +51,22 @@ def list_opts():
 
     :returns: list of (group name, list of options)
     """
-    return [(module.GROUP, copy.deepcopy(_file_opts(module)))
+    return [(module.GROUP, _documented(_file_opts(module)))
             for module in MODULES] + [
-                (group, [_helper_command(group)]) for group in DAEMONS]
+                (group, _documented([_helper_command(group)]))
+                for group in DAEMONS]
+
+
+def _documented(options):
+    """Copies whose help says whether a change needs a restart.
+
+    The generators say it only of options that can change without one.
+    """
+    made = copy.deepcopy(options)
+    for option in made:
+        if not option.mutable:
+            option.help += ' A change needs a restart.'
+    return made
 
 
 def _helper_command(group):
@@ -95,6 +108,24 @@ def _log_options():
     point, = metadata.entry_points(group='oslo.config.opts',
                                    name='oslo.log')
     return point.load()()
+
+
+def register_daemons(conf):
+    """Register the options of the privileged daemons.
+
+    oslo.privsep does so only in the global ConfigOpts.
+    """
+    for group in DAEMONS:
+        conf.register_opt(_helper_command(group), group=group)
+
+
+def others():
+    """Options of libraries in the files, as (group, option) pairs."""
+    for group, listed in _log_options():
+        for option in listed:
+            yield group or 'DEFAULT', option
+    for group in DAEMONS:
+        yield group, _helper_command(group)
 
 
 def load(conf, argv, version=None):

@@ -10,20 +10,72 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Reloading changed files (SIGHUP), either completely or not at all."""
+
+"""The reload: changed options take effect while the agent runs.
+
+All files are checked before any value changes.  A mistake in one of them
+refuses the whole reload.  A changed option that needs a restart is no mistake:
+the option waits, and the others take effect.
+"""
+
+import dataclasses
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import levels
+from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import relations
+from ovn_network_agent.conf import restart
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 
+# Times that files are read which change while they are read.
+_ATTEMPTS = 5
+_RULES = 'port_forward', 'rules_file'
+_LOG = 'DEFAULT', 'log_config_append'
 
-def reload(conf, prepare=lambda read: None):
-    """Apply the options that can change without a restart.
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """A changed option.
+
+    :ivar section: 'DEFAULT' or another one
+    :ivar option: name of the option
+    :ivar before: the former value as in a file, without secrets
+    :ivar after: the new one
+    :ivar reason: why the change waits for a restart, '' when in force
+    """
+
+    section: str
+    option: str
+    before: str
+    after: str
+    reason: str = ''
+
+    def __str__(self):
+        text = (f'[{self.section}] {self.option}: {self.before or "(empty)"} '
+                f'-> {self.after or "(empty)"}')
+        return f'{text} ({self.reason})' if self.reason else text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """A successful reload.
+
+    :ivar prepared: what ``prepare`` made
+    :ivar changed: tuple of :class:`Change`, in force
+    :ivar waiting: tuple of :class:`Change`: differences to the files that
+        need a restart, of this reload and of earlier ones
+    """
+
+    prepared: object
+    changed: tuple
+    waiting: tuple
+
+
+def reload(conf, prepare=lambda read: None, problems=lambda files: ()):
+    """Apply the options that can change without a restart, or nothing.
 
     oslo.config would apply any value, and raise at the use of a bad value,
     in the middle of a pass.  So the files are first read into another object,
@@ -33,41 +85,163 @@ def reload(conf, prepare=lambda read: None):
     :param prepare: function(read) that makes what depends on the options,
         with the ``read`` of :mod:`conf.settings`; what it raises refuses the
         reload
-    :returns: what ``prepare`` made
+    :param problems: function(ConfigOpts with the values of the files) that
+        returns a list of str, further reasons to refuse the reload
+    :returns: :class:`Result`
     :raises validate.ConfigError: when the files cannot be used; the values
         stay as they were
     """
     aside = cfg.ConfigOpts()
     opts.register(aside)
+    opts.register_daemons(aside)
     for group, options in plugins.options(conf):
         aside.register_opts(options, group=group)
     try:
-        aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
-              default_config_files=conf.config_file,
-              default_config_dirs=conf.config_dir)
-        validate.check(aside)
-        _may_change(conf, aside)
-        prepared = prepare(settings.after(conf, aside))
-        conf.mutate_config_files()
-        levels.apply(conf)
+        for _attempt in range(_ATTEMPTS):
+            aside.clear()
+            aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
+                  default_config_files=conf.config_file,
+                  default_config_dirs=conf.config_dir)
+            validate.check(aside)
+            wrong = list(problems(aside))
+            if wrong:
+                raise validate.ConfigError(wrong)
+            prepared = prepare(_read(conf, aside))
+            changed = _apply(conf, aside)
+            if changed is not None:
+                return Result(prepared, changed,
+                              tuple(_waiting(conf, aside)))
     except (OSError, UnicodeError) as error:
         raise validate.ConfigError([
             f'a configuration file cannot be read: {error}']) from error
     except cfg.Error as error:
         raise validate.ConfigError([str(error)]) from error
-    return prepared
+    raise validate.ConfigError([
+        'the configuration files change while they are read; reload again '
+        'once they are written'])
 
 
-def _may_change(conf, aside):
-    """Check that all changed options can change without a restart.
+def _read(conf, aside):
+    """As :func:`settings.after`, without what waits for a restart."""
+    now, then = settings.live(conf), settings.after(conf, aside)
 
-    :raises validate.ConfigError: when a change needs a restart
+    def read(section, option):
+        held = (section, option) == _RULES and _begins_or_ends(conf, aside)
+        return (now if held else then)(section, option)
+    return read
+
+
+def _apply(conf, aside):
+    """Take over the values of the files.
+
+    :returns: tuple of :class:`Change`; None, with all values as before, when
+        the files are no longer what was checked
+    :raises validate.ConfigError: when the log cannot be set up; all values
+        are as before
     """
-    now, then = (c.port_forward.rules_file for c in (conf, aside))
-    if bool(now) != bool(then):
-        raise validate.ConfigError([relations.say(
-            '[port_forward] rules_file', then or '(empty)',
-            f'to {"begin" if then else "end"} forwarding ports takes a '
-            'restart of the agent, as only a start looks whether the node '
-            'can do it; the rules of a file that is named already may come '
-            'and go')])
+    watched = [(section, option) for section, option in _options(conf)
+               if option.mutable and (
+                   (section, option.dest) == _RULES or
+                   not _on_command_line(conf, section, option))]
+    before = _values(conf, watched)
+    former, held = conf._mutable_ns, _held(conf)
+    _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
+    try:
+        conf.mutate_config_files()
+        after = _values(conf, watched)
+        same = all(after[key] == value for key, value
+                   in _values(aside, watched).items()
+                   if key != _RULES or not _held(conf))
+    except (cfg.Error, ValueError):
+        same = False
+    if not same:
+        _back(conf, former, held, before)
+        return None
+    try:
+        levels.set_up(conf, before[_LOG])
+    except Exception as error:
+        # The standard library raises whatever it meets in the file.
+        _back(conf, former, held, before)
+        raise validate.ConfigError([
+            f'[DEFAULT] log_config_append = {after[_LOG]}: '
+            f'{" ".join(str(error).split())}; correct the file, or name '
+            'another one']) from error
+    return tuple(
+        Change(section, option.dest,
+               masking.shown(option, before[section, option.dest]),
+               masking.shown(option, after[section, option.dest]))
+        for section, option in watched
+        if before[section, option.dest] != after[section, option.dest])
+
+
+def _back(conf, former, held, before):
+    """Undo a change of the values."""
+    conf._mutable_ns = former
+    _hold(conf, held, before.get(_RULES))
+    # This clears the library's cache, too.
+    conf.clear_default(_RULES[1], group=_RULES[0])
+
+
+# -- port forwarding begins and ends at a start ---------------------------
+
+def _begins_or_ends(conf, aside):
+    return (bool(conf.port_forward.rules_file) !=
+            bool(aside.port_forward.rules_file))
+
+
+def _held(conf):
+    """Whether a former reload holds the rules file of the start."""
+    return _on_command_line(conf, *next(
+        (section, option) for section, option in opts.everything()
+        if (section, option.dest) == _RULES))
+
+
+def _hold(conf, hold, value):
+    section, option = _RULES
+    if hold:
+        conf.set_override(option, value, group=section)
+    else:
+        conf.clear_override(option, group=section)
+
+
+# -- differences ----------------------------------------------------------
+
+def _options(conf):
+    """(section, option) of all options that a file may have, a list."""
+    found = [*opts.everything(), *opts.others(), *(
+        (section, option) for section, options in plugins.options(conf)
+        for option in options)]
+    # The drivers of this project declare their options once more.
+    return list({(section, option.dest): (section, option)
+                 for section, option in found}.values())
+
+
+def _on_command_line(conf, section, option):
+    """Whether a value does not come from files and the environment."""
+    group = None if section == 'DEFAULT' else section
+    try:
+        found = conf.get_location(option.dest, group)
+    except (cfg.NoSuchOptError, cfg.NoSuchGroupError):
+        return True
+    return found is not None and found.location is cfg.Locations.set_override
+
+
+def _values(conf, options):
+    """dict of (section, name) to value."""
+    return {(section, option.dest): (
+        conf if section == 'DEFAULT' else conf[section])[option.dest]
+        for section, option in options}
+
+
+def _waiting(conf, aside):
+    """The differences to the files, :class:`Change` objects."""
+    for section, option in _options(conf):
+        rules = (section, option.dest) == _RULES
+        if _on_command_line(conf, section, option) and not rules:
+            continue
+        before, after = (_values(c, [(section, option)])[section, option.dest]
+                         for c in (conf, aside))
+        if before != after:
+            yield Change(section, option.dest, masking.shown(option, before),
+                         masking.shown(option, after),
+                         restart.reason(section, option))

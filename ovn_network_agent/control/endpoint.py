@@ -19,6 +19,7 @@ from ovn_network_agent.control import commands
 from ovn_network_agent.control import health
 from ovn_network_agent.control import inspection
 from ovn_network_agent.control import maintenance
+from ovn_network_agent.control import reloading
 from ovn_network_agent.control import report
 from ovn_network_agent.control import server
 from ovn_network_agent.control import since
@@ -55,6 +56,7 @@ class Endpoint(base.Observer):
         self._status = status
         self._standings = standings
         self._overlap = overlap
+        self._parts = parts
         self._names = directory.Directory()
         self._since = since.Since()
         self._trigger = None
@@ -63,6 +65,8 @@ class Endpoint(base.Observer):
         if parts is not None:
             more.update(inspection.Inspection(
                 conf, parts, snapshot, standings, self._read_names).commands)
+            more['reload'] = (reloading.USAGE,
+                              reloading.Reloading(parts.reloads).run)
         if conf.control_socket:
             self._server = server.Server(
                 conf.control_socket, commands.Table(
@@ -95,7 +99,9 @@ class Endpoint(base.Observer):
         return report.build(self._snapshot(), self._status.reasons,
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
-                            self._overlap(), self._since)
+                            self._overlap(), self._since,
+                            self._parts.reloads.last if self._parts
+                            else None)
 
     def _health(self, arguments, argv):
         arguments.parse_args(argv)

@@ -24,7 +24,7 @@ from ovn_network_agent.control import since as times
 
 
 def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
-          overlap='', since=None):
+          overlap='', since=None, reload=None):
     """The state of the agent.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -37,6 +37,7 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
     :param waiting: tuple of str: the conditions that a stop waits for
     :param overlap: result of :func:`overlaps.standing`
     :param since: :class:`since.Since`, or None
+    :param reload: :class:`reloads.Answer` of the last reload, or None
     :returns: dict of JSON values
     """
     node = snapshot.node if snapshot else None
@@ -56,6 +57,7 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
                          if drain in since.drains},
         'degraded': list(reasons or ()),
         'waiting': list(waiting),
+        'reload': reload.json() if reload else None,
         'overlap': overlap,
         'databases': {
             name: {'connected': database.connected,

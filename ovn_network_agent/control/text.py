@@ -40,6 +40,34 @@ def of_change(done):
     return '\n'.join(lines) + '\n'
 
 
+def of_reload(found):
+    """The answer to reload.
+
+    :param found: dict, see :meth:`reloads.Answer.json`
+    :returns: text of one or more lines
+    """
+    if found['refused']:
+        lines = ['reload: refused, nothing has changed']
+        lines += [f'  {reason}' for reason in found['refused']]
+    else:
+        lines = [f'reload: {"changed" if found["changed"] else "no change"}']
+        lines += [f'  {of_option(change)}' for change in found['changed']]
+    lines += [f'waits for a restart: {of_option(change)}'
+              for change in found['waiting']]
+    return '\n'.join(lines) + '\n'
+
+
+def of_option(change):
+    """One changed option in words.
+
+    :param change: dict, see :class:`reload.Change`
+    """
+    text = (f'[{change["section"]}] {change["option"]}: '
+            f'{change["before"] or "(empty)"} -> '
+            f'{change["after"] or "(empty)"}')
+    return f'{text} ({change["reason"]})' if change['reason'] else text
+
+
 def of_status(found):
     """The state of the agent.
 
@@ -62,6 +90,7 @@ def of_status(found):
     lines.append(f'degraded: {"" if found["degraded"] else "no"}')
     lines += [f'  {reason}' for reason in found['degraded']]
     lines[-1] = lines[-1].rstrip()
+    lines += _last_reload(found['reload'])
     lines += [f'stopping, and waiting for: {what}'
               for what in found['waiting']]
     for group in found['groups']:
@@ -71,6 +100,14 @@ def of_status(found):
     for vip in found['vips']:
         lines += _vip(vip)
     return '\n'.join(line.rstrip() for line in lines) + '\n'
+
+
+def _last_reload(last):
+    """Lines about a reload of which something is left to do."""
+    if last is None or not (last['refused'] or last['waiting']):
+        return []
+    return [f'last reload, at {last["at"]}:',
+            *(f'  {line}' for line in of_reload(last).splitlines())]
 
 
 def _drains(found, routers):

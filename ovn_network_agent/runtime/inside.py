@@ -18,6 +18,7 @@ from ovn_network_agent import trigger as triggers
 from ovn_network_agent.engine import reconciler as reconcilers
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import questions as asking
+from ovn_network_agent.runtime import reloads as reloading
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,16 +30,19 @@ class Inside:
     :ivar passes: :class:`runtime.pass_log.PassLog`
     :ivar reconciler: :class:`engine.reconciler.Reconciler`
     :ivar trigger: :class:`trigger.Trigger`
+    :ivar reloads: :class:`runtime.reloads.Reloads`
     """
 
     questions: asking.Questions
     passes: pass_log.PassLog
     reconciler: reconcilers.Reconciler
     trigger: triggers.Trigger
+    reloads: reloading.Reloads
 
 
 def make(reconciler, trigger):
     """:class:`Inside` with a new log of passes."""
     passes = pass_log.PassLog()
     return Inside(asking.Questions(trigger.ask, lambda: passes.work), passes,
-                  reconciler, trigger)
+                  reconciler, trigger, reloading.Reloads(
+                      lambda: trigger.fire('configuration', urgent=True)))

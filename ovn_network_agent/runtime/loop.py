@@ -13,7 +13,6 @@
 """The loop: it waits for a wake-up, makes a pass, and survives errors."""
 
 import socket
-import threading
 import time
 
 from oslo_log import log as logging
@@ -22,8 +21,6 @@ from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import reload
-from ovn_network_agent.conf import validate
 from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
@@ -62,6 +59,7 @@ class Loop:
     :param told: :class:`record.Record`, None for nobody
     :ivar questions: :class:`questions.Questions` of other threads
     :ivar passes: :class:`pass_log.PassLog`
+    :ivar reloads: :class:`reloads.Reloads`
     """
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
@@ -69,6 +67,7 @@ class Loop:
                  parts=None, told=None):
         parts = parts or inside.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
+        self.reloads = parts.reloads
         self._clock = clock
         self._conf = conf
         self._view = state
@@ -88,7 +87,6 @@ class Loop:
         self._next_not_before = 0.0
         self._reloaded = False
         self._quiet_from = 0.0
-        self._reload_wanted = threading.Event()
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
         self._pass_error = ''
@@ -105,6 +103,7 @@ class Loop:
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
         # A reload before the stop counts for the stop, too.
         self._take_in_configuration()
+        self.reloads.close()
 
     def drain(self, drain):
         """Make passes until the gateways have been taken over.
@@ -168,9 +167,10 @@ class Loop:
 
         The loop reads it between passes, so that no pass sees a mixture of
         old and new values.
+
+        :returns: number of the request, see :class:`reloads.Reloads`
         """
-        self._reload_wanted.set()
-        self._trigger.fire('configuration', urgent=True)
+        return self.reloads.ask()
 
     def bare_node(self, phase):
         """The node as it is known without OVN.
@@ -217,21 +217,16 @@ class Loop:
 
     def _take_in_configuration(self):
         """Reload the configuration if a reload is wanted; log errors."""
-        if not self._reload_wanted.is_set():
+        if not self.reloads.begin():
             return
-        self._reload_wanted.clear()
         # systemd takes RELOADING only from a service that was ready.
         if self._status.is_ready:
             notify.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
-        try:
-            drivers = reload.reload(self._conf, self._renewed)
-        except (validate.ConfigError, loader.LoadError) as e:
-            LOG.error('The configuration stays as it was: %s', e)
-            self._record.reloaded(False)
-        else:
+        drivers = self.reloads.take_in(self._conf, self._renewed)
+        if drivers is not None:
             self._reconciler.use(drivers)
-            self._record.reloaded(True)
+        self._record.reloaded(drivers is not None)
         self._forwards.reread()
         # Backends read options themselves, so all systems are read again.
         self._reloaded = True
@@ -266,7 +261,7 @@ class Loop:
             return
         self.passes.note(outcome, trouble='; '.join(waiting_for))
         self._status.report((*waiting_for, *outcome.degraded,
-                             *self._forwards.reasons))
+                             *self._forwards.reasons, *self.reloads.reasons))
 
     def _guarded_pass(self, wake, at_once=False):
         """Make one pass; an exception in the pass must not end the loop.
@@ -338,8 +333,10 @@ class Loop:
                       in (('view', viewed), *outcome.seconds)))
         self._status.report((*outcome.degraded, *self._troubles(snapshot),
                              *self._observed(snapshot, outcome, full),
-                             *self._forwards.reasons))
+                             *self._forwards.reasons,
+                             *self.reloads.reasons))
         if not outcome.pending:
+            self.reloads.passed()
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))
 

@@ -12,13 +12,46 @@
 
 """A reload takes in what is good and leaves alone what is not."""
 
+import itertools
+import logging
 import os
+import re
 
 import fixtures
+from oslo_log import log
 
+from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.unit.conf import base
+
+# Values for types of all kinds; the first that fits is taken.
+VALUES = ('false', 'true', '61', '1001', '201', '3000', '400.5', '0', '5',
+          '169.254.99.1', '198.51.100.0/24', 'tcp:127.0.0.1:6640',
+          '127.0.0.1:9132', 'other', '/nowhere/other')
+# These have to fit to other options.
+ANOTHER = {
+    'drivers': 'fip_route,port_forward', 'veth_nexthop': '169.254.3.2',
+    'veth_provider_ip': '169.254.3.1', 'silent_chassis_limit': '400',
+    'bridge_dev': 'br-new', 'vrf_name': 'vrf-new',
+    'port_forward_dev': 'loopback2', 'veth_leak_table_id': '77',
+    'port_forward_table_id': '78', 'route_table_id': '79'}
+CERTIFICATE = re.compile('_ssl_(ca|cert|key)$')
+
+
+def another(option):
+    """Another value of an option than its default, as in a file."""
+    if option.dest in ANOTHER:
+        return ANOTHER[option.dest]
+    choices = getattr(option.type, 'choices', None) or ()
+    for value in (*choices, *VALUES):
+        try:
+            if option.type(value) != option.default:
+                return value
+        except ValueError:
+            continue
+    raise AssertionError(f'no value for {option.name}; add one to VALUES')
 
 
 class ReloadTest(base.ConfTestCase):
@@ -89,16 +122,142 @@ class ReloadTest(base.ConfTestCase):
         self.assertEqual(5, self.conf.reconcile_interval)
 
     def test_port_forwarding_neither_begins_nor_ends(self):
-        self.assertIn('[port_forward] rules_file = /etc/rules.yaml: to '
-                      'begin forwarding ports takes a restart',
-                      self.refused('[port_forward]\n'
-                                   'rules_file = /etc/rules.yaml\n'))
-        self.assertEqual('', self.conf.port_forward.rules_file)
-        self.conf = self.load('[DEFAULT]\nreconcile_interval = 5\n'
-                              '[port_forward]\nrules_file = /etc/a.yaml\n')
-        self.assertIn('(empty): to end forwarding',
-                      self.refused('[DEFAULT]\nreconcile_interval = 7\n'))
+        """The rest takes effect, and the file of the start stays."""
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n[port_forward]\n'
+                     'rules_file = /etc/rules.yaml\n')
+        for _time in range(2):
+            change, = reload.reload(self.conf).waiting
+            self.assertEqual(('rules_file', '', '/etc/rules.yaml'), (
+                change.option, change.before, change.after))
+            self.assertIn('only a start', change.reason)
+            self.assertEqual(('', 7), (self.conf.port_forward.rules_file,
+                                       self.conf.reconcile_interval))
+        # Back again, nothing waits.
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        self.assertEqual(((), ()), self.reloaded())
+        self.conf = self.load('[port_forward]\nrules_file = /etc/a.yaml\n')
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        change, = reload.reload(self.conf).waiting
+        self.assertEqual(('rules_file', '/etc/a.yaml', ''), (
+            change.option, change.before, change.after))
         self.assertEqual('/etc/a.yaml', self.conf.port_forward.rules_file)
+        # Another name is no end.
+        self.rewrite('[port_forward]\nrules_file = /etc/b.yaml\n')
+        self.assertEqual(
+            (('[DEFAULT] reconcile_interval: 7 -> 60',
+              '[port_forward] rules_file: /etc/a.yaml -> /etc/b.yaml'), ()),
+            self.reloaded())
+        self.assertEqual('/etc/b.yaml', self.conf.port_forward.rules_file)
+
+    def reloaded(self):
+        """What a reload has changed, and what waits, as texts."""
+        done = reload.reload(self.conf)
+        return (tuple(map(str, done.changed)), tuple(map(str, done.waiting)))
+
+    def test_the_answer(self):
+        ovn = '[ovn]\novn_nb_remote = {}\novn_sb_remote = tcp:192.0.2.1:2\n'
+        for name in base.REMOTES:
+            self.useFixture(fixtures.EnvironmentVariable(name))
+        self.conf = configs.loaded('--config-file', self.file(
+            '[DEFAULT]\nreconcile_interval = 5\n' +
+            ovn.format('tcp:192.0.2.1:1')))
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n'
+                     'bridge_dev = br-new\n' + ovn.format('tcp:192.0.2.9:1'))
+        changed, waiting = self.reloaded()
+        self.assertEqual(('[DEFAULT] reconcile_interval: 5 -> 7',), changed)
+        self.assertEqual(
+            ('[DEFAULT] bridge_dev: br-ex -> br-new (the privileged side '
+             'keeps to the values with which it was started)',
+             '[ovn] ovn_nb_remote: tcp:192.0.2.1:1 -> tcp:192.0.2.9:1 '
+             '(the connections are made at the start)'), waiting)
+        # What waits goes on waiting, and is said again.
+        self.assertEqual(((), waiting), self.reloaded())
+        self.assertEqual('br-ex', self.conf.bridge_dev)
+
+    def test_every_option_is_in_the_answer(self):
+        """Live, or named with the reason why not."""
+        sections, live, waits = {}, set(), set()
+        for group, option in opts.everything():
+            if (opts.env_name(group, option.dest) in base.REMOTES or
+                    CERTIFICATE.search(option.dest)):
+                # The environment has precedence over the file; and a
+                # certificate and its key have to exist.
+                continue
+            sections.setdefault(group, []).append(
+                f'{option.dest} = {another(option)}\n')
+            # Here, forwarding would begin.
+            (live if option.mutable and option.dest != 'rules_file'
+             else waits).add((group, option.dest))
+        self.assertLess(10, len(live))
+        self.assertLess(20, len(waits))
+        self.conf = self.load()
+        self.rewrite(''.join(f'[{group}]\n{"".join(lines)}'
+                             for group, lines in sections.items()))
+        done = reload.reload(self.conf)
+        self.assertEqual(live, {(c.section, c.option) for c in done.changed})
+        self.assertEqual(waits, {(c.section, c.option) for c in done.waiting})
+        self.assertTrue(all(c.reason for c in done.waiting))
+
+    def test_a_value_of_the_command_line_waits_for_nothing(self):
+        self.conf = self.load(argv=['--debug'])
+        self.rewrite('[DEFAULT]\ndebug = false\n')
+        self.assertEqual(((), ()), self.reloaded())
+        self.assertIs(True, self.conf.debug)
+
+    def test_a_mistake_beside_the_files_changes_nothing(self):
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        error = self.assertRaises(
+            validate.ConfigError, reload.reload, self.conf,
+            problems=lambda files: [f'no {files.reconcile_interval}'])
+        self.assertEqual(('no 7',), error.messages)
+        self.assertEqual(5, self.conf.reconcile_interval)
+
+    def test_files_that_change_meanwhile_are_read_again(self):
+        """A value that was not checked never gets in force."""
+        texts = ['[DEFAULT]\nreconcile_interval = often\n',
+                 '[DEFAULT]\nreconcile_interval = 8\n']
+
+        def prepare(read):
+            if texts:
+                # That is after the check, and before the use.
+                self.rewrite(texts.pop(0))
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        error = self.assertRaises(validate.ConfigError, reload.reload,
+                                  self.conf, prepare)
+        self.assertIn('often', str(error))
+        self.assertEqual(5, self.conf.reconcile_interval)
+        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        done = reload.reload(self.conf, prepare)
+        self.assertEqual(('5', '8'), (done.changed[0].before,
+                                      done.changed[0].after))
+        self.assertEqual(8, self.conf.reconcile_interval)
+
+    def test_files_that_never_stay_the_same(self):
+        numbers = itertools.count(10)
+
+        def prepare(read):
+            self.rewrite('[DEFAULT]\nreconcile_interval = '
+                         f'{next(numbers)}\n')
+        error = self.assertRaises(validate.ConfigError, reload.reload,
+                                  self.conf, prepare)
+        self.assertIn('change while they are read', str(error))
+        self.assertEqual(5, self.conf.reconcile_interval)
+
+    def test_a_log_that_cannot_be_set_up_changes_nothing(self):
+        """The library sets the log up after it has changed all values."""
+        log.setup(self.conf, 'test')
+        self.addCleanup(logging.getLogger().setLevel,
+                        logging.getLogger().level)
+        bad = self.file('nonsense', 'logging.ini')
+        self.assertIn('log_config_append', self.refused(
+            '[DEFAULT]\nreconcile_interval = 7\n'
+            f'log_config_append = {bad}\n'))
+        self.assertIsNone(self.conf.log_config_append)
+
+    def test_a_password_is_not_in_the_answer(self):
+        self.rewrite('[frr]\nvtysh_wrapper = ssh --password=geheim frr\n')
+        change, = reload.reload(self.conf).waiting
+        self.assertEqual('ssh --password=*** frr', change.after)
 
     def test_how_ports_are_forwarded_may_change(self):
         self.conf = self.load('[port_forward]\nrules_file = /etc/a.yaml\n')

@@ -13,6 +13,7 @@
 """A reload asks the drivers again exactly where it has changed something."""
 
 import dataclasses
+import json
 import logging
 import re
 import threading
@@ -28,6 +29,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
@@ -100,13 +102,15 @@ def another(option):
     if getattr(option.type, 'choices', None):
         return next(choice for choice in option.type.choices
                     if choice != option.default)
-    return '/etc/other.yaml'
+    return None
 
 
 class ReloadTestCase(base.ConfTestCase):
 
     def setUp(self):
         super().setUp()
+        self.rules = [self.file('port_forwards: []\n', name)
+                      for name in ('rules.yaml', 'other.yaml')]
         self.conf = self.load(self.text())
         self.log = self.useFixture(fixtures.FakeLogger(
             level=logging.DEBUG))
@@ -128,7 +132,7 @@ class ReloadTestCase(base.ConfTestCase):
     def text(self, **changed):
         """A configuration with these values, group__option=value."""
         changed = {'DEFAULT__control_socket': '', 'DEFAULT__debug': 'true',
-                   'port_forward__rules_file': '/etc/rules.yaml', **changed}
+                   'port_forward__rules_file': self.rules[0], **changed}
         return ''.join(f'[{group}]\n{option} = {value}\n'
                        for name, value in changed.items()
                        for group, option in [name.split('__')])
@@ -169,8 +173,10 @@ class RecomputedTest(ReloadTestCase):
         self.assertLessEqual({*CONCERNED},
                              {option.dest for _group, option in mutable})
         for group, option in mutable:
+            value = another(option)
             asked = self.reload(
-                **{f'{group}__{option.dest}': another(option)})
+                **{f'{group}__{option.dest}':
+                   self.rules[1] if value is None else value})
             concerned = CONCERNED.get(option.dest, set())
             self.assertEqual(concerned, {*asked}, option.dest)
             self.assertEqual(EACH * len(concerned), len(asked))
@@ -202,6 +208,75 @@ class RecomputedTest(ReloadTestCase):
     def test_a_shorter_interval_counts_at_once(self):
         self.assertEqual([], self.reload(DEFAULT__reconcile_interval=5))
         self.assertLessEqual(self.loop._timeout(), 5)
+
+
+class AnswerTest(ReloadTestCase):
+    """What a reload answers, and to whom."""
+
+    def answered(self, number, **kwargs):
+        return self.loop.reloads.wait(number, 0.01, **kwargs)
+
+    def ask(self, **changed):
+        with open(self.conf.config_file[0], 'w') as opened:
+            opened.write(self.text(**changed))
+        return self.loop.reload()
+
+    def test_a_request_is_answered_once_it_is_carried_out(self):
+        number = self.ask(DEFAULT__reconcile_interval=5,
+                          DEFAULT__bridge_dev='br-new')
+        self.assertEqual((None, False), self.answered(number))
+        self.loop._take_in_configuration()
+        answer, in_force = self.answered(number)
+        self.assertEqual(
+            (['reconcile_interval'], ['bridge_dev'], (), False),
+            ([c.option for c in answer.changed],
+             [c.option for c in answer.waiting], answer.refused, in_force))
+        self.assertFalse(self.answered(number, in_force=True)[1])
+        self.made()
+        self.assertEqual((answer, True),
+                         self.answered(number, in_force=True))
+        self.assertEqual({'at', 'refused', 'changed', 'waiting'},
+                         {*json.loads(json.dumps(answer.json()))})
+        # What waits is named in the log.
+        self.assertIn('waits for a restart: [DEFAULT] bridge_dev: br-ex -> '
+                      'br-new', self.log.output)
+
+    def test_a_later_request_gets_no_earlier_answer(self):
+        first = self.ask(DEFAULT__reconcile_interval=5)
+        self.loop._take_in_configuration()
+        second = self.ask(DEFAULT__reconcile_interval=7)
+        self.assertIsNone(self.answered(second)[0])
+        self.loop._take_in_configuration()
+        self.assertEqual('7', self.answered(second)[0].changed[0].after)
+        self.assertEqual('7', self.answered(first)[0].changed[0].after)
+
+    def test_a_refused_one_degrades_until_the_files_are_right(self):
+        number = self.ask(DEFAULT__reconcile_interval='often')
+        self.loop._take_in_configuration()
+        answer, _in_force = self.answered(number, in_force=True)
+        self.assertIn('often', answer.refused[0])
+        self.made()
+        reason, = self.loop._status.reasons
+        self.assertIn('would not start with these files', reason)
+        self.assertIn('often', reason)
+        self.reload()
+        self.assertEqual((), self.loop._status.reasons)
+
+    def test_a_bad_rules_file_refuses_all(self):
+        with open(self.rules[1], 'w') as opened:
+            opened.write('nonsense: true\n')
+        number = self.ask(DEFAULT__reconcile_interval=5,
+                          port_forward__rules_file=self.rules[1])
+        self.loop._take_in_configuration()
+        answer, _in_force = self.answered(number)
+        self.assertIn('nonsense', ' '.join(answer.refused))
+        self.assertEqual(60, self.conf.reconcile_interval)
+        self.assertEqual(self.rules[0], self.conf.port_forward.rules_file)
+
+    def test_nobody_waits_for_an_agent_that_stops(self):
+        number = self.loop.reload()
+        self.loop.reloads.close()
+        self.assertRaises(reloads.Closed, self.answered, number)
 
 
 class RefusedTest(ReloadTestCase):

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Values of options as texts, without their secrets.
+
+A remote, a proxy or a command may hold a password: in a URL, or behind a word
+such as "password".  The path of a key is no secret, but its content is.
+"""
+
+import re
+
+MASK = '***'
+_WORDS = r'pass(?:word|wd|phrase)?|secret|token|api[_-]?key|credentials?'
+# What comes before the "@" of a URL, and of what looks like one.
+_USER = re.compile(r'(?P<start>\b[a-z][a-z0-9+.-]*:(?://)?)[^\s/@,]+@',
+                   re.IGNORECASE)
+_NAMED = re.compile(
+    rf'(?P<name>(?:[\w-]*[-_])?(?:{_WORDS})(?:[-_]\w+)?)(?P<sign>["\']?\s*'
+    r'[=:]\s*|\s+)(?P<value>"[^"]*"|\'[^\']*\'|[^\s,;&]+)', re.IGNORECASE)
+_KEY = re.compile(
+    r'-----BEGIN (?P<what>[A-Z0-9 ]*PRIVATE KEY)-----.*?'
+    r'(?:-----END (?P=what)-----|\Z)', re.DOTALL)
+_SECRET_NAME = re.compile(rf'(?:^|_)(?:{_WORDS})(?:_|$)', re.IGNORECASE)
+
+
+def mask(text):
+    """A text with the secrets in it replaced by :data:`MASK`.
+
+    :param text: str
+    """
+    text = _KEY.sub(MASK, text)
+    text = _USER.sub(rf'\g<start>{MASK}@', text)
+    return _NAMED.sub(rf'\g<name>\g<sign>{MASK}', text)
+
+
+def shown(option, value):
+    """The value of an option as in a file, without secrets.
+
+    :param option: oslo.config option
+    :param value: the parsed value
+    :returns: str
+    """
+    if value in (None, ''):
+        return ''
+    if option.secret or _SECRET_NAME.search(option.dest):
+        return MASK
+    if isinstance(value, list | tuple):
+        value = ','.join(str(each) for each in value)
+    elif isinstance(value, dict):
+        value = ','.join(f'{key}:{each}' for key, each in value.items())
+    elif isinstance(value, bool):
+        value = str(value).lower()
+    return mask(str(value))

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Why an option needs a restart, in words."""
+
+_START = 'is read at the start only'
+_WALL = ('the privileged side keeps to the values with which it was started')
+_CONNECTED = 'the connections are made at the start'
+_LOADED = 'plugins are loaded at the start'
+
+# By section and option, or by section.
+REASONS = {
+    ('DEFAULT', 'drivers'): _LOADED,
+    ('DEFAULT', 'bridge_dev'): _WALL,
+    ('DEFAULT', 'bridge_ip'): _WALL,
+    ('DEFAULT', 'driver_devices'): _WALL,
+    ('DEFAULT', 'network_cidr'): _WALL,
+    ('DEFAULT', 'control_socket'): 'the socket is made at the start',
+    ('frr', 'vrf_name'): _WALL,
+    ('frr', 'frr_prefix_list'): _WALL,
+    ('frr', 'vtysh_wrapper'): _WALL,
+    ('fip_route', 'route_table_id'): _WALL,
+    ('fip_route', 'route_rule_priority'): _WALL,
+    ('ovn',): _CONNECTED,
+    ('ovs', 'ovsdb_connection'): _CONNECTED,
+    ('port_forward', 'rules_file'): (
+        'only a start looks whether the node can forward ports; the name of '
+        'the file may change, but port forwarding begins and ends at a start'),
+    ('port_forward',): _WALL,
+    ('veth_leak',): _WALL,
+}
+
+
+def reason(section, option):
+    """Why a change of an option waits for a restart.
+
+    :param section: name of the section, 'DEFAULT' or another one
+    :param option: oslo.config option
+    :returns: text
+    """
+    found = (REASONS.get((section, option.dest)) or
+             REASONS.get((section,)))
+    if found:
+        return found
+    return _START

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command reload."""
+
+import json
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+
+_TIMEOUT = 60.0
+# Seconds beyond the timeout, within which the agent says that it is over.
+_MARGIN = 5.0
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    reload = commands.add_parser(
+        'reload', allow_abbrev=False, help='have the agent read its '
+        'configuration, and say what has changed', description='Have the '
+        'agent read its configuration files and the rules file, as SIGHUP '
+        'does, and print what has changed and what waits for a restart. A '
+        'mistake in one of the files changes nothing.')
+    reload.add_argument('--wait', action='store_true',
+                        help='until a complete pass was made with it')
+    reload.add_argument('--json', action='store_true',
+                        help='for programs; the keys are documented')
+    seconds.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
+    reload.set_defaults(function=run)
+
+
+def run(given):
+    """Reload, and print the answer.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    argv = ['--json', '--timeout', str(given.timeout)]
+    if given.wait:
+        argv.append('--wait')
+    answer = client.call(socket_path.find(given), 'reload', argv,
+                         given.timeout + _MARGIN)
+    found = json.loads(answer)
+    if given.json:
+        print(answer)
+    else:
+        from ovn_network_agent.control import text
+        sys.stdout.write(text.of_reload(found))
+    sys.stdout.flush()
+    if found['refused']:
+        return exits.fail('reload: refused', exits.FAILED)
+    if given.wait and not found['in_force']:
+        return exits.fail(
+            f'reloaded, but no complete pass followed within '
+            f'{given.timeout:g} s; "status" has the reasons', exits.WAITED)
+    return exits.OK

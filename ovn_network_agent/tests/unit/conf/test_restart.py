@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What needs a restart, and what the documentation says of it."""
+
+from oslotest import base
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import restart
+
+
+class RestartTest(base.BaseTestCase):
+
+    def test_the_reasons_are_about_options_that_need_a_restart(self):
+        known = {(group, option.dest): option
+                 for group, option in opts.everything()}
+        groups = {group for group, _name in known}
+        for key in restart.REASONS:
+            if len(key) == 1:
+                self.assertIn(key[0], groups)
+            elif key != ('port_forward', 'rules_file'):
+                self.assertFalse(known[key].mutable, key)
+        for group, option in opts.everything():
+            self.assertTrue(restart.reason(group, option))
+
+    def test_each_option_says_whether_a_change_needs_a_restart(self):
+        """As the sample and the reference have it; the library says the rest.
+        """
+        for _group, options in opts.list_opts():
+            for option in options:
+                self.assertEqual(
+                    not option.mutable,
+                    option.help.endswith(' A change needs a restart.'),
+                    option.name)
+        # The help of the command line has no such sentence.
+        for _group, option in opts.everything():
+            self.assertNotIn('A change needs a restart.', option.help)

@@ -46,7 +46,7 @@ class Groups:
         self._find = find
         self._follows = follows
         self._segments = segments
-        self._wire = None
+        self._wiring = None
         self._keys = None
         self._built = {}
         # From the UUID of a row, or the name of a chassis or router port, to
@@ -107,24 +107,24 @@ class Groups:
         return {group for port in ports ^ before
                 for group in self._depends.get(port, ())}
 
-    def candidate_groups(self, nb, sb, wire):
+    def candidate_groups(self, nb, sb, wiring):
         """The groups that this chassis is a candidate of.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wire: :class:`ovs.wiring.Wire`
+        :param wiring: :class:`ovs.wiring.Wiring`
         :returns: tuple of :class:`model.GatewayGroup`
         """
-        if wire != self._wire:
+        if wiring != self._wiring:
             self.forget()
-        self._wire = wire
+        self._wiring = wiring
         found = []
         if self._keys is None:
-            self._keys = sorted(set(self._find_keys(nb, wire.chassis)))
+            self._keys = sorted(set(self._find_keys(nb, wiring.chassis)))
         for key in self._keys:
             if key not in self._built:
                 self._built[key] = self._build(nb, sb, key)
             group = self._built[key]
-            if group.candidate(wire.chassis).priority > 0:
+            if group.candidate(wiring.chassis).priority > 0:
                 self._drained.discard(key)
             elif self._first:
                 self._drained.add(key)
@@ -203,7 +203,7 @@ class Groups:
             if redirect is None:
                 continue
             binding = sb['Port_Binding'][redirect]
-            located = self._segments.locate(sb['Port_Binding'], self._wire,
+            located = self._segments.locate(sb['Port_Binding'], self._wiring,
                                             row.name)
             for used in located.depends:
                 self._depends[used].add(group)

@@ -56,14 +56,14 @@ class Segments:
     def __init__(self, find):
         self._find = find
 
-    def locate(self, bindings, wire, lrp):
+    def locate(self, bindings, wiring, lrp):
         """Find the segment of a gateway port.
 
         The patch port of the switch names the router port as its peer.  The
         localnet port is on the datapath of this patch port.
 
         :param bindings: dict of UUID to row of Port_Binding
-        :param wire: :class:`ovs.wiring.Wire`
+        :param wiring: :class:`ovs.wiring.Wiring`
         :param lrp: name of the Logical_Router_Port
         :returns: :class:`Located`
         """
@@ -72,23 +72,23 @@ class Segments:
             return Located()
         datapath = bindings[patch].datapath.uuid
         addresses = rows.nat_addresses(bindings[patch])
-        localnet = self._localnet(bindings, wire, datapath)
+        localnet = self._localnet(bindings, wiring, datapath)
         if localnet is None:
             return Located(None, addresses, (patch,))
         row = bindings[localnet]
-        segment = wire.segment(
+        segment = wiring.segment(
             str(datapath), row.logical_port,
             row.options.get('network_name', ''),
             columns.optional(row, 'tag', 0))
         return Located(segment, addresses, (patch, localnet))
 
-    def _localnet(self, bindings, wire, datapath):
+    def _localnet(self, bindings, wiring, datapath):
         """UUID of the localnet port of a switch, or None.
 
         A network of several segments has a localnet port for each segment.
         The localnet port of a physical network of this node comes first.
         """
-        here = dict(wire.mappings)
+        here = dict(wiring.mappings)
         found = self._find('sb', 'Port_Binding', 'localnet').find(datapath)
         return min(found, default=None, key=lambda uuid: (
             bindings[uuid].options.get('network_name', '') not in here,

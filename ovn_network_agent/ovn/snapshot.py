@@ -39,7 +39,7 @@ class Builder:
     def __init__(self, gateway_port=''):
         self._gateway_port = gateway_port
         self._indexes = indexes.make()
-        self._wire = None
+        self._wiring = None
         self._hostname = ''
         self._nats = {}
         self._balanced = {}
@@ -52,12 +52,12 @@ class Builder:
         self._filled = False
         self.whole = False
 
-    def build(self, nb, sb, wire, dirty, phase, full=False,
+    def build(self, nb, sb, wiring, dirty, phase, full=False,
               also=frozenset()):
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wire: :class:`ovs.wiring.Wire`
+        :param wiring: :class:`ovs.wiring.Wiring`
         :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
         :param phase: :class:`model.Phase`
         :param full: build everything anew
@@ -75,13 +75,14 @@ class Builder:
             self.whole = True
         else:
             self._take_in(databases, dirty)
-        self._set_node(sb, wire)
-        node = model.Node(wire.chassis, self._hostname, phase, wire.devices,
-                          wire.mappings, wire.relays, wire.drains,
-                          overlapping=wire.overlapping)
+        self._set_node(sb, wiring)
+        node = model.Node(
+            wiring.chassis, self._hostname, phase, wiring.devices,
+            wiring.mappings, wiring.relays, wiring.drains,
+            overlapping=wiring.overlapping)
         return model.Snapshot(node, self._current_routers(nb, sb, also),
-                              self._groups.candidate_groups(nb, sb, wire),
-                              wire.problems)
+                              self._groups.candidate_groups(nb, sb, wiring),
+                              wiring.problems)
 
     def hosts(self):
         """Host names on managed routes, and host names of all chassis.
@@ -91,7 +92,7 @@ class Builder:
             while SB does not have this chassis
         """
         chassis = self._index('sb', 'Chassis', 'name')
-        here = chassis.first(self._wire.chassis) is not None
+        here = chassis.first(self._wiring.chassis) is not None
         return (self._index('nb', 'Logical_Router_Static_Route',
                             'tag').keys() - {self._hostname},
                 self._index('sb', 'Chassis', 'hostname').keys()
@@ -192,17 +193,17 @@ class Builder:
         return {router for port in by_nexthop.find(address)
                 for router in by_port.find(port)}
 
-    def _set_node(self, sb, wire):
-        uuid = self._index('sb', 'Chassis', 'name').first(wire.chassis)
+    def _set_node(self, sb, wiring):
+        uuid = self._index('sb', 'Chassis', 'name').first(wiring.chassis)
         # ovn-controller deletes its row at an orderly end; the host name of
         # the node is still the same.
-        hostname = self._hostname or wire.hostname
+        hostname = self._hostname or wiring.hostname
         if uuid is not None:
-            hostname = sb['Chassis'][uuid].hostname or wire.hostname
-        if wire != self._wire or hostname != self._hostname:
+            hostname = sb['Chassis'][uuid].hostname or wiring.hostname
+        if wiring != self._wiring or hostname != self._hostname:
             self._routers.clear()
             self._depends.clear()
-        self._wire, self._hostname = wire, hostname
+        self._wiring, self._hostname = wiring, hostname
 
     # -- routers ----------------------------------------------------------
 
@@ -220,7 +221,7 @@ class Builder:
         bindings = sb['Port_Binding']
         bound = self._index('sb', 'Port_Binding', 'bound')
         concerned = set()
-        for uuid in bound.find(self._wire.chassis):
+        for uuid in bound.find(self._wiring.chassis):
             if self._follows(bindings[uuid].logical_port):
                 for lrp in self._index('sb', 'Port_Binding',
                                        'redirect').keys_of(uuid):
@@ -298,7 +299,7 @@ class Builder:
             follows = self._follows(binding.logical_port)
         nets, bad = rows.networks(lrp)
         problems.extend(bad)
-        located = self._segments.locate(sb['Port_Binding'], self._wire,
+        located = self._segments.locate(sb['Port_Binding'], self._wiring,
                                         lrp.name)
         user, rows_of_users = self._users.find_user(
             sb['Port_Binding'], lrp.name, networks.virtual_gateway(nets))
@@ -306,5 +307,5 @@ class Builder:
             self._depends[used].add(router)
         yield model.GatewayPort(
             lrp.name, lrp.mac.lower(), nets, chassis,
-            follows and chassis == self._wire.chassis != '',
+            follows and chassis == self._wiring.chassis != '',
             located.segment, located.nat_addresses, user)

@@ -72,7 +72,7 @@ class View:
         self._conf = conf
         self._databases = databases
         self._builder = snapshot.Builder(conf.gateway_port)
-        self._wire = None
+        self._wiring = None
         self._look_at_ports = look_at_ports
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
@@ -142,7 +142,7 @@ class View:
                 # marked but not visible would be lost otherwise.
                 full = self._collect_dirty() or full
                 now = self._builder.build(
-                    nb, sb, self._wire, self._dirty, phase, full,
+                    nb, sb, self._wiring, self._dirty, phase, full,
                     frozenset(map(uuid.UUID, self._handovers.routers)))
                 self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
@@ -159,7 +159,7 @@ class View:
         if phase is model.Phase.DRAINING and self.last is not None:
             self._tunnels.look({
                 c.addresses for group in self.last.groups
-                for c in group.peers(self._wire.chassis) if c.addresses})
+                for c in group.peers(self._wiring.chassis) if c.addresses})
 
     def _confirm(self, nb, sb, now):
         """Have the servers confirm what a new view may have lost."""
@@ -220,7 +220,7 @@ class View:
                  if self._asks_absence else 0)
         limit = options.silent_chassis_limit
         session = self._databases['sb'].session
-        searched = session, self._wire.chassis, grace, limit
+        searched = session, self._wiring.chassis, grace, limit
         if (searched == self._searched and not self._counts and
                 not self._builder.whole and
                 self._dirty.keys().isdisjoint(_OF_CHASSIS)):
@@ -238,7 +238,7 @@ class View:
             session = None
         wanted = grace and limit
         facts = silence.read(
-            sb, self._wire.chassis,
+            sb, self._wiring.chassis,
             self._builder.gateway_chassis()) if wanted else None
         present = present - self._silence.look(
             facts, session if wanted else None, limit)
@@ -258,15 +258,15 @@ class View:
         with self._databases['ovs'].rows() as ovs:
             dirty = self._databases['ovs'].dirty
             anew, changed = dirty.take_all(), dirty.take()
-            if self._wire is None or anew or changed:
-                self._wire = wiring.read(ovs, ())
+            if self._wiring is None or anew or changed:
+                self._wiring = wiring.read(ovs, ())
                 self._look_at_ports(
                     wiring.ports(ovs, self._conf.bridge_dev))
-        if not self._wire.chassis:
+        if not self._wiring.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')
-        devices = relevant_devices(self._conf, self._wire.mappings)
-        self._wire = dataclasses.replace(self._wire, devices=devices)
+        devices = relevant_devices(self._conf, self._wiring.mappings)
+        self._wiring = dataclasses.replace(self._wiring, devices=devices)
 
 
 def relevant_devices(conf, mappings):

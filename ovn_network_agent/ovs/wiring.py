@@ -22,7 +22,7 @@ from ovn_network_agent.ovsdb import columns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wire:
+class Wiring:
     """The wiring of this node, and the wishes in the local database.
 
     :ivar chassis: external_ids:system-id
@@ -58,7 +58,7 @@ class Wire:
 
 
 def read(ovs, devices):
-    """:class:`Wire` from the local Open_vSwitch database.
+    """:class:`Wiring` from the local Open_vSwitch database.
 
     :param ovs: dict of table name to dict of UUID to row
     :param devices: tuple of :class:`model.Device`
@@ -70,7 +70,7 @@ def read(ovs, devices):
     wanted, problems = drains.parse(
         external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
-    return Wire(external_ids.get('system-id', ''),
+    return Wiring(external_ids.get('system-id', ''),
                 external_ids.get('hostname', ''), mappings,
                 tuple(sorted(_patch_ports(ovs, bridges))), devices,
                 wanted, problems, tuple(sorted(

@@ -99,12 +99,12 @@ def find(conf, address, drivers):
         :attr:`facts.Facts.bindings`)
     :raises readers.Unread: when a database cannot be read
     """
-    wire = switch.read(conf, _DATABASE)
+    wiring = switch.read(conf, _DATABASE)
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
     sb = southbound.read(
-        conf, wire.chassis, [port.name for port in ports],
+        conf, wiring.chassis, [port.name for port in ports],
         [member.chassis_name for port in ports
          for member in rows.members(port)[2]],
         sorted({row.external_ids[ownership.EXT_ID_CHASSIS] for row in
@@ -113,7 +113,7 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    return subjects.make(address, conf.gateway_port, nb, sb, wire,
+    return subjects.make(address, conf.gateway_port, nb, sb, wiring,
                          drivers), bindings
 
 

@@ -91,19 +91,19 @@ class Subject:
                      if each.subject == self.prefix), None)
 
 
-def make(address, gateway_port, nb, sb, wire, drivers):
+def make(address, gateway_port, nb, sb, wiring, drivers):
     """Find what an address is in OVN, and what has to exist for it.
 
     :param address: IP address in canonical notation
     :param gateway_port: the option of that name
     :param nb: rows of NB, see :mod:`readers.northbound`
     :param sb: rows of SB, see :mod:`readers.southbound`
-    :param wire: :class:`ovs.wiring.Wire`
+    :param wiring: :class:`ovs.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
     :returns: :class:`Subject`
     """
     seen = snapshot.Builder(gateway_port).build(
-        nb, sb, wire, {}, model.Phase.RUNNING, full=True,
+        nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(nb['Logical_Router']))
     found = [(router, *_what(address, router)) for router in seen.routers]
     found = [each for each in found if each[1] is not Kind.NOBODY]

@@ -29,15 +29,15 @@ def read(conf, timeout):
 
     :param conf: the oslo.config ConfigOpts
     :param timeout: seconds
-    :returns: :class:`ovs.wiring.Wire`
+    :returns: :class:`ovs.wiring.Wiring`
     :raises readers.Unread: when the database or the kernel cannot be read
     """
     try:
         with once.Session([conf.ovs.ovsdb_connection],
                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
-            wire = wiring.read(session.tables, ())
-        return dataclasses.replace(wire, devices=_devices(conf, wire))
+            found = wiring.read(session.tables, ())
+        return dataclasses.replace(found, devices=_devices(conf, found))
     except (once.Failed, OSError) as error:
         raise readers.Unread(str(error)) from error
 
@@ -60,9 +60,9 @@ def _select(session, bridge_dev):
         for key in columns.referenced(port, 'interfaces')))
 
 
-def _devices(conf, wire):
+def _devices(conf, found):
     names = {conf.bridge_dev, conf.frr.vrf_name, *ownership.VETH_ENDS,
-             *(bridge for _network, bridge in wire.mappings)} - {''}
+             *(bridge for _network, bridge in found.mappings)} - {''}
     with connection.Connection() as kernel:
         found = links.named(kernel, sorted(names))
         return tuple(links.device(kernel, name, link)

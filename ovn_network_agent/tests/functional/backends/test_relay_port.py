@@ -190,7 +190,7 @@ class RelayPortTest(RelayPortTestCase):
         self.assertIn(NAME, failed[bad.ref])
         self.assertCountEqual(
             [good, base.relay('no address', '', name=NAME)], self.read())
-        self.assertEqual(1, len(self.local.wire().relays))
+        self.assertEqual(1, len(self.local.wiring().relays))
 
     def test_another_type_of_tunnel_is_refused(self):
         # '' where SB does not say it; OVN knows stt, too.
@@ -206,7 +206,7 @@ class RelayPortTest(RelayPortTestCase):
             backends.Delta(create=(wanted,)))[wanted.ref])
 
     def test_the_view_has_what_a_flow_can_name(self):
-        self.assertEqual((), self.local.wire().relays)
+        self.assertEqual((), self.local.wiring().relays)
         self.create(base.relay('192.0.2.3'), base.relay())
         self.ovs.vsctl('add-port', base.BRIDGE, 'tun', '--', 'set',
                        'interface', 'tun', 'type=geneve',
@@ -214,7 +214,7 @@ class RelayPortTest(RelayPortTestCase):
         self.assertEqual(tuple(
             model.Relay(base.BRIDGE, remote, self.number(remote))
             for remote in ('192.0.2.2', '192.0.2.3')),
-            self.local.wire().relays)
+            self.local.wiring().relays)
 
     def test_a_spanning_tree_leaves_it_out(self):
         self.create(base.relay())
@@ -249,7 +249,7 @@ class HangingTest(RelayPortTestCase):
             backends.Delta(create=(wanted,)))[wanted.ref])
         found, = self.read()
         self.assertNotEqual(wanted, found)
-        self.assertEqual((), self.local.wire().relays)
+        self.assertEqual((), self.local.wiring().relays)
         self.ovs.start()
         self.assertEqual({}, self.backend.apply(
             backends.Delta(update=((found, wanted),))))
@@ -263,7 +263,7 @@ class HangingTest(RelayPortTestCase):
                           backends.Delta(create=(base.relay(),)))
         self.assertLess(time.monotonic() - started, 10)
         # The loop can read meanwhile, and does.
-        self.assertEqual((), self.local.wire().relays)
+        self.assertEqual((), self.local.wiring().relays)
         self.ovs.resume_database()
         # What was sent before may be carried out at this very moment; the
         # next attempt, as the loop makes it, finds it there.

@@ -26,7 +26,7 @@ def fresh(eyes):
     with (eyes.databases['nb'].rows() as nb,
           eyes.databases['sb'].rows() as sb):
         builder = snapshot.Builder(eyes.view._conf.gateway_port)
-        return builder.build(nb, sb, eyes.view._wire, {},
+        return builder.build(nb, sb, eyes.view._wiring, {},
                              model.Phase.RUNNING)
 
 

@@ -138,8 +138,8 @@ class LocalDatabase:
         self.database.stop()
         self._handler.stop()
 
-    def wire(self):
-        """:class:`ovs.wiring.Wire` as it is now."""
+    def wiring(self):
+        """:class:`ovs.wiring.Wiring` as it is now."""
         with self.database.rows() as ovs:
             return wiring.read(ovs, ())
 

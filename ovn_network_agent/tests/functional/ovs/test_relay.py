@@ -264,7 +264,7 @@ class AliveTest(oslotest.BaseTestCase):
         here = self.relay(1)
 
         def alive():
-            relay, = here.wire().relays
+            relay, = here.wiring().relays
             return relay.alive
         self.assertFalse(alive())
         self.relay(2)

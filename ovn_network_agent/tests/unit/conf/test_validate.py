@@ -15,9 +15,10 @@
 
 import fixtures
 
-from ovn_network_agent.backends import link
+from ovn_network_agent.backends import link_needs
 from ovn_network_agent.conf import validate
 from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.netlink import links
 from ovn_network_agent.tests.unit.conf import base
 
 
@@ -269,8 +270,8 @@ class WarningsTest(base.ConfTestCase):
 class VrfTableTest(base.ConfTestCase):
 
     def problems(self, text):
-        backend = link.LinkBackend(self.load(text))
-        return list(backend._check_table('vrf-provider', 200))
+        vrf = links.Link(7, 'vrf-provider', '', True, 'vrf', 0, 0, '', 200)
+        return list(link_needs.vrf(self.load(text), {vrf.name: vrf}))
 
     def test_our_tables_are_not_that_of_the_vrf(self):
         found, = self.problems('')

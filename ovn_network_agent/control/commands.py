@@ -64,7 +64,7 @@ class Table:
     def run(self, connection, name, argv):
         """Carry out a command.
 
-        :param connection: :class:`protocol.Connection`
+        :param connection: :class:`protocol.Client`
         :param name: str
         :param argv: list, as the client sent it
         :returns: text

@@ -37,7 +37,7 @@ class Broken(Exception):
     """The connection cannot be used any more; the text says why."""
 
 
-class Connection:
+class Client:
     """The server's side of one client.
 
     :param opened: connected socket

@@ -143,7 +143,7 @@ class Server:
                 LOG.warning('Control socket: accepting failed: %s', e)
                 self._stopping.wait(0.1)
             return
-        connection = protocol.Connection(client, self._patience)
+        connection = protocol.Client(client, self._patience)
         with self._lock:
             room = (len(self._clients) < CLIENTS and
                     not self._stopping.is_set())

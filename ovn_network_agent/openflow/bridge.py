@@ -31,7 +31,7 @@ _SINGLE_DELETES = 50
 def dump(connection):
     """All flows with a cookie of the agent.
 
-    :param connection: :class:`connection.Connection`
+    :param connection: :class:`connection.Switch`
     :returns: list of :class:`spec.FlowSpec` and :class:`spec.StraySpec`
     :raises OSError: when the flows cannot be read in full
     """
@@ -49,7 +49,7 @@ def look_up(connection, wanted):
     Each question names a match, so the switch sends no other flows than those
     that the match covers.
 
-    :param connection: :class:`connection.Connection`
+    :param connection: :class:`connection.Switch`
     :param wanted: list of :class:`spec.FlowSpec`
     :returns: list, for each wanted flow a list of (cookie, priority, flow as
         of :func:`codec.decode`, packets) of the flows in table 0 with exactly
@@ -71,7 +71,7 @@ def look_up(connection, wanted):
 def change(connection, steps):
     """Add and delete flows, in this order, in one exchange.
 
-    :param connection: :class:`connection.Connection`
+    :param connection: :class:`connection.Switch`
     :param steps: list of :class:`spec.Step`
     :returns: dict of the ``ref`` of each failed step to the reason
     :raises OSError: when the connection broke; each step may have been done

@@ -32,8 +32,8 @@ OVERALL = 30.0
 _CHUNK = 256 * 1024
 
 
-class Connection:
-    """An OpenFlow 1.3 connection, for one thread at a time.
+class Switch:
+    """An OpenFlow 1.3 connection to a switch, for one thread at a time.
 
     :param path: path of the Unix socket
     :raises OSError: when no switch listens there, or when it does not speak

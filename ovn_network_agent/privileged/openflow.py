@@ -143,7 +143,7 @@ def _with_connection(path, function, *args):
             raise
         except OSError:
             _drop(path)
-    _connections[path] = connection.Connection(path)
+    _connections[path] = connection.Switch(path)
     try:
         return function(_connections[path], *args)
     except OSError:

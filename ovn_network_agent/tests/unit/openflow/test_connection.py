@@ -56,7 +56,7 @@ def hello(peer):
     peer.sendall(wire.message(wire.HELLO, 0))
 
 
-class TestConnection(unittest.TestCase):
+class TestSwitch(unittest.TestCase):
 
     def setUp(self):
         super().setUp()
@@ -67,7 +67,7 @@ class TestConnection(unittest.TestCase):
     def play(self, function):
         peer = Peer(self.path, function)
         self.addCleanup(peer.join)
-        connected = connection.Connection(self.path)
+        connected = connection.Switch(self.path)
         self.addCleanup(connected.close)
         return connected
 
@@ -141,7 +141,7 @@ class TestConnection(unittest.TestCase):
 
     def test_nobody_listens(self):
         with self.assertRaises(OSError):
-            connection.Connection(self.path)
+            connection.Switch(self.path)
 
     def test_peer_that_reads_only_when_its_answers_are_taken(self):
         count = 20000

@@ -119,7 +119,7 @@ def read_lists(sources):
     if not name:
         return Lists('')
     found = sources.prefix_lists()
-    return Lists(name, *(frozenset(map(tuple, found.get(daemon, ())))
+    return Lists(name, *(frozenset(map(tuple, found[daemon] or ()))
                          for daemon in ('zebra', 'bgpd')))
 
 

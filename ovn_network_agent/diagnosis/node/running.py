@@ -39,7 +39,7 @@ def agents():
 
     :returns: tuple of :class:`Agent`
     """
-    here = _namespace('self')
+    here = _namespace('thread-self')
     found = {}
     for name in os.listdir('/proc'):
         if name.isdigit():

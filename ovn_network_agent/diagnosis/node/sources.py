@@ -31,6 +31,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
@@ -41,7 +42,6 @@ from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import frr_setup
-from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.privileged import start
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.runtime import configuration
@@ -259,9 +259,9 @@ class Sources:
 
     @shared
     def prefix_lists(self):
-        """dict of daemon ('bgpd', 'zebra') to list of entries."""
+        """dict of daemon ('bgpd', 'zebra') to its entries, or None."""
         self._with_frr()
-        return prefix_lists.read_by_daemon(self.conf.frr.frr_prefix_list)
+        return frr.read_lists(self.conf.frr.frr_prefix_list)
 
     # -- OVN and Open vSwitch ---------------------------------------------
 

@@ -191,7 +191,6 @@ CALLS = {
     'overlap.begin': [[[]], [['x']], [['fe80::1%x']], [['10.9.9.9/8']]],
     'vtysh.read_static': [['other'], ['']],
     'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
-    'prefix_lists.read_by_daemon': [['OTHER'], [''], ['A json\nexit']],
     'vtysh.read_prefix_list': [['OTHER'], [''], ['A json\nexit']],
     'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
                             ['', [], [[HOST, '169.254.0.1']]]],

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Doctor and real databases of OVN, of which one part is wrong."""
+
+from ovn_network_agent import privileged
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.tests import configs
+from ovn_network_agent.tests.functional.diagnosis import base as doctor
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+_DATABASES = ('nb-database', 'sb-database', 'ovs-database')
+_OPTIONS = 'ovn-cms-options'
+
+
+class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for context in privileged.CONTEXTS:
+            context.set_client_mode(False)
+            self.addCleanup(context.set_client_mode, True)
+        remotes = self.remotes()
+        self.conf = configs.conf(
+            bridge_dev=cloud.BRIDGE, frr__vrf_name='',
+            ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']],
+            ovs__ovsdb_connection=remotes['ovs'])
+
+    def local(self, **external_ids):
+        """Other external_ids of the local database; None takes one away."""
+        row, = self.ovs.rows('Open_vSwitch', 'external_ids')
+        now = {**dict(row['external_ids'][1]), **{
+            key.replace('_', '-'): value
+            for key, value in external_ids.items()}}
+        self.ovs.transact(ovsdb.update('Open_vSwitch', {}, external_ids=(
+            ovsdb.ovsdb_dict({key: value for key, value in now.items()
+                              if value is not None}))))
+
+    def test_databases(self):
+        for name in _DATABASES:
+            self.looked(name, doctor.OK)
+
+    def test_a_database_that_is_down_costs_its_own_checks(self):
+        self.nb.kill()
+        found = doctor.look(self.conf, *_DATABASES, 'bridge-mappings',
+                            'gateway-priorities')
+        self.assertEqual(
+            {'nb-database': doctor.BROKEN, 'sb-database': doctor.OK,
+             'ovs-database': doctor.OK, 'bridge-mappings': doctor.OK,
+             'gateway-priorities': doctor.NOT_CHECKED},
+            {name: verdict for name, (verdict, _why) in found.items()})
+
+    def test_the_bridge_is_not_mapped(self):
+        self.looked('bridge-mappings', doctor.OK)
+        self.local(ovn_bridge_mappings='physnet1:br-other')
+        self.assertIn('physnet1:br-other', self.looked(
+            'bridge-mappings', doctor.BROKEN))
+        self.local(ovn_bridge_mappings=None)
+        self.assertIn('nothing', self.looked('bridge-mappings',
+                                             doctor.BROKEN))
+
+    def test_a_bridge_that_the_switch_does_not_have(self):
+        self.conf.set_override('bridge_dev', 'br-none')
+        self.local(ovn_bridge_mappings='physnet1:br-none')
+        self.assertIn('no bridge br-none', self.looked(
+            'bridge-mappings', doctor.BROKEN))
+
+    def test_enable_chassis_as_gw(self):
+        self.looked('gateway-chassis', doctor.BROKEN)
+        self.local(**{_OPTIONS: 'x, enable-chassis-as-gw'})
+        self.looked('gateway-chassis', doctor.OK)
+        # What is for this chassis alone comes first, as for ovn-controller.
+        self.local(**{f'{_OPTIONS}-{cloud.CHASSIS}': 'x'})
+        self.looked('gateway-chassis', doctor.BROKEN)
+
+    def test_without_a_controller(self):
+        """Nobody answers, and the chassis is then not looked at."""
+        self.conf.set_override('ovn_rundir', '/nowhere', 'ovs')
+        found = doctor.look(self.conf, 'ovn-controller', 'chassis')
+        self.assertEqual(
+            [doctor.BROKEN, doctor.NOT_CHECKED],
+            [verdict for verdict, _why in found.values()], found)
+
+    def test_a_zone_that_ovn_uses(self):
+        self.conf.set_override('rules_file', self.rules(), 'port_forward')
+        self.looked('ct-zone', doctor.OK)
+        self.ovs.transact(ovsdb.update(
+            'Bridge', {'name': cloud.BRIDGE}, external_ids=ovsdb.ovsdb_dict(
+                {'ct-zone-r1_dnat': '64000'})))
+        self.assertIn('r1_dnat', self.looked('ct-zone', doctor.BROKEN))
+
+    def rules(self):
+        path = self.create_tempfiles([('rules', '''port_forwards:
+- vip: 192.0.2.53
+  rules: [{proto: tcp, port: 80, dest_addr: 10.0.0.5}]
+''')], ext='.yaml')[0]
+        return path
+
+    def verdicts(self, name):
+        """What a check says; its dependency, ovn-controller, is not here."""
+        check, = (one for one in registry.CHECKS if one.name == name)
+        found = sources.Sources(self.conf, [])
+        try:
+            return [(said.verdict, said.evidence)
+                    for said in check.judge(check.read(found))]
+        finally:
+            found.close()
+
+    def priority(self, chassis, number):
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', {'name': f'lrp-r1_{chassis}'},
+            priority=number))
+
+    def test_priorities(self):
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        name = 'gateway-priorities'
+        self.assertEqual([(doctor.OK, '1 groups')], self.verdicts(name))
+        self.priority(cloud.OTHER, 2)
+        (verdict, evidence), = self.verdicts(name)
+        self.assertEqual(doctor.WARN, verdict)
+        self.assertIn('lrp-r1: candidates share', evidence)
+        self.priority(cloud.CHASSIS, 0)
+        self.assertEqual([doctor.BROKEN, doctor.WARN], [
+            verdict for verdict, _evidence in self.verdicts(name)])
+        self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.OTHER}))
+        self.assertIn('no other chassis', ' '.join(
+            evidence for _verdict, evidence in self.verdicts(name)))
+
+    def test_patch_ports(self):
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.assertEqual([(doctor.OK, '1 gateway ports are here')],
+                         self.verdicts('patch-ports'))
+        self.ovs.transact(ovsdb.update(
+            'Interface', {'name': 'patch-provnet-1'},
+            ofport=ovsdb.ovsdb_set([])))
+        (verdict, evidence), = self.verdicts('patch-ports')
+        self.assertEqual(doctor.BROKEN, verdict)
+        self.assertIn('no patch port', evidence)
+
+    def test_the_name_of_the_chassis(self):
+        self.assertEqual(
+            [(doctor.OK, f'{cloud.CHASSIS}, host name {cloud.HOSTNAME}')],
+            self.verdicts('chassis'))
+        self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.CHASSIS}))
+        self.assertEqual(doctor.BROKEN, self.verdicts('chassis')[0][0])
+        self.local(**{'system-id': None})
+        self.assertIn('system-id', self.verdicts('chassis')[0][1])

@@ -98,6 +98,9 @@ def read_lists(name):
     for daemon in ('zebra', 'bgpd'):
         said = _ask(daemon, f'show ip prefix-list {lines.check_name(name)} '
                             'json')
+        if not said.startswith('{'):
+            # Without the list a daemon says nothing, only a status.
+            said = ''
         with _readable():
             by_daemon = output.prefix_lists(said, name)
             found[daemon] = tuple(

@@ -31,6 +31,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import overlap as backend
 from ovn_network_agent.conf import ovs as options
+from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
@@ -184,6 +185,17 @@ class OverlapTest(oslotest.BaseTestCase):
                            'the mark is gone')
         self.begin()
         self.assert_begun()
+
+    def test_the_state_that_doctor_asks_for(self):
+        """Nobody answers as the Southbound database here."""
+        version, state, connection = controller.read_state()
+        self.assertRegex(version, r'^\d+\.\d\d$')
+        self.assertEqual(('running', 'not connected'), (state, connection))
+        self.begin()
+        self.assertEqual('paused', controller.read_state()[1])
+        self.controller.kill()
+        self.controller.wait()
+        self.assertEqual([], controller.read_state())
 
     def test_it_connects_anew_when_it_goes_on(self):
         """Or it would read bit by bit what it has missed, and act on it."""

@@ -22,20 +22,23 @@ from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
+from ovn_network_agent.ctl import plan
 from ovn_network_agent.ctl import reload
+from ovn_network_agent.ctl import resync
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, fips, health, reload)
+COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health,
+            reload)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
 line or the configuration cannot be used; 3 with --wait: written, but not
 carried out in time, the message says what is missing; 4 no agent runs;
-"health" has statuses of its own, see "health --help"; 5 and 6 of "explain":
-another node has the address, nobody has it
+"health" and "plan" have statuses of their own, see their --help; 5 and 6 of
+"explain": another node has the address, nobody has it
 """
 
 
@@ -53,7 +56,9 @@ def main(argv=None):
     :param argv: list of str, default sys.argv[1:]
     :returns: exit status, see the epilog of the help
     """
-    given = parser().parse_args(argv)
+    given, more = parser().parse_known_args(argv)
+    if more:
+        given.refuse(f'unrecognized arguments: {" ".join(more)}')
     try:
         return given.function(given)
     except socket_path.NoSocket as e:
@@ -62,19 +67,11 @@ def main(argv=None):
         return exits.fail(e, exits.NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
         return exits.fail(e, exits.FAILED)
-    except (OSError, ValueError, *_errors_of_configuration()) as e:
+    except (OSError, ValueError,
+            *socket_path.errors_of_configuration()) as e:
         return exits.fail(f'configuration: {e}', exits.USAGE)
     except KeyboardInterrupt:
         return exits.fail('interrupted', exits.FAILED)
-
-
-def _errors_of_configuration():
-    """What oslo.config raises, if the command has imported the library.
-
-    The import takes longer than a command to the agent.
-    """
-    cfg = sys.modules.get('oslo_config.cfg')
-    return (cfg.Error,) if cfg else ()
 
 
 def parser():
@@ -83,6 +80,8 @@ def parser():
         prog=exits.PROGRAM, allow_abbrev=False, epilog=_EPILOG,
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
+    # A command with exit statuses of its own refuses in its own way.
+    made.set_defaults(refuse=made.error)
     made.add_argument('--version', action=_Version, nargs=0,
                       help='show the version of the program, and exit')
     made.add_argument(

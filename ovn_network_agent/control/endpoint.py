@@ -101,7 +101,7 @@ class Endpoint(base.Observer):
                             self._standings(), self._status.waiting,
                             self._overlap(), self._since,
                             self._parts.reloads.last if self._parts
-                            else None)
+                            else None, self._parts)
 
     def _health(self, arguments, argv):
         arguments.parse_args(argv)

@@ -18,6 +18,8 @@ import json
 from ovn_network_agent import iptext
 from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
+from ovn_network_agent.control import comparison
+from ovn_network_agent.control import resync
 from ovn_network_agent.control import standing
 from ovn_network_agent.runtime import questions
 
@@ -48,7 +50,10 @@ class Inspection:
     def commands(self):
         """The commands, see :class:`commands.Table`, a dict."""
         return {'fips': ('[ADDRESS]... [--router ROUTER] [--state STATE] '
-                         '[--json]', self._fips)}
+                         '[--json]', self._fips),
+                'plan': ('[--json]', self._plan),
+                'resync': ('[BACKEND]... [--timeout SECONDS] [--json]',
+                           self._resync)}
 
     def _ask(self, function):
         try:
@@ -81,6 +86,21 @@ class Inspection:
                 None, each['state'])],
             'unknown': sorted(wanted - {each['address'] for each in found})})
 
+    def _plan(self, arguments, argv):
+        arguments.add_argument('--json', action='store_true')
+        arguments.parse_args(argv)
+        return json.dumps(comparison.Comparison(
+            self._ask, self._inside).run())
+
+    def _resync(self, arguments, argv):
+        arguments.add_argument('backend', nargs='*')
+        arguments.add_argument('--timeout', type=_seconds,
+                               default=resync.PATIENCE)
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        return json.dumps(resync.Resync(self._ask, self._inside).run(
+            given.backend, given.timeout))
+
     def _check_router(self, text, names, snapshot):
         """Refuse the name of no router, which is likely a slip."""
         if not any(router.is_called(text)
@@ -99,3 +119,15 @@ def _address(text):
         return str(iptext.address(text))
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _seconds(text):
+    """A number of seconds of the command line, a float above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < float('inf'):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number of seconds above 0')
+    return number

@@ -18,13 +18,15 @@ reference of ovn-network-agent-ctl documents the keys, which must not change.
 
 from ovn_network_agent import model
 from ovn_network_agent import version
+from ovn_network_agent.control import engine_report
+from ovn_network_agent.control import moments
 from ovn_network_agent.control import names as people
 from ovn_network_agent.control import readiness
 from ovn_network_agent.control import since as times
 
 
 def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
-          overlap='', since=None, reload=None):
+          overlap='', since=None, reload=None, parts=None):
     """The state of the agent.
 
     :param snapshot: the last :class:`model.Snapshot`, or None
@@ -38,6 +40,7 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
     :param overlap: result of :func:`overlaps.standing`
     :param since: :class:`since.Since`, or None
     :param reload: :class:`reloads.Answer` of the last reload, or None
+    :param parts: :class:`runtime.inside.Inside`, None without a loop
     :returns: dict of JSON values
     """
     node = snapshot.node if snapshot else None
@@ -61,11 +64,13 @@ def build(snapshot, reasons, databases, names, mode, standings=(), waiting=(),
         'overlap': overlap,
         'databases': {
             name: {'connected': database.connected,
-                   'trouble': database.trouble}
+                   'trouble': database.trouble,
+                   'since': moments.text(database.since)}
             for name, database in databases.items()},
         'groups': sorted(groups, key=lambda group: group['name']),
         'routers': [routers[uuid] for uuid in sorted(routers)],
-        'vips': [_vip(standing) for standing in standings]}
+        'vips': [_vip(standing) for standing in standings],
+        **engine_report.build(parts)}
 
 
 def _vip(standing):

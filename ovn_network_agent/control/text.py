@@ -14,6 +14,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import mode
+from ovn_network_agent.control import engine_report
 from ovn_network_agent.control import names
 
 
@@ -81,7 +82,8 @@ def of_status(found):
              f'{found["hostname"] or "?"} ({role}): {found["phase"]}']
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
-        lines.append(f'database {name}: {is_so}')
+        since = f' since {state["since"]}' if state['since'] else ''
+        lines.append(f'database {name}: {is_so}{since}')
     routers = {router['uuid']: router for router in found['routers']}
     if full:
         lines.append(f'drains: {_drains(found, routers) or "none"}')
@@ -93,6 +95,7 @@ def of_status(found):
     lines += _last_reload(found['reload'])
     lines += [f'stopping, and waiting for: {what}'
               for what in found['waiting']]
+    lines += engine_report.text(found)
     for group in found['groups']:
         lines += _group(group, routers)
     if found['vips']:

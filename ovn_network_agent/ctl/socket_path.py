@@ -12,6 +12,8 @@
 
 """The place of the agent's control socket."""
 
+import sys
+
 
 class NoSocket(Exception):
     """The configuration switches the control socket off."""
@@ -30,6 +32,17 @@ def find(given):
         raise NoSocket('[DEFAULT] control_socket is empty: this agent takes '
                        'no commands; set it, or give --socket')
     return path
+
+
+def errors_of_configuration():
+    """What oslo.config raises, if the command has imported the library.
+
+    The import takes longer than a command to the agent.
+
+    :returns: tuple of classes of exceptions
+    """
+    cfg = sys.modules.get('oslo_config.cfg')
+    return (cfg.Error,) if cfg else ()
 
 
 def files(given):

@@ -20,6 +20,7 @@ known state.
 """
 
 import collections
+import concurrent.futures
 import dataclasses
 import time
 
@@ -320,6 +321,24 @@ class Backends:
         if known.unreadable:
             LOG.info('%s: reachable again', name)
         known.unreadable = None
+
+    def look(self, name):
+        """Read a backend without taking note of the result.
+
+        :param name: name of a backend
+        :returns: concurrent.futures.Future of the result of
+            :meth:`backends.base.Backend.read`, or None if the backend is at
+            work
+        :raises Exception: whatever the backend raises
+        """
+        backend = self._known[name].backend
+        if backend.system:
+            return self._beside.look(backend, self._refs(name))
+        if name in self._beside.running():
+            return None
+        found = concurrent.futures.Future()
+        found.set_result(backend.read(self._refs(name)))
+        return found
 
     def health(self, failures):
         """The health of all backends.

@@ -31,13 +31,15 @@ class _Job:
 
     :ivar delta: the delta of apply(), None for read()
     :ivar awaited: whether the loop waits for the job at this moment
+    :ivar asked: whether another thread waits for the result, and not the loop
     """
 
-    def __init__(self, backend, delta, awaited):
+    def __init__(self, backend, delta, awaited, asked):
         self.backend = backend
         self.delta = delta
         self.future = concurrent.futures.Future()
         self.awaited = awaited
+        self.asked = asked
 
 
 class Beside:
@@ -86,14 +88,30 @@ class Beside:
         """Start ``backend.read(known)``; see :meth:`submit`."""
         self._begin(backend, None, awaited, lambda: backend.read(known))
 
-    def _begin(self, backend, delta, awaited, work):
+    def look(self, backend, known):
+        """Start ``backend.read(known)`` for another thread.
+
+        The loop does not get the result.  Nothing else works meanwhile on the
+        system, and the end wakes the loop for what had to wait.
+
+        :returns: concurrent.futures.Future of the result, or None if the
+            backend or its system is at work
+        """
+        if backend.name in self._running or (
+                backend.system and backend.system in self.systems()):
+            return None
+        return self._begin(backend, None, False,
+                           lambda: backend.read(known), asked=True).future
+
+    def _begin(self, backend, delta, awaited, work, asked=False):
         if backend.name in self._running:
-            return
-        job = _Job(backend, delta, awaited)
+            return None
+        job = _Job(backend, delta, awaited, asked)
         threading.Thread(target=self._work, args=(job, work),
                          name=f'beside-{backend.name}',
                          daemon=True).start()
         self._running[backend.name] = job
+        return job
 
     def _work(self, job, work):
         result = error = None
@@ -123,6 +141,8 @@ class Beside:
                     names is not None and name not in names):
                 continue
             del self._running[name]
+            if job.asked:
+                continue
             error = job.future.exception()
             ended.append((job.backend, job.delta,
                           None if error else job.future.result(), error))

@@ -119,9 +119,14 @@ class Reconciler:
         """
         return self._table().copy()
 
+    def look(self, name):
+        """Read a backend without a pass, see :meth:`actual.Backends.look`."""
+        return self._backends.look(name)
+
     def _table(self):
         return table.Table(self.tracker, self._ledger, self._moments,
                            self._wanted.conflicts, self._backends.owner,
+                           self._backends.kinds,
                            self._beside.running(), self._wanted.left_out,
                            self._wanted.broken)
 

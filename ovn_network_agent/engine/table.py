@@ -34,6 +34,7 @@ class Table:
     :ivar moments: :class:`engine.moments.Moments`
     :ivar conflicts: dict of Ref to text: drivers do not agree about them
     :ivar owner: function(kind) that returns the name of its backend
+    :ivar kinds: set of the kinds that have a backend
     :ivar working: names of the backends that work beside the loop
     :ivar problems: tuple of :class:`resources.Problem` of the drivers
     :ivar broken: dict of contributor to text: drivers that raised
@@ -44,6 +45,7 @@ class Table:
     moments: moments.Moments
     conflicts: dict
     owner: object
+    kinds: set
     working: tuple
     problems: tuple = ()
     broken: dict = dataclasses.field(default_factory=dict)

@@ -146,8 +146,14 @@ class Tracker:
 
     def settled(self, ref):
         """Whether nothing has to be done about ``ref``."""
-        return self._settled(ref.kind, ref.key, self.desired(ref),
-                             self.existing(ref))
+        return self.settles(ref, self.existing(ref))
+
+    def settles(self, ref, have):
+        """Whether nothing would have to be done about another reading.
+
+        :param have: the resource that was found at ``ref``, or None
+        """
+        return self._settled(ref.kind, ref.key, self.desired(ref), have)
 
     def desired(self, ref):
         """The desired resource at ``ref``, or None."""

@@ -21,6 +21,7 @@ for them.
 import collections
 import contextlib
 import threading
+import time
 
 from oslo_log import log as logging
 from ovs.db import idl as ovs_idl
@@ -97,6 +98,8 @@ class Database:
     :param objection: function(name, dict of table to set of required
         columns, tables of the server's schema) that returns the reason why
         the schema cannot be used, or ''
+    :ivar since: when the connection was lost or came last, seconds since the
+        epoch
     """
 
     def __init__(self, name, remotes, handler, timeout, probe_interval,
@@ -118,6 +121,7 @@ class Database:
         self._replicated = {}
         self._stopping = threading.Event()
         self._comparing = threading.Lock()
+        self.since = time.time()
 
     def require(self, table, columns):
         """Replicate these columns of a table; before :meth:`start`."""
@@ -136,6 +140,7 @@ class Database:
         :raises Unavailable: when this fails, or exceeds the time limit
         """
         self._connection = self._loaded()
+        self.since = time.time()
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
     def _loaded(self):
@@ -192,6 +197,8 @@ class Database:
         trouble = self.trouble
         if trouble == self._said:
             return
+        if bool(trouble) != bool(self._said):
+            self.since = time.time()
         self._said = trouble
         if trouble:
             LOG.warning('%s; what was seen last stays in force', trouble)

@@ -13,6 +13,7 @@
 """The parts of the running agent that the control socket asks."""
 
 import dataclasses
+import time
 
 from ovn_network_agent import trigger as triggers
 from ovn_network_agent.engine import reconciler as reconcilers
@@ -31,6 +32,7 @@ class Inside:
     :ivar reconciler: :class:`engine.reconciler.Reconciler`
     :ivar trigger: :class:`trigger.Trigger`
     :ivar reloads: :class:`runtime.reloads.Reloads`
+    :ivar started: begin of the agent, seconds since the epoch
     """
 
     questions: asking.Questions
@@ -38,6 +40,7 @@ class Inside:
     reconciler: reconcilers.Reconciler
     trigger: triggers.Trigger
     reloads: reloading.Reloads
+    started: float
 
 
 def make(reconciler, trigger):
@@ -45,4 +48,5 @@ def make(reconciler, trigger):
     passes = pass_log.PassLog()
     return Inside(asking.Questions(trigger.ask, lambda: passes.work), passes,
                   reconciler, trigger, reloading.Reloads(
-                      lambda: trigger.fire('configuration', urgent=True)))
+                      lambda: trigger.fire('configuration', urgent=True)),
+                  time.time())

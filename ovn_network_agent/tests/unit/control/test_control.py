@@ -34,7 +34,8 @@ R2 = '22222222-aaaa-4bbb-8ccc-0123456789ab'
 HERE, THERE = world.CHASSIS, world.OTHER
 MAINTENANCE = 'maintenance'
 
-Database = collections.namedtuple('Database', 'connected trouble')
+Database = collections.namedtuple('Database', 'connected trouble since',
+                                  defaults=(1769860800.0,))
 WELL = Database(True, '')
 
 
@@ -152,8 +153,9 @@ class ReportTest(ReportTestCase):
             group('p1', R1, own=0, owner=THERE, drained=MAINTENANCE),
             drains=[R1], reasons=('one', 'two'),
             databases={'nb': Database(False, 'NB is away'), 'sb': WELL}))
-        self.assertIn('database nb: NB is away\n', said)
-        self.assertIn('database sb: connected\n', said)
+        self.assertIn('database nb: NB is away since '
+                      '2026-01-31T12:00:00Z\n', said)
+        self.assertIn('database sb: connected since 2', said)
         self.assertIn('degraded:\n  one\n  two\n', said)
         self.assertIn(f'router web ({R1}): default route by gw2, proved to be '
                       'announced by gw2\n', said)

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the running agent would change now: each system read anew.
+
+Nothing is changed, and the engine takes no note of these readings.  The loop
+reads one backend after the other, so that an event waits for one reading at
+the most.  Systems that may hang are read beside the loop.
+"""
+
+import time
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import rows
+from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import outcome
+
+# Seconds to wait for one backend that works, and for its answer.
+PATIENCE = 30.0
+_VERBS = ('create', 'update', 'delete')
+
+
+class Comparison:
+    """Compares the wanted with the actual state of all backends.
+
+    :param ask: function(function) that has the loop call a function, see
+        :meth:`questions.Questions.ask`
+    :param inside: :class:`runtime.inside.Inside`
+    :param patience: seconds, see :data:`PATIENCE`
+    """
+
+    def __init__(self, ask, inside, patience=PATIENCE):
+        self._ask = ask
+        self._inside = inside
+        self._patience = patience
+
+    def run(self):
+        """Read all systems.
+
+        :returns: dict of JSON values with the keys that the reference
+            documents
+        """
+        reconciler = self._inside.reconciler
+        before = self._ask(reconciler.table)
+        readings, unreadable = {}, {}
+        for health in reconciler.health:
+            try:
+                readings[health.name] = self._read(health.name)
+            except commands.Refused:
+                raise
+            except Exception as e:
+                # A backend may be foreign code.
+                unreadable[health.name] = str(actual.expected(health.name,
+                                                              e))
+        after = self._ask(reconciler.table)
+        steps = [step for name, found in readings.items()
+                 for step in _differences(name, found, before, after)]
+        steps.sort(key=_order)
+        return {
+            'steps': [_json(after, *step) for step in steps],
+            'counts': {verb: sum(1 for step in steps if step[1] == verb)
+                       for verb in _VERBS},
+            'unreadable': unreadable,
+            'problems': [problem.text for problem in after.problems] + [
+                f'driver {driver} on {about}: {why}'
+                for (driver, about), why in sorted(after.broken.items())]}
+
+    def _read(self, name):
+        """The resources that a backend has, a list.
+
+        :raises base.BackendError: when the backend cannot be read
+        """
+        deadline = time.monotonic() + self._patience
+        try:
+            while True:
+                answer = self._ask(
+                    lambda: self._inside.reconciler.look(name))
+                left = deadline - time.monotonic()
+                if answer is not None:
+                    return answer.result(max(0.0, left))
+                if left <= 0:
+                    raise base.BackendError(
+                        f'it has been at work for {self._patience:g} s')
+                self._inside.passes.wait(min(left, 0.5))
+        except TimeoutError:
+            raise base.BackendError(
+                f'no answer within {self._patience:g} s') from None
+
+
+def _differences(name, found, before, after):
+    """The changes of one backend, tuples (backend, verb, was, will).
+
+    A change that the agent has made meanwhile is no difference.
+    """
+    there = {resource.ref: resource for resource in found}
+    kinds = {ref.kind for ref in there} | {
+        kind for kind in after.kinds if after.owner(kind) == name}
+    wanted = {r.ref for r in after.tracker.wanted(kinds)}
+    for ref in wanted | there.keys():
+        have = there.get(ref)
+        if any(table.tracker.settles(ref, have) for table in (before, after)):
+            continue
+        if after.row(ref).state is ledger.State.KEPT:
+            continue
+        want = after.tracker.desired(ref)
+        yield name, ('create' if have is None else
+                     'delete' if want is None else 'update'), have, want
+
+
+def _order(step):
+    """The order of the work: up the stages, and then down."""
+    name, verb, was, will = step
+    resource = will or was
+    stage = resource.stage
+    return (verb == 'delete', -stage if verb == 'delete' else stage, name,
+            str(resource.ref))
+
+
+def _json(table, name, verb, was, will):
+    resource = will or was
+    return {
+        'backend': name, 'verb': verb, 'kind': resource.kind,
+        'ref': outcome.brief(resource.key),
+        'was': outcome.describe(was) if was else '',
+        'will': outcome.describe(will) if will else '',
+        'reason': _why(table, resources.Ref(resource.kind, resource.key))}
+
+
+def _why(table, ref):
+    """The reason why the agent has not made the change yet, or ''."""
+    row = table.row(ref)
+    holder = f' ({rows.name(row.holder)})' if row.holder else ''
+    return row.reason + holder if row.reason else ''

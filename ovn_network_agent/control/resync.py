@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backends that are read again and repaired at once, and the result."""
+
+import time
+
+from ovn_network_agent.control import commands
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import outcome
+
+# Seconds to wait for the result.
+PATIENCE = 60.0
+# Longest seconds between two looks at the result.
+_INTERVAL = 0.5
+
+
+class Resync:
+    """Has the loop read backends, and waits.
+
+    :param ask: function(function) that has the loop call a function, see
+        :meth:`questions.Questions.ask`
+    :param inside: :class:`runtime.inside.Inside`
+    """
+
+    def __init__(self, ask, inside):
+        self._ask = ask
+        self._inside = inside
+
+    def run(self, names, patience):
+        """Read backends again, without their back-off.
+
+        :param names: names of backends, empty for all
+        :param patience: seconds
+        :returns: dict of JSON values with the keys that the reference
+            documents
+        :raises commands.Refused: for an unknown name, or without a loop
+        """
+        known = [health.name for health in self._inside.reconciler.health]
+        unknown = sorted(set(names) - set(known))
+        if unknown:
+            raise commands.Refused(
+                f'there is no backend {", ".join(unknown)}; there are '
+                f'{", ".join(sorted(known))}')
+        names = [name for name in known if name in names or not names]
+        # This fails at once where no pass would follow.
+        self._ask(lambda: None)
+        with self._inside.passes.changes() as changes:
+            missing = self._wait(names, patience)
+            table = self._ask(self._inside.reconciler.table)
+        health = {each.name: each for each in self._inside.reconciler.health}
+        return {
+            'backends': names, 'missing': missing,
+            'changes': [_change(table, verb, resource) for verb, resource
+                        in list(changes)
+                        if table.owner(resource.kind) in names],
+            'failures': [*_unreadable(health, names), *_failures(table,
+                                                                  names)]}
+
+    def _wait(self, names, patience):
+        """Wait for the result; returns what is missing, a list of texts."""
+        asked = time.monotonic()
+        self._inside.trigger.fire('resync', stale=names, revived=names)
+        while True:
+            left = asked + patience - time.monotonic()
+            missing = [text for health in self._inside.reconciler.health
+                       if health.name in names
+                       for text in _missing(health, asked)]
+            if not missing or left <= 0:
+                return missing
+            self._inside.passes.wait(min(left, _INTERVAL))
+
+
+def _missing(health, asked):
+    """The part of the work that a backend still has to do, texts."""
+    if health.working:
+        yield f'{health.name} is at work'
+    elif health.looked is None or health.looked < asked:
+        yield f'{health.name} has not been read'
+
+
+def _unreadable(health, names):
+    return [{'backend': name, 'kind': '', 'ref': '',
+             'reason': health[name].trouble}
+            for name in names if health[name].trouble]
+
+
+def _failures(table, names):
+    found = [table.row(ref) for ref in (*table.entries.noted,
+                                        *table.conflicts)]
+    return [{'backend': row.backend, 'kind': row.ref.kind,
+             'ref': outcome.brief(row.ref.key), 'reason': row.reason}
+            for row in sorted(found, key=lambda row: str(row.ref))
+            if row.backend in names and (
+                row.state in ledger.FAILING or
+                row.state is ledger.State.DISPUTED)]
+
+
+def _change(table, verb, resource):
+    return {'backend': table.owner(resource.kind), 'verb': verb,
+            'kind': resource.kind, 'ref': outcome.brief(resource.key),
+            'text': outcome.describe(resource)}

@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command plan: what the running agent would change now."""
+
+import argparse
+import json
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
+
+# The exit statuses of this command alone; see the epilog.
+SAME = 0
+DIFFERENT = 2
+
+# Seconds for an answer of the agent, which waits for slow systems.
+ANSWER = 300.0
+_SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
+_COLOURS = {'create': tables.GOOD, 'update': tables.WARNING,
+            'delete': tables.BAD}
+_EPILOG = """\
+exit status, of this command alone: 0 there is no difference; 2 there is one;
+1 something else: refused, failed, a system could not be read, or the command
+line or the configuration cannot be used; 4 no agent runs
+"""
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    plan = commands.add_parser(
+        'plan', allow_abbrev=False, help='what the running agent would '
+        'change now, after all systems have been read anew', epilog=_EPILOG,
+        description='Compare what the running agent wants with what there '
+        'is, and change nothing.',
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    plan.error = lambda message: _refuse(plan, message)
+    plan.add_argument('--json', action='store_true',
+                      help='for programs; the keys are documented')
+    plan.set_defaults(function=run, refuse=plan.error)
+
+
+def _refuse(plan, message):
+    """End the program; 2 says of this command that there is a difference."""
+    plan.print_usage(sys.stderr)
+    plan.exit(exits.FAILED, f'{plan.prog}: error: {message}\n')
+
+
+def run(given):
+    """Print the differences.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    try:
+        path = socket_path.find(given)
+    except (OSError, ValueError, socket_path.NoSocket,
+            *socket_path.errors_of_configuration()) as e:
+        return exits.fail(f'configuration: {e}', exits.FAILED)
+    found = json.loads(client.call(path, 'plan', [], ANSWER))
+    if given.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(text(found, sys.stdout))
+    for name, reason in sorted(found['unreadable'].items()):
+        exits.fail(f'{name} could not be read: {reason}', exits.FAILED)
+    if found['steps']:
+        return DIFFERENT
+    return exits.FAILED if found['unreadable'] else SAME
+
+
+def text(found, stream):
+    """The differences in lines, by backend.
+
+    :param found: dict, the answer of the agent
+    :param stream: file that the text is for
+    :returns: text of several lines
+    """
+    lines = []
+    for name in dict.fromkeys(step['backend'] for step in found['steps']):
+        lines.append(f'{name}:')
+        lines += [_line(step, stream) for step in found['steps']
+                  if step['backend'] == name]
+    lines += [f'! {problem}' for problem in found['problems']]
+    counts = found['counts']
+    lines.append(
+        f'{counts["create"]:d} to create, {counts["update"]:d} to update, '
+        f'{counts["delete"]:d} to delete; nothing was changed')
+    return '\n'.join(lines) + '\n'
+
+
+def _line(step, stream):
+    verb = step['verb']
+    sign = tables.coloured(_SIGNS[verb], _COLOURS[verb], stream)
+    was = f' (was {step["was"]})' if verb == 'update' else ''
+    why = f': {step["reason"]}' if step['reason'] else ''
+    return f'  {sign} {step["kind"]} {step["will"] or step["was"]}{was}{why}'

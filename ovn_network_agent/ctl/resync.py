@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command resync: read backends again, and repair at once."""
+
+import json
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+
+_TIMEOUT = 60.0
+# Seconds for the answer of the agent, beyond the wait for the result.
+_MORE = 30.0
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    resync = commands.add_parser(
+        'resync', allow_abbrev=False, help='have backends read again and '
+        'repaired at once')
+    resync.add_argument('backend', nargs='*', metavar='BACKEND',
+                        help='a name of "status"; default: all')
+    resync.add_argument('--json', action='store_true',
+                        help='for programs; the keys are documented')
+    seconds.add_timeout(resync, _TIMEOUT, 'to wait for the result')
+    resync.set_defaults(function=run)
+
+
+def run(given):
+    """Print what was changed, and what failed.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    found = json.loads(client.call(
+        socket_path.find(given), 'resync',
+        [f'--timeout={given.timeout:g}', '--', *given.backend],
+        given.timeout + _MORE))
+    if given.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(text(found))
+    if found['missing']:
+        return exits.fail('not carried out in time: '
+                          f'{", ".join(found["missing"])}', exits.WAITED)
+    return exits.FAILED if found['failures'] else exits.OK
+
+
+def text(found):
+    """The result in lines.
+
+    :param found: dict, the answer of the agent
+    :returns: text of several lines
+    """
+    lines = [f'{change["backend"]}: {change["verb"]} {change["kind"]} '
+             f'{change["text"]}' for change in found['changes']]
+    lines += [f'{failure["backend"]}: failed: {_about(failure)}'
+              for failure in found['failures']]
+    lines.append(
+        f'{len(found["backends"]):d} backends read, '
+        f'{len(found["changes"]):d} changes, '
+        f'{len(found["failures"]):d} failures')
+    return '\n'.join(lines) + '\n'
+
+
+def _about(failure):
+    name = f'{failure["kind"]} {failure["ref"]}'.strip()
+    return f'{name}: {failure["reason"]}' if name else failure['reason']

@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backends read again at once, with the real loop."""
+
+import threading
+
+from oslotest import base
+
+from ovn_network_agent import resources
+from ovn_network_agent import trigger
+from ovn_network_agent.control import commands
+from ovn_network_agent.control import resync
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import inside
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import status
+from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit.engine import gateways
+
+FIP = gateways.FIP
+LIMIT = 30
+
+
+class Seen(view.View):
+    """A view with one router."""
+
+    confirmed = True
+
+    def snapshot(self, phase, full=False):
+        self.last = worlds.snapshot(worlds.router(fips=[FIP]), phase=phase)
+        return self.last
+
+
+class ResyncTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf = worlds.conf()
+        self.world = worlds.World()
+        self.backends = worlds.backends(self.world)
+        self.trigger = trigger.Trigger(0)
+        work = reconciler.Reconciler(
+            [worlds.driver('fip_route', conf),
+             worlds.driver('veth_leak', conf)], self.backends,
+            lambda reason: self.trigger.fire(reason))
+        self.parts = inside.make(work, self.trigger)
+        self.stopping = threading.Event()
+        made = loop.Loop(conf, Seen(conf, {}), work, self.trigger,
+                         status.Status({}), self.stopping, parts=self.parts)
+        thread = threading.Thread(target=made.run, daemon=True)
+        thread.start()
+        self.addCleanup(self.end, thread)
+        self.resync()
+
+    def end(self, thread):
+        for backend in self.backends:
+            backend.gate.set()
+        self.stopping.set()
+        self.trigger.fire('stop', urgent=True)
+        thread.join(LIMIT)
+        self.assertFalse(thread.is_alive())
+
+    def resync(self, *names, patience=LIMIT):
+        return resync.Resync(self.parts.questions.ask, self.parts).run(
+            names, patience)
+
+    def changed(self, found):
+        return [(change['backend'], change['verb'], change['ref'])
+                for change in found['changes']]
+
+    def test_nothing_to_do(self):
+        found = self.resync()
+        self.assertEqual(([], [], []), (
+            found['changes'], found['failures'], found['missing']))
+        self.assertEqual(set(worlds.BACKENDS), set(found['backends']))
+
+    def test_only_what_is_named(self):
+        self.world.objects.pop(gateways.ROUTE)
+        self.world.objects.pop(gateways.ANNOUNCEMENT)
+        found = self.resync('route')
+        self.assertEqual(['route'], found['backends'])
+        self.assertEqual([('route', 'created', f'254,{FIP}/32')],
+                         self.changed(found))
+        self.assertNotIn(gateways.ANNOUNCEMENT, self.world.objects)
+        self.assertEqual(
+            [('frr_static', 'created', f'vrf-provider,{FIP}/32')],
+            self.changed(self.resync()))
+
+    def test_a_failure(self):
+        self.world.objects.pop(gateways.ROUTE)
+        self.world.refuses[gateways.ROUTE] = 'no space'
+        found = self.resync('route')
+        self.assertEqual(
+            [{'backend': 'route', 'kind': 'kernel_route',
+              'ref': f'254,{FIP}/32', 'reason': 'no space'}],
+            found['failures'])
+
+    def test_a_backend_that_is_down_and_comes_back(self):
+        """The back-off of a failure does not count."""
+        self.world.down.add('route')
+        for _time in range(4):
+            failure, = self.resync('route')['failures']
+            self.assertEqual(('route', 'route is down'), (
+                failure['backend'], failure['reason']))
+        self.world.down.clear()
+        self.assertEqual([], self.resync('route')['failures'])
+
+    def test_work_beside_the_loop_is_waited_for(self):
+        northbound = next(b for b in self.backends if b.name == 'northbound')
+        northbound.concurrent = True
+        self.world.objects.pop(resources.Ref('default_route', (
+            worlds.router().uuid,)))
+        northbound.gate.clear()
+        found = self.resync('northbound', patience=0.3)
+        self.assertEqual(['northbound is at work'], found['missing'])
+        northbound.gate.set()
+        self.assertEqual([], self.resync('northbound')['missing'])
+
+    def test_an_unknown_backend(self):
+        error = self.assertRaises(commands.Refused, self.resync, 'nonsense')
+        self.assertIn('no backend nonsense; there are address,', str(error))
+
+    def test_it_makes_no_full_pass(self):
+        before = len(self.parts.passes.last)
+        self.resync()
+        self.assertEqual({False}, {
+            done.full for done in self.parts.passes.last[before:]})

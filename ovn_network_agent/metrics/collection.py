@@ -149,7 +149,7 @@ class Collection(record.Record):
                                self._clock() - self._since)
         if self._announcers.isdisjoint(outcome.pending):
             self._since = None
-        if passed.takeover is not self._takeover:
+        if passed.takeover not in (None, self._takeover):
             self._takeover = passed.takeover
             self.store.count('takeovers_total')
             self.store.observe('failover_announce_seconds',

@@ -76,10 +76,11 @@ class Endpoint(base.Observer):
     def _serve(self, backends):
         # An agent without metrics does without the library: 11 ms and 1 MiB.
         from ovn_network_agent.metrics import store
-        self.record = collection.Collection(backends)
-        self._store = self.record.store = store.Store(
-            {'backend': self.record.backends, 'kind': self.record.kinds},
+        self._counts = collection.Collection(backends)
+        self._store = self._counts.store = store.Store(
+            {'backend': self._counts.backends, 'kind': self._counts.kinds},
             self.present, _OBSERVED)
+        self.record = record.Guarded(self._counts)
         self._server = server.Server(self._conf.metrics.listen, {
             '/metrics': self._metrics, '/healthz': _alive,
             '/readyz': self._ready}, self._changed)
@@ -114,7 +115,7 @@ class Endpoint(base.Observer):
             'reconcile_interval_seconds': self._conf.reconcile_interval,
             'missing_chassis': len(view.dead),
             **dict.fromkeys(_OBSERVED, 0),
-            **self.record.gauges,
+            **self._counts.gauges,
             **present.of_view(snapshot, self._conf),
             **present.of_databases(self._state.databases)}
         if snapshot is None or snapshot.node.phase is not model.Phase.STOPPED:

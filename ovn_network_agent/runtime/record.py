@@ -15,6 +15,10 @@
 import dataclasses
 import typing
 
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passed:
@@ -71,3 +75,44 @@ class Record:
         :param result: text, a value of :class:`drain.Result`
         :param seconds: duration
         """
+
+
+class Guarded(Record):
+    """Keeps the errors of another record away from the loop.
+
+    A pass must not fail because its metrics cannot be counted.
+
+    :param inner: :class:`Record`
+    """
+
+    def __init__(self, inner):
+        self._inner = inner
+        self._said = set()
+
+    def begins(self):
+        self._try(self._inner.begins)
+
+    def made(self, passed):
+        self._try(self._inner.made, passed)
+
+    def failed(self):
+        self._try(self._inner.failed)
+
+    def ends(self):
+        self._try(self._inner.ends)
+
+    def reloaded(self, good):
+        self._try(self._inner.reloaded, good)
+
+    def drained(self, result, seconds):
+        self._try(self._inner.drained, result, seconds)
+
+    def _try(self, method, *args):
+        try:
+            method(*args)
+        except Exception as error:
+            # Each error once, as it may come with every pass.
+            about = method.__name__, type(error), str(error)
+            if about not in self._said:
+                self._said.add(about)
+                LOG.exception('Metrics: what the loop did is not counted')

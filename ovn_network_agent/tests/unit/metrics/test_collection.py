@@ -280,6 +280,20 @@ class CollectionTest(base.BaseTestCase):
                                        verb='deleted'))
         self.assertGreater(self.value('reconcile_total', trigger='stop'), 0)
 
+    def test_the_clean_up_after_a_takeover(self):
+        self.test_a_takeover()
+        self.record.made(record.Passed(
+            'stop', None, outcome.Outcome(), self.work.tracker, True))
+        self.assertEqual(1, self.value('takeovers_total'))
+
+    def test_an_error_of_the_metrics_does_not_reach_the_loop(self):
+        self.record.store = None
+        self.loop._record = record.Guarded(self.record)
+        self.announces(FIP)
+        self.made()
+        self.assertEqual(2, len(self.world.found(resources.Announcement)))
+        self.assertEqual((), self.loop._status.reasons)
+
     def test_a_dry_run_counts_nothing(self):
         self.announces(FIP)
         self.work.plan(self.seen.snapshot(model.Phase.RUNNING))

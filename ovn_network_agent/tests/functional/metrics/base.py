@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A client of the listener of an agent."""
+
+import contextlib
+import http.client
+
+from ovn_network_agent.metrics import declared
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests.unit.metrics import test_store
+
+PORT = 9132
+LIMIT = 10
+
+
+class Listener:
+    """The listener of one agent, as a client sees it.
+
+    :param host: address
+    :param namespace: :class:`namespaces.Namespace`, None for that of the test
+    :param port: TCP port
+    """
+
+    def __init__(self, host='127.0.0.1', namespace=None, port=PORT):
+        self._host = host
+        self._namespace = namespace
+        self._port = port
+
+    def ask(self, path):
+        """The answer to a request.
+
+        :returns: (status, text); (0, '') when nobody listens
+        """
+        inside = (namespaces.entered(self._namespace.path)
+                  if self._namespace else contextlib.nullcontext())
+        with inside, contextlib.closing(http.client.HTTPConnection(
+                self._host, self._port, timeout=LIMIT)) as client:
+            try:
+                client.request('GET', path)
+                answer = client.getresponse()
+                return answer.status, answer.read().decode()
+            except (OSError, http.client.HTTPException):
+                return 0, ''
+
+    def unready(self):
+        """The reasons on /readyz, a list; None when nobody listens."""
+        status, text = self.ask('/readyz')
+        if status == 200:
+            return []
+        lines = text.splitlines()
+        if status != 503 or not lines or not all(
+                line.startswith('unready: ') for line in lines):
+            return None
+        return [line.removeprefix('unready: ') for line in lines]
+
+    def value(self, name, **labels):
+        """The value of a series, None when there is none."""
+        return self.values().get(
+            (declared.PREFIX + name, frozenset(labels.items())))
+
+    def values(self):
+        """All values, dict of (series, frozenset of labels) to float."""
+        status, text = self.ask('/metrics')
+        return test_store.samples(text) if status == 200 else {}

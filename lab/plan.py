@@ -14,8 +14,8 @@
 import ipaddress
 import uuid
 
-# Management network: databases, tunnels, backends.  Its gateway is the sink:
-# what misses the provider VRF goes there and is counted.
+# Management network: databases, tunnels, backends.  Its gateway is the sink,
+# which counts the packets that miss the provider VRF.
 MANAGEMENT = ipaddress.ip_network('10.10.0.0/24')
 SINK = '10.10.0.254'
 HOSTS = {'central': '10.10.0.2', 'gw1': '10.10.0.11', 'gw2': '10.10.0.12',
@@ -32,10 +32,10 @@ CLIENT_NET = ipaddress.ip_network('203.0.113.0/24')
 CLIENT = '203.0.113.10'
 CLIENT_GATEWAY = '203.0.113.1'
 
-# Many clients: addresses that the client answers for, routed to it.
+# Many clients: the client answers for these addresses.
 CROWD = ipaddress.ip_network('100.64.0.0/22')
 
-# Provider network: gatewayless, .254 is left to the agent.
+# Provider network without a gateway; .254 is for the agent.
 PROVIDER = ipaddress.ip_network('198.51.100.0/24')
 PHYSICAL_NETWORK = 'physnet1'
 BRIDGE = 'br-ex'
@@ -43,20 +43,20 @@ VRF = 'vrf-provider'
 VRF_TABLE = 10
 LOOPBACKS = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12', 'gw3': '192.0.2.13'}
 
-# Backends behind the gateways: addresses of the node of that name.
+# Backends behind the gateways: the addresses of the node "backend".
 BACKENDS = tuple(f'10.10.0.{n}' for n in range(31, 36))
 
 # Anycast addresses (VIPs), outside of all provider networks.
 VIPS = ipaddress.ip_network('198.18.0.0/24')
 VIPS6 = ipaddress.ip_network('2001:db8:f::/64')
 
-# The same over IPv6, where a test asks for it.
+# The same over IPv6, for the tests of IPv6.
 MANAGEMENT6 = ipaddress.ip_network('fd00:10::/64')
 CLIENT_NET6 = ipaddress.ip_network('2001:db8:c::/64')
 CLIENT6 = '2001:db8:c::10'
 CLIENT_GATEWAY6 = '2001:db8:c::1'
 
-# Room for geneve in a machine whose links all have 1500 bytes.
+# All links of the machine have 1500 bytes, and geneve needs some of them.
 TENANT_MTU = 1400
 
 NB = f'tcp:{HOSTS["central"]}:6641'
@@ -66,7 +66,7 @@ _NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
 
 
 def system_id(node):
-    """Chassis name of a node: a UUID that is not its host name."""
+    """Chassis name of a node: a UUID, different from the host name."""
     return str(uuid.uuid5(_NAMESPACE, node))
 
 

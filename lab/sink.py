@@ -59,23 +59,24 @@ class Sink:
         self._node.run(['nft', '-f', '-'], input=_rules())
 
     def leaked(self):
-        """Number of packets with provider addresses seen so far."""
+        """Number of packets with provider addresses so far."""
         return self._count('leaked')
 
     def errors(self):
         """Number of ICMP errors that nodes themselves sent to a client.
 
-        They answer a packet for an address that has just moved; the kernel
-        sends them from the default VRF.  They carry no client's traffic.
+        The kernel answers a packet for an address that has just moved, and
+        sends the error from the default VRF.  Such an error is no traffic of
+        a client.
         """
         return self._count('errors')
 
     def untranslated(self):
         """Number of packets to a client with an address of a tenant.
 
-        For a moment after a gateway has moved to a chassis, OVN there lets
-        packets of old connections through as they are; the agent's rules
-        drop them, from the moment on when it knows of the router.
+        For a moment after the move of a gateway, OVN on the new chassis does
+        not translate packets of old connections.  The agent's rules drop these
+        packets as soon as the agent knows of the router.
         """
         return self._count('untranslated')
 

@@ -9,10 +9,10 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What tools/quickstart tells: the agent at work in the embedded cloud.
+"""The story of tools/quickstart: the agent at work in the embedded cloud.
 
-Every number and line is read from the running systems.  Each scene either
-happened as it should or is counted as failed.
+Every number and line comes from the running systems.  A scene without the
+expected result counts as failed.
 """
 
 import argparse
@@ -64,16 +64,16 @@ class Story:
         self.cloud = None
 
     def say(self, text=''):
-        """A line with the time since the start."""
+        """Print a line with the time since the start."""
         print(f'{time.monotonic() - self._started:6.1f} s  {text}',
               flush=True)
 
     def head(self, text):
-        """Title of a scene."""
+        """Print the title of a scene."""
         print(f'\n{text}\n{"-" * len(text)}', flush=True)
 
     def result(self, what, value, good):
-        """A line of the table at the end."""
+        """Note a line of the table at the end, and print it."""
         self.results.append((what, value, good))
         failed = '' if good else '   FAILED'
         self.say(f'{what}: {value}{failed}')
@@ -90,7 +90,7 @@ class Story:
     # -- the scenes -------------------------------------------------------
 
     def tell(self):
-        """All scenes, in order."""
+        """Tell all scenes, in order."""
         self._cloud_up()
         self._agents()
         for scene in (self._reach, self._forward, self._explain, self._latency,
@@ -289,7 +289,7 @@ class Story:
     def _stop(self):
         cloud = self.cloud
         with self.scene('The other agent stops in good order'):
-            # It has nobody to hand over to, and need not wait for gw2.
+            # No other agent runs, so a drain would wait for gw2 in vain.
             last = cloud.agent('gw1')
             last.config.setdefault('gateway_drain', {}).update(
                 drain_on_shutdown='false')
@@ -313,8 +313,8 @@ class Story:
 
     def _left(self, name, after):
         left = dump.difference(self.before[name], after)
-        # The bridge stays up, it was not ours to take down; and the
-        # priorities were changed by this story.
+        # The bridge stays up, because the agent did not bring it up.  The
+        # story itself has changed the priorities.
         left = [line for line in left
                 if not line.startswith(('ip -br link: ', 'Gateway_Chassis',
                                         'HA_Chassis')) or 'veth' in line]
@@ -324,7 +324,7 @@ class Story:
                     not left)
 
     def table(self):
-        """The table at the end; returns the exit status."""
+        """Print the table at the end; returns the exit status."""
         self.head(f'What was seen (announce_method = {self._method}, '
                   f'{self._scheduler})')
         for what, value, good in self.results:

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""The few system calls that Python does not offer (3.11)."""
+"""The system calls that Python 3.11 does not offer."""
 
 import ctypes
 import os
@@ -54,7 +54,7 @@ def setns(fd, flag):
 
 
 def die_with_parent():
-    """Have us killed when the thread that started us ends, however."""
+    """End this process at the end of the thread that started it."""
     _call('prctl', _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
 
 
@@ -65,7 +65,7 @@ def sethostname(name):
 
 
 def mount(source, target, fstype=None, flags=0, options=''):
-    """mount(2); the target directory is made when it is missing."""
+    """mount(2); makes a missing target directory."""
     os.makedirs(target, exist_ok=True)
     _call(f'mount {fstype or source} on {target}', _libc.mount(
         source.encode(), target.encode(),
@@ -74,7 +74,7 @@ def mount(source, target, fstype=None, flags=0, options=''):
 
 
 def make_private():
-    """Keep our mounts from reaching anybody else's namespace."""
+    """Keep the mounts of this namespace out of all other namespaces."""
     _call('mount', _libc.mount(b'none', b'/', None, MS_REC | MS_PRIVATE,
                                None))
 
@@ -85,7 +85,7 @@ def unmount(target):
 
 
 def pivot_root(new_root):
-    """Make a mount the root and let go of the old one."""
+    """Make a mount the root, and unmount the former root."""
     os.chdir(new_root)
     _call('pivot_root', _libc.syscall(_PIVOT_ROOT, b'.', b'.'))
     _call('umount', _libc.umount2(b'.', MNT_DETACH))

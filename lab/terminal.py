@@ -23,7 +23,7 @@ import tty
 from lab import frames
 from lab import running
 
-# Seconds; more than lab.bridge takes to say that there is no console.
+# Seconds, more than lab.bridge needs to refuse a session.
 ANSWER = 20
 
 
@@ -31,9 +31,9 @@ def session(path, node, argv, interactive):
     """Run a command in a node.
 
     :param path: socket of the lab
-    :param node: its name; console.MACHINE for what all nodes are in
+    :param node: name of the node, or console.MACHINE for the machine
     :param argv: list of str
-    :param interactive: with our terminal
+    :param interactive: whether the command gets this terminal
     :returns: exit status of the command
     :raises running.NotRunning: when the lab does not answer or refuses
     """
@@ -68,7 +68,7 @@ def _raw(stack, opened):
 
 
 def _pass_signals(stack, opened):
-    """The first Ctrl-C is for the command, which may have more to say."""
+    """Pass the first Ctrl-C to the command, which may still print."""
     previous = {}
 
     def passed(number, _frame):
@@ -113,22 +113,22 @@ def _connect(path):
 
 
 def _tell(opened, frame):
-    """Send what does not matter any more when the session has ended.
+    """Send a frame that the end of the session makes unnecessary.
 
-    The exit status may be on its way to us, or there already.
+    At the end, the exit status is on its way or has arrived.
     """
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         opened.sendall(frame)
 
 
 class _Carrier:
-    """Carries a session that has been asked for to its end."""
+    """Carries a session from its request to its end."""
 
     def __init__(self, opened):
         self._opened = opened
         self._reader = frames.Reader(opened.fileno())
         self._answered = False
-        self._input = True  # there may be more
+        self._input = True  # more data may follow
         self._credit = frames.CREDIT
 
     def run(self):
@@ -157,7 +157,7 @@ class _Carrier:
               frames.pack(frames.INPUT_END))
 
     def _show(self, kind, content):
-        """Do what a frame says; the exit status if it is the last."""
+        """Carry out a frame; returns the exit status after the last frame."""
         if kind == frames.ACCEPTED:
             self._answered = True
         elif kind == frames.TAKEN:

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A cloud that stays, to look at: what "lab up" runs in the machine."""
+"""A cloud that stays: the program of "lab up" in the machine."""
 
 import argparse
 import signal
@@ -22,7 +22,7 @@ from lab import running
 
 
 def main(argv=None):
-    """Build a cloud and stay until a signal ends it."""
+    """Build a cloud and stay until a signal comes."""
     parser = argparse.ArgumentParser(prog='lab up')
     parser.add_argument('--gateways', type=int, default=2)
     parser.add_argument('--computes', type=int, default=1)
@@ -54,8 +54,8 @@ def main(argv=None):
 def stay():
     """Offer the lab to be entered and wait for SIGTERM or SIGINT.
 
-    Handlers and not a mask: what is started meanwhile would inherit it, and
-    a shell in a node has to be able to end its programs.
+    The function sets handlers, because programs would inherit a mask.  A shell
+    in a node has to be able to end its programs.
     """
     running.offer()
     ended = threading.Event()

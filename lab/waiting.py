@@ -15,11 +15,11 @@ import time
 
 
 class NodeError(Exception):
-    """Something in a node failed; the text says what, with its output."""
+    """A failure in a node; the text names the failure, with the output."""
 
 
-# What a condition raises that looks for something before it is there: an
-# assertion, the first row of none, a row of many, text that is cut off.
+# Exceptions of a condition that looks too early: a failed assertion, the first
+# row of an empty table, a missing key, text that is cut off.
 NOT_YET = (AssertionError, LookupError, StopIteration, ValueError)
 
 
@@ -28,8 +28,8 @@ def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError,
     """Wait for a condition.
 
     A condition that raises one of ``not_yet`` does not hold yet, and the wait
-    goes on; the last one is told with the failure.  Every other exception
-    ends the wait.
+    goes on.  The failure has the last exception as its cause.  Every other
+    exception ends the wait.
 
     :param what: text for the error, or a function that returns it
     :param check: function; its first true result ends the wait

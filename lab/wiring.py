@@ -15,14 +15,14 @@ import subprocess
 
 from lab import plan
 
-# Reverse path loose, forwarding on: what the installation guide asks for.
+# The installation guide wants a loose reverse path check, and forwarding.
 _GATEWAY_SYSCTLS = {
     'net__ipv4__ip_forward': 1, 'net__ipv4__conf__all__rp_filter': 2,
     'net__ipv4__conf__default__rp_filter': 2}
 
 
 def machine(nodes, gateways):
-    """Links between the nodes, made from outside.
+    """Make the links between the nodes, from the machine.
 
     :param nodes: dict of name to Node
     :param gateways: names of the gateways
@@ -39,7 +39,7 @@ def machine(nodes, gateways):
 
 
 def plug_gateway(node, spine):
-    """Cables of a gateway that was switched on again."""
+    """Make the cables of a gateway that was switched on again."""
     lines = [*_management_cable(node), _uplink_cable(node, spine)]
     subprocess.run(['ip', '-batch', '-'], input='\n'.join(lines) + '\n',
                    text=True, check=True)
@@ -47,9 +47,9 @@ def plug_gateway(node, spine):
 
 
 def unplug_gateway(node, spine):
-    """Take the cables of a gateway that was switched off.
+    """Remove the cables of a gateway that was switched off.
 
-    The kernel would do it too, at its leisure.
+    The kernel would remove the cables later.
     """
     subprocess.run(['ip', 'link', 'del', 'm-' + node.name], check=False,
                    stderr=subprocess.DEVNULL)
@@ -79,7 +79,7 @@ def management(node):
 
 
 def host(node):
-    """A node with nothing but the management network."""
+    """Set up a node that has only the management network."""
     lines = management(node)
     if node.name != 'sink':
         lines.append(f'route add default via {plan.SINK}')
@@ -90,13 +90,13 @@ def host(node):
 
 
 def gateway(node):
-    """VRF with uplink and loopback; the default route is the sink's."""
+    """Set up a gateway: VRF, uplink, loopback, default route to the sink."""
     address = plan.UPLINKS[node.name][1]
     lines = management(node) + [
         f'route add default via {plan.SINK}',
         f'link add {plan.VRF} type vrf table {plan.VRF_TABLE:d}',
         f'link set {plan.VRF} up',
-        # Without it a lookup that fails in the VRF goes on in main.
+        # Without this route, a failed lookup in the VRF goes on in main.
         'route add unreachable default metric 4278198272 table '
         f'{plan.VRF_TABLE:d}',
         f'link set eth1 master {plan.VRF}',
@@ -111,7 +111,7 @@ def gateway(node):
 
 
 def spine(node, gateways):
-    """The spine: one /30 to each gateway, the clients behind it."""
+    """Set up the spine: a /30 to each gateway, and the clients."""
     lines = ['link set to-client up',
              f'addr add {plan.CLIENT_GATEWAY}/24 dev to-client',
              f'route add {plan.CROWD} via {plan.CLIENT}']
@@ -122,16 +122,16 @@ def spine(node, gateways):
 
 
 def client(node):
-    """The external client."""
+    """Set up the external client."""
     node.batch(f'link set eth0 up\naddr add {plan.CLIENT}/24 dev eth0\n'
                f'route add default via {plan.CLIENT_GATEWAY}\n'
                f'route add local {plan.CROWD} dev lo\n')
 
 
 def add_ipv6(nodes, gateways):
-    """IPv6 on the management network, in the fabric, and at the client.
+    """Set up IPv6 on the management network, in the fabric, and at the client.
 
-    The sink is the default gateway of the management network, as ever.
+    The sink is the default gateway, as for IPv4.
 
     :param nodes: dict of name to Node
     :param gateways: names of the gateways
@@ -160,5 +160,5 @@ def add_ipv6(nodes, gateways):
 
 
 def _address6(address, length, device):
-    # Nobody else has it, and the search for such a one takes a second.
+    # No other host has the address, and a check for one takes a second.
     return f'addr add {address}/{length:d} dev {device} nodad'

@@ -13,9 +13,9 @@
 """Port forwarding as frozen values: VIPs, their rules and destinations.
 
 Plain values without I/O, like :mod:`ovn_network_agent.model`.  They come from
-the rules file (:mod:`ovn_network_agent.forward.rules`); what the node finds
-out itself (health of destinations, an address that is there, a gateway that is
-here) is put into them before drivers see them.
+the rules file (:mod:`ovn_network_agent.forward.rules`).  Before drivers see
+the values, the agent adds its own findings: the health of destinations, the
+present addresses and the local gateways.
 """
 
 import dataclasses
@@ -25,18 +25,19 @@ from ovn_network_agent import iptext
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """How to find out whether a destination works.
+    """How to check a destination.
 
-    :ivar kind: 'tcp' (a connection can be made) or 'http' (and a request is
-        answered with one of ``statuses``)
+    :ivar kind: 'tcp' for a check that makes a connection, or 'http' for a
+        check that also wants one of ``statuses`` as the answer
     :ivar interval: seconds from one check to the next
-    :ivar timeout: seconds that one may take
-    :ivar rise: so many good ones in a row make a destination alive again
-    :ivar fall: so many bad ones in a row make it dead
-    :ivar port: TCP port to check, 0 for that of the destination
+    :ivar timeout: most seconds for one check
+    :ivar rise: number of good checks in a row after which a dead destination
+        is alive
+    :ivar fall: number of bad checks in a row after which a destination is dead
+    :ivar port: TCP port to check, 0 for the port of the destination
     :ivar path: of the HTTP request, '/health'
     :ivar host: its Host header, '' for the address of the destination
-    :ivar statuses: tuple of (first, last) status codes that are good
+    :ivar statuses: tuple of (first, last), the good status codes
     """
 
     kind: str
@@ -55,12 +56,11 @@ class Destination:
     """One destination of a rule.
 
     :ivar address: IP address, canonical text
-    :ivar weight: share of the clients that it gets, compared with the
-        others of the rule; 0 gets no new ones, and keeps those it has
-    :ivar alive: False when its health check has failed; True as long as
-        nobody knows
-    :ivar why: the result that it is dead for, '' when it is not; for people,
-        two that differ in it alone are equal
+    :ivar weight: share of the clients, relative to the other destinations of
+        the rule; with 0 it gets no new clients and keeps its clients
+    :ivar alive: False when its health check has failed; True without a result
+    :ivar why: the result for which it is dead, or ''; this text is
+        for people, and does not count in comparisons
     """
 
     address: str
@@ -71,14 +71,14 @@ class Destination:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """What is done with one port of a VIP.
+    """The treatment of one port of a VIP.
 
     :ivar proto: 'tcp' or 'udp'
     :ivar port: destination port of the client's packets
     :ivar dest_port: port of the destinations, never 0
     :ivar destinations: tuple of :class:`Destination` in the order of the file
-    :ivar masquerade: whether destinations see an address of this node
-        instead of the client's, by the rule or else by its VIP
+    :ivar masquerade: whether destinations see an address of this node instead
+        of the client's, by the rule or else by its VIP
     :ivar check: :class:`HealthCheck` or None
     """
 
@@ -93,8 +93,8 @@ class Rule:
     def usable(self):
         """The destinations that get clients, a tuple of Destination.
 
-        When none is alive, all of those that have a weight: a client that is
-        refused knows more than one that hears nothing.
+        If no destination is alive, these are all destinations with a weight: a
+        refusal tells a client more than silence.
         """
         weighted = tuple(b for b in self.destinations if b.weight)
         return tuple(b for b in weighted if b.alive) or weighted
@@ -105,14 +105,15 @@ class Vip:
     """An address whose ports are forwarded.
 
     :ivar address: IP address, canonical text
-    :ivar managed: whether the agent puts it on the device (manage_vip)
-    :ivar hairpin_masquerade: masquerade what comes from provider networks
-    :ivar router_masquerade: masquerade what comes from SNAT addresses of the
-        routers that are active here
+    :ivar managed: whether the agent puts the address on the device
+        (manage_vip)
+    :ivar hairpin_masquerade: masquerade packets from provider networks
+    :ivar router_masquerade: masquerade packets from the SNAT addresses of the
+        active routers of this node
     :ivar rules: tuple of :class:`Rule` in the order of the file, not empty
-    :ivar present: whether the node has the address and the agent did not
-        put it there; only looked for when it is not managed
-    :ivar taken: name of a router here that has the address, '' when none
+    :ivar present: whether the node has the address from another source than
+        the agent; False for a managed VIP
+    :ivar taken: name of a router on this node with the address, or ''
     """
 
     address: str
@@ -130,9 +131,9 @@ class Vip:
 
     @property
     def dead(self):
-        """Whether none of its destinations is left: it is to be withdrawn.
+        """Whether no destination is left, so that the VIP has to be withdrawn.
 
-        As long as one rule has a live one the others are served, too.
+        One live destination of one rule keeps the VIP.
         """
         return not any(each.alive and each.weight
                        for rule in self.rules for each in rule.destinations)
@@ -140,11 +141,11 @@ class Vip:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Forwards:
-    """All of it.
+    """All port forwards of the node.
 
     :ivar vips: tuple of :class:`Vip` in the order of the file
-    :ivar gateway: whether a router has its gateway here; None when OVN has
-        not said yet
+    :ivar gateway: whether a router has its gateway on this node; None before
+        the answer of OVN
     """
 
     vips: tuple = ()
@@ -153,10 +154,10 @@ class Forwards:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Extent:
-    """What routers have to know of the rules; the same most of the time.
+    """The part of the rules that routers need; this part seldom changes.
 
-    :ivar versions: tuple of 4 and 6: families that something is forwarded in
-    :ivar routers: the same, of those with a router_masquerade
+    :ivar versions: tuple of 4 and 6, the families with a VIP
+    :ivar routers: the same, the families with a router_masquerade
     """
 
     versions: tuple = ()
@@ -172,9 +173,10 @@ def extent(forwards):
 
 
 def taken(vips, routers):
-    """VIPs that are addresses of routers that are served here.
+    """The VIPs that are addresses of routers on this node.
 
-    Both cannot have it; an address of a tenant is not the operator's to use.
+    The router keeps such an address, because the operator must not use the
+    address of a tenant.
 
     :param vips: iterable of :class:`Vip`
     :param routers: iterable of :class:`model.Router`

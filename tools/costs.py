@@ -9,10 +9,10 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What each class of tests cost, so that the dearest can be named.
+"""The costs of each class of tests.
 
-Reads the subunit stream of one tier on standard input and prints a line for
-each class: its seconds, how many tests it has, and its name.
+Reads the subunit stream of one tier on standard input.  Prints a line for each
+class: its seconds, the number of its tests, and its name.
 """
 
 import collections
@@ -23,7 +23,7 @@ import subunit
 import testtools
 
 _PREFIX = 'ovn_network_agent.tests.'
-# What unittest reports when that fails.
+# The name that unittest reports for a failed setUpClass.
 _OF_A_CLASS = re.compile(r'(?:setUp|tearDown)Class \((.*)\)')
 _RESULTS = ('success', 'fail', 'skip', 'xfail', 'uxsuccess')
 
@@ -31,8 +31,8 @@ _RESULTS = ('success', 'fail', 'skip', 'xfail', 'uxsuccess')
 class Clock:
     """Adds up seconds by class.
 
-    A class is charged from the end of the test before, in the same worker:
-    what it builds once for all its tests is in no test's own time.
+    The time of a class begins at the end of the former test in the same
+    worker.  No test's own time has the objects that the class builds once.
     """
 
     def __init__(self):
@@ -43,9 +43,9 @@ class Clock:
         self.tests = collections.Counter()
 
     def take(self, test):
-        """Charge one test.
+        """Add the time of one test.
 
-        :param test: dict as testtools.StreamToDict gives it
+        :param test: dict of testtools.StreamToDict
         """
         began, ended = test['timestamps']
         if test['status'] not in _RESULTS or None in (began, ended):
@@ -59,9 +59,9 @@ class Clock:
 
 
 def class_of(test):
-    """Name of the class of a test, without what all names begin with.
+    """Name of the class of a test, without the common beginning.
 
-    :param test: id, of a test or of a class that could not be set up
+    :param test: id of a test, or of a class whose setup failed
     """
     broken = _OF_A_CLASS.fullmatch(test)
     name = broken[1] if broken else test.partition('(')[0].rpartition('.')[0]

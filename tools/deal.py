@@ -9,16 +9,16 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Deals the tests of the lab out to machines that run side by side.
+"""Distributes the tests of the lab over machines that run side by side.
 
 Takes a directory with a file "all", one test a line, and a number of
-machines; makes the files shard.1, shard.2 and so on beside it.  The tests of
-a class stay together, as the class builds one cloud for all of them.  The
-class that takes longest comes first, to the machine with the least to do.
+machines.  Makes the files shard.1, shard.2 and so on beside the file.  The
+tests of a class stay together, because a class builds one cloud for all its
+tests.  The longest class comes first, to the machine with the least work.
 
-How long a class takes stands in lab-costs.txt, written from the list that a
-run of the whole tier leaves in build/costs-lab.  Only the ratios count, so
-any machine may write it:
+lab-costs.txt has the time of each class.  A run of the whole tier leaves a
+list in build/costs-lab, from which this program writes the file.  Only the
+ratios count, so any machine may write the file:
 
     tools/test lab && python3 tools/deal.py --learn build/costs-lab
 """
@@ -33,7 +33,7 @@ COSTS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 
 def read_costs(lines):
-    """What classes take.
+    """Read the costs of classes.
 
     :param lines: iterable of "SECONDS TESTS CLASS"
     :returns: dict of class to (seconds, tests)
@@ -47,7 +47,7 @@ def read_costs(lines):
 
 
 def deal(tests, costs, number):
-    """Which machine runs which tests.
+    """Distribute tests over machines.
 
     :param tests: list of ids
     :param costs: dict of class to (seconds, tests)
@@ -68,7 +68,7 @@ def deal(tests, costs, number):
 
 
 def _weight(name, number, costs):
-    """Seconds of so many tests of a class; a new one is an average one."""
+    """Seconds of some tests of a class; a new class has the mean."""
     seconds, tests = costs.get(name) or (
         sum(each for each, _tests in costs.values()) or 1.0,
         sum(tests for _seconds, tests in costs.values()) or 1)
@@ -76,9 +76,9 @@ def _weight(name, number, costs):
 
 
 def learn(path):
-    """Write down what classes took.
+    """Write the costs of classes.
 
-    :param path: of the list that tools/test has left
+    :param path: path of the list of tools/test
     """
     with open(path, encoding='utf-8') as opened:
         lines = [line.replace(' s ', ' ') for line in opened]

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What failed, in few lines: what is at the end of a long log is kept.
+"""The failed tests in a few lines, for the end of a long log.
 
 Reads the subunit stream of one tier on standard input and prints each failed
 test with the ends of its traceback.
@@ -20,7 +20,7 @@ import sys
 import subunit
 import testtools
 
-# Lines of a traceback: where it was, and what was expected.
+# First and last lines of a traceback: the place, and the expectation.
 _FIRST, _LAST = 14, 16
 _WIDTH = 300
 

@@ -14,7 +14,7 @@
 """The states of a gateway group, drawn from the tables in the code.
 
 Prints the picture in doc/source/contributor/gateway-states.txt; with --write
-puts it there.
+writes the picture there.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def _ranges(numbers):
 
 
 def legend(table):
-    """What the states and the conditions are, and what is wanted.
+    """The meaning of the states and conditions, and the wishes of the drivers.
 
     :param table: :class:`transitions.Table`
     :returns: list of str
@@ -92,14 +92,14 @@ def legend(table):
 
 
 def _next(table, condition):
-    """Where a condition leads, if that is the same from everywhere."""
+    """The next state of a condition, if it is the same for all states."""
     after = {table.after(state, condition) for state in table.states
              if (state, condition) not in table.impossible}
     return f' -> {after.pop().value}' if len(after) == 1 else ''
 
 
 def wanted(wants):
-    """What the drivers want, in words.
+    """The wishes of the drivers in words.
 
     :param wants: :class:`transitions.Wants`
     """

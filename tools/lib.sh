@@ -12,8 +12,8 @@
 # under the License.
 
 # Shell library of tools/test, tools/quickstart and .ci/run: checks, system
-# packages, the virtual environment.  Source it; it changes to the root of
-# the source tree.
+# packages, the virtual environment.  A program sources this file, which
+# changes to the root of the source tree.
 #
 #   . "$(dirname "$0")/lib.sh"
 #   need_root "the lab makes network namespaces"
@@ -21,9 +21,9 @@
 #   need_venv                       # then "$PY" is its interpreter
 #   step "Building" make -j2        # progress, the log only if it fails
 #
-# Environment: PYTHON      interpreter to make the virtual environment with
+# Environment: PYTHON      interpreter of the virtual environment
 #              CONSTRAINTS pip constraints file (upper-constraints.txt)
-#              SKIP_APT=1  take the system packages as they are
+#              SKIP_APT=1  leave the system packages as they are
 
 set -u -o pipefail
 
@@ -34,15 +34,15 @@ PY=$VENV/bin/python
 LOGS=$ROOT/build/log
 MIN_PYTHON=3.11
 REQUIREMENTS=(requirements.txt test-requirements.txt doc/requirements.txt)
-# How often a step that does not write to a terminal says it is alive.
+# Seconds between two signs of life of a step without a terminal.
 HEARTBEAT=15
 
 say() { printf '== %s\n' "$*"; }
 warn() { printf '!! %s\n' "$*" >&2; }
 die() { printf '!! %s\n' "$@" >&2; exit 1; }
 
-# step TITLE COMMAND...: run it quietly, with the seconds counted on the
-# screen; the end of its output is shown if it fails.
+# step TITLE COMMAND...: run the command quietly, and count the seconds on the
+# screen.  A failed command is shown with the end of its output.
 step() {
     local title=$1 log start next status=0
     shift
@@ -80,8 +80,8 @@ need_root() {
     [ "$(id -u)" -eq 0 ] || die "This has to be run as root: $*."
 }
 
-# packages PROFILE...: names from bindep.txt that have one of these profiles;
-# without arguments those that have none.
+# packages PROFILE...: names from bindep.txt with one of these profiles, or
+# without arguments the names without a profile.
 packages() {
     awk -v wanted=" $* " '
         /^[[:space:]]*(#|$)/ { next }
@@ -99,7 +99,7 @@ packages() {
         }' bindep.txt | sort -u
 }
 
-# need_packages PROFILE...: install what is missing of the system packages.
+# need_packages PROFILE...: install the missing system packages.
 need_packages() {
     local name missing=()
     [ "${SKIP_APT:-}" != 1 ] || return 0
@@ -126,8 +126,8 @@ _install_all() {
         "Install ${*} by other means, then set SKIP_APT=1."
 }
 
-# need_kernel: install what building the kernel of the lab needs, where one
-# has to be built: the host's own may do, or one may be kept.  After need_venv.
+# need_kernel: install the packages for the build of the lab's kernel, unless
+# the host's kernel or a kept kernel is enough.  Needs need_venv before.
 need_kernel() {
     local source
     ! "$PY" -m lab kernel --ready || return 0
@@ -150,7 +150,7 @@ need_kernel() {
     _install_all "$source"
 }
 
-# kernel_source: the package with the source of a kernel, 6.12 if there is one.
+# kernel_source: the package with the source of a kernel, preferably of 6.12.
 kernel_source() {
     local known
     known=$(apt-cache search --names-only '^linux-source-6\.[0-9.]+$' |
@@ -174,8 +174,8 @@ _install() {
         "${apt[@]}" install -y --no-install-recommends "$@"
 }
 
-# Debian starts what it installs.  A test machine must not get a switch, a
-# routing daemon and databases running because their programs are needed.
+# Debian starts the services of installed packages.  A test machine needs their
+# programs, but no running switch, routing daemon and databases.
 _without_services() {
     local policy=/usr/sbin/policy-rc.d status=0
     if [ -e "$policy" ]; then
@@ -191,8 +191,8 @@ _without_services() {
     return "$status"
 }
 
-# need_venv: make .venv, or bring it up to date; nothing is fetched when the
-# requirements did not change.
+# need_venv: make .venv or bring it up to date.  Unchanged requirements need no
+# network.
 need_venv() {
     local python=${PYTHON:-python3}
     [ -w . ] || die "$ROOT cannot be written to; the virtual environment and" \
@@ -207,7 +207,7 @@ if sys.version_info < tuple(int(part) for part in wanted.split('.')):
     sys.exit('!! %s is Python %s; %s or newer is needed. Name another one: '
              'PYTHON=...' % (sys.executable, sys.version.split()[0], wanted))
 PY
-    # Two tools may be started at the same time.
+    # A second tool may run at the same time.
     mkdir -p build
     exec 9>build/venv.lock
     flock 9
@@ -221,7 +221,7 @@ _venv() {
     deps=$( (echo "$version"; cat "${REQUIREMENTS[@]}"
         [ -z "${CONSTRAINTS:-}" ] || cat "$CONSTRAINTS") | sha256sum)
     project=$(cat setup.cfg setup.py pyproject.toml | sha256sum)
-    # A tree that was moved has an environment that points elsewhere.
+    # The environment of a moved tree has the former paths.
     if ! "$PY" -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' \
             "$VENV" 2>/dev/null || [ ! -x "$VENV/bin/pip" ]; then
         rm -rf "$VENV"
@@ -244,8 +244,8 @@ _venv() {
     fi
 }
 
-# pbr takes the version from git, which is not there in a tarball and refuses
-# a tree that belongs to somebody else.
+# pbr takes the version from git.  A tarball has no git, and git refuses a tree
+# of another user.
 _version() {
     if [ -z "${PBR_VERSION:-}" ] && [ ! -e PKG-INFO ] &&
             ! git rev-parse HEAD >/dev/null 2>&1; then

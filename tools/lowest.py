@@ -14,8 +14,8 @@
 
     python3 tools/lowest.py requirements.txt tools/constraints/2025.2.txt
 
-What requirements.txt does not name, because it comes along with something
-else, is taken from the second file.
+The second file has the versions of the packages that requirements.txt does not
+name.
 """
 
 import re
@@ -47,7 +47,7 @@ def bounds(lines):
 
 
 def canonical(name):
-    """The one spelling of a package's name: "Oslo_Log" is "oslo-log"."""
+    """The normal spelling of a package's name: "Oslo_Log" is "oslo-log"."""
     return re.sub('[-_.]+', '-', name).lower()
 
 
@@ -68,7 +68,7 @@ def constraints(requirements, others):
 
 
 def main(requirements, others):
-    """Print the constraints made of two files."""
+    """Print the constraints of two files."""
     with (open(requirements, encoding='utf-8') as first,
             open(others, encoding='utf-8') as second):
         print('\n'.join(constraints(first, second)))

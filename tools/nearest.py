@@ -11,16 +11,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which functional tests are nearest to what was changed.
+"""The functional tests that are nearest to a change.
 
-Changed is what differs from the branch main, with what is not committed yet;
-where nothing differs, the last commit.  The code itself says which tests are
-near: a module is as far from a change as the number of imports between them.
-A name of a module or file that a test has as text, to run or read it, counts
-like an import.
+The change is the difference between the working tree and the branch main, or
+the last commit if there is no difference.  The distance of a module from the
+change is the number of imports between them.  A test that runs or reads a
+module or file by its name counts as one that imports the module or file.
 
-Prints a regular expression that selects the test modules that fit into the
-time, the nearest first, and on standard error which are left out.
+Prints a regular expression for the nearest test modules that fit into the
+time.  Standard error names the modules that do not fit.
 """
 
 import ast
@@ -38,19 +37,19 @@ SOURCES = ('ovn_network_agent', 'lab', 'tools')
 TESTS = 'ovn_network_agent.tests.'
 FUNCTIONAL = TESTS + 'functional.'
 MAIN = ('main', 'origin/main', 'master', 'origin/master')
-# Imports that count as near; farther tests run when there are no nearer ones.
+# Imports that count as near; farther tests run only without near tests.
 NEAR = 2
 # Seconds for each processor: two minutes without the unit tests.
 PATIENCE = 65
-# Seconds of a test that did not run here yet: the mean of the tier.
+# Seconds of a test without a former run here: the mean of the tier.
 USUAL = 1.2
 
 
 def changed(root=ROOT):
-    """What differs, a set of paths relative to the root.
+    """The changed files, a set of paths relative to the root.
 
     :param root: of a git work tree
-    :raises subprocess.CalledProcessError: when it is none
+    :raises subprocess.CalledProcessError: when there is no work tree
     """
     new = _git(root, 'ls-files', '-z', '--others', '--exclude-standard')
     found = new | _difference(root, _base(root))
@@ -58,7 +57,7 @@ def changed(root=ROOT):
 
 
 def _base(root):
-    """The commit from which this branch left the main one."""
+    """The commit at which this branch left the branch main."""
     for name in MAIN:
         done = _run(root, 'merge-base', 'HEAD', name)
         if done.returncode == 0:
@@ -86,7 +85,7 @@ def modules(root=ROOT):
     return {_dotted(path.relative_to(root)): path
             for source in SOURCES
             for path in sorted((root / source).rglob('*.py'))
-            # What a test installs is no module here.
+            # A package that a test installs is no module of ours.
             if path.parent.joinpath('__init__.py').exists()
             or source != SOURCES[0]}
 
@@ -107,7 +106,7 @@ def names_of(paths, known):
 
 
 def words(path):
-    """What a module names: (imported dotted names, texts), two sets."""
+    """The names in a module: (imported dotted names, texts), two sets."""
     imported, texts = set(), set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -122,7 +121,7 @@ def words(path):
 
 
 def users(known, others=()):
-    """Who uses what: dict of name to set of names of modules.
+    """The users of each module: dict of name to set of names of modules.
 
     :param known: see :func:`modules`
     :param others: paths of changed files that are no modules
@@ -130,7 +129,7 @@ def users(known, others=()):
     found = collections.defaultdict(set)
     for name, path in known.items():
         imported, texts = words(path)
-        # What "python -m" runs is in a module of its own.
+        # "python -m" runs the module __main__.
         run = {text + '.__main__' for text in texts}
         for used in (imported | texts | run) & known.keys():
             found[used].add(name)
@@ -142,7 +141,7 @@ def users(known, others=()):
 
 
 def _mentions(texts, path):
-    """Whether texts of a test name a file, or what it is to install."""
+    """Whether texts of a test name a file, or a file to install."""
     *folders, base = path.split('/')
     parts = {part for text in texts if not re.search(r'\s', text)
              for part in text.split('/')}
@@ -151,9 +150,9 @@ def _mentions(texts, path):
 
 
 def distances(start, known):
-    """How far modules are from a change: dict of name to imports between.
+    """The distances from a change: dict of name to number of imports.
 
-    What is a test's own helper counts as a part of the test.
+    A helper of one test counts as a part of the test.
 
     :param start: names and paths that were changed, see :func:`names_of`
     :param known: see :func:`modules`
@@ -175,8 +174,8 @@ def distances(start, known):
 def order(start, known):
     """The functional test modules near to a change, the nearest first.
 
-    Of those that are equally far, one with the name of the change comes
-    first, then those with that of its package.
+    Of equally distant modules, the module with the name of the change comes
+    first, and then the modules with the name of its package.
 
     :returns: list of dotted names
     """
@@ -200,7 +199,7 @@ def is_test(name):
 
 
 def seconds(names, known, measured):
-    """How long the tests of modules take, dict of name to seconds.
+    """The time of the tests of each module, dict of name to seconds.
 
     :param measured: dict of id of a test to seconds
     """
@@ -220,7 +219,7 @@ def _tests(path):
 
 
 def measured(root=ROOT):
-    """How long tests took when they last ran here, dict of id to seconds."""
+    """The time of each test in its last run here, dict of id to seconds."""
     found = {}
     for path in sorted(root.glob('build/stestr/functional*/.stestr')):
         try:
@@ -233,12 +232,12 @@ def measured(root=ROOT):
 
 
 def choose(names, took, patience, start=()):
-    """Those that fit into the time, and the others: two lists.
+    """The modules that fit into the time, and the other modules: two lists.
 
-    :param names: in the order in which they are wanted
+    :param names: names of modules, the most wanted first
     :param took: dict of name to seconds
     :param patience: seconds
-    :param start: what was changed; a changed test runs in any case
+    :param start: names of the change; a changed test runs in any case
     """
     chosen, left = [], []
     for name in names:

@@ -11,10 +11,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The order of the packages: who may import whom, checked and drawn.
+"""The order of the packages and their imports, checked and drawn.
 
-Prints the picture in doc/source/contributor/packages.txt; with --write puts
-it there.  Ends with status 1 when an import goes up.
+Prints the picture in doc/source/contributor/packages.txt; with --write writes
+the picture there.  Ends with status 1 when an import goes up.
 """
 
 import argparse
@@ -26,15 +26,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = 'ovn_network_agent'
 PICTURE = ROOT / 'doc' / 'source' / 'contributor' / 'packages.txt'
 
-# From the top to the bottom: each imports only from below.
+# From the top to the bottom: a package imports only from below.
 ORDER = ('cmd', 'service', 'ctl', 'diagnosis', 'metrics', 'control', 'runtime',
          'engine', 'backends', 'ovn', 'drivers', 'gateways', 'watches',
          'forward', 'ovs', 'ovsdb', 'privileged', 'frr', 'openflow', 'nft',
          'netlink', 'conf', 'values')
-# Modules in the root of the package that are no package of their own.
+# Modules in the root of the package.
 VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices', 'ownership',
           'port_forwards', 'private_names', 'resources', 'trigger', 'version')
-# What both sides of the wall use.
+# Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {
     'service': 'Wiring of all parts, and the phases of their life.',
@@ -72,9 +72,9 @@ def imports(path, known):
 
 
 def package(module):
-    """The package that a module counts to.
+    """The package of a module.
 
-    :raises ValueError: for one that is not in the order
+    :raises ValueError: for a package that the order does not have
     """
     first = module.split('.')[0]
     first = 'values' if first in VALUES else first
@@ -114,10 +114,10 @@ def purpose(name):
 
 
 def picture(found):
-    """The packages from the top to the bottom, and what each imports.
+    """The packages from the top to the bottom, and their imports.
 
-    A mark stands in the column of the package that is imported: right of
-    the diagonal, because everything imports from below.
+    A mark stands in the column of the imported package.  The mark is right of
+    the diagonal, because each package imports from below.
 
     :param found: see :func:`edges`
     :returns: text
@@ -139,7 +139,7 @@ def picture(found):
 
 
 def main():
-    """Print or write the picture, and say what goes up."""
+    """Print or write the picture, and name the imports that go up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', action='store_true',
                         help=f'write {PICTURE.relative_to(ROOT)}')

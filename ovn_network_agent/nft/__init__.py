@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""nftables: what is sent to nft, and what its listing tells.
+"""nftables: the input of nft, and the meaning of its listings.
 
-Pure.  Both sides of the wall use it: values of a table cross the wall packed
-by :mod:`nft.codec`, and :mod:`ovn_network_agent.privileged.nft` checks them
-and renders here what it hands to nft.  The backend understands here what nft
-answers.
+Pure.  Both sides of the wall use this package.  The values of a table cross
+the wall packed by :mod:`nft.codec`.  :mod:`ovn_network_agent.privileged.nft`
+checks the values, and renders the input of nft from them.  The backend reads
+the answers of nft with this package.
 """

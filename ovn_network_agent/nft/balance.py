@@ -13,9 +13,10 @@
 """The chain that selects one of several destinations for a client.
 
 Pure.  Services with the same destinations share a chain.  The kernel scales
-the hash of the client's address to 0 .. N - 1 (reciprocal_scale(), so
-neighbours stay neighbours), and ranges of that are mapped to destinations.
-The seed is fixed: without one nft invents another at each load, on each node.
+the hash of the client's address to a number from 0 to N - 1, by
+reciprocal_scale(), which keeps the order of hashes.  The chain maps ranges of
+this number to destinations.  The seed is fixed, because nft would otherwise
+choose another seed at each load, on each node.
 """
 
 import functools
@@ -23,7 +24,7 @@ import hashlib
 
 from ovn_network_agent.nft import lines
 
-# 'ona', any number will do; never change it: all clients would change.
+# The letters 'ona'.  Another number would move clients to other destinations.
 SEED = 0x6f6e61
 
 

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A table between frozen values and what crosses the wall.
+"""A table as frozen values, and as the plain values that cross the wall.
 
-Pure.  On the wire is nothing but tuples, numbers, truth values and short
-texts.  Each text is an address or one of a few names, and everything is
-checked here before a value is made of it.
+Pure.  Only tuples, numbers, truth values and short texts cross the wall.  Each
+text is an address or one of a few names.  This module checks everything before
+it makes a value.
 """
 
 from ovn_network_agent import iptext
@@ -27,12 +27,12 @@ MOST = 1 << 21
 # drivers.buckets has no larger table, and no weight in the rules is larger.
 _MOST_BUCKETS = 1024
 _PORTS = range(1, 65536)
-# RFC 1122: this network, and what was never given to anybody.
+# "This network" and the reserved addresses of RFC 1122, section 3.2.1.3.
 _NOBODY = (0, *range(240, 256))
 
 
 def pack(table):
-    """What crosses the wall for a table.
+    """Pack a table into the values that cross the wall.
 
     :param table: :class:`values.Table`
     :returns: tuple of plain values
@@ -52,12 +52,12 @@ def _packed(service):
 
 
 def unpack(packed):
-    """The table that has crossed the wall.
+    """Unpack a table that has crossed the wall.
 
-    :param packed: see :func:`pack`, from whomever
+    :param packed: see :func:`pack`; the sender is not trusted
     :returns: :class:`values.Table`
-    :raises ValueError: when it is not what :func:`pack` makes of a table
-        that rules can have
+    :raises ValueError: when :func:`pack` makes no such values of a table of
+        rules
     """
     family, zone, vrf, vips = _fields(packed, 4, 'table')
     if type(family) is not str or family not in elements.FAMILIES:
@@ -134,7 +134,7 @@ def _fields(packed, count, what):
 
 
 def _some(packed, what):
-    """A tuple with something in it."""
+    """A tuple that is not empty."""
     if type(packed) is not tuple or not packed:
         raise ValueError(f'no {what}')
     return packed

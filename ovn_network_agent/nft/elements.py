@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Elements of the sets of our table, as values and as nft reads them.
+"""Elements of the sets of our table, as values and as the input of nft.
 
-A set of intervals takes no two that overlap, unless nft may merge them, and
-what was merged cannot be taken out again one by one.  So the networks are
-kept as they were given in a set without intervals, a pair of address and
-length each, and the set that rules look at gets those that lie in no other.
+A set of intervals takes no overlapping elements, unless nft may merge them.
+A merged element cannot be removed alone.  So a set without intervals has the
+given networks, each as a pair of address and length.  The set that the rules
+use has the networks that lie in no other network.
 """
 
 import re
@@ -26,14 +26,14 @@ from ovn_network_agent import ownership
 FAMILIES = {'ip': 4, 'ip6': 6}
 PROTOCOLS = {'tcp': 6, 'udp': 17}
 
-# What each set is declared as, in the table and in the rules that use it.
+# The type of each set, in the table and in the rules that use the set.
 ADDRESS_TYPES = {'ip': 'ipv4_addr', 'ip6': 'ipv6_addr'}
-# A device name in quotes: no wildcard, nothing that ends or escapes it.
+# A device name in quotes, without a wildcard, a quote and a backslash.
 _DEVICE = re.compile(r'[A-Za-z0-9_.:@+-]{1,15}')
 
 
 def declaration(family, name):
-    """What follows ``set NAME {`` for a set of ours.
+    """The text after ``set NAME {`` for a set of ours.
 
     :param family: 'ip' or 'ip6'
     :param name: ownership.NFT_PREFIXES, NFT_TARGETS or NFT_LEAVING
@@ -46,13 +46,13 @@ def declaration(family, name):
 
 
 def written(family, name, element):
-    """An element as nft reads it.
+    """An element as the input of nft.
 
     :param family: 'ip' or 'ip6'
     :param name: name of a set of ours
     :param element: prefix, address, device name, or a sequence (proto, VIP,
         port, destination, port)
-    :raises ValueError: when it is no element of that set
+    :raises ValueError: when the set cannot have the element
     """
     if type(name) is not str or name not in _WRITERS:
         raise ValueError(f'{name!r} is no set that takes elements')
@@ -62,17 +62,17 @@ def written(family, name, element):
 def is_ours(name, element):
     """Whether the agent puts such an element into a set.
 
-    The guard drops at the end of the pair alone.  Somebody else has put
-    another device there, which can only be taken out.
+    The guard drops packets only at the end of the veth pair.  Another device
+    in its set comes from another program, and can only be removed.
     """
     return (name != ownership.NFT_GUARDED or
             element == ownership.VETH_DEFAULT)
 
 
 def added(family, name, element):
-    """Like :func:`written`, of an element that is put into a set.
+    """An element to put into a set, as the input of nft; see :func:`written`.
 
-    :raises ValueError: also when the agent puts no such element there
+    :raises ValueError: also when the agent puts no such element into the set
     """
     text = written(family, name, element)
     if not is_ours(name, element):
@@ -81,10 +81,10 @@ def added(family, name, element):
 
 
 def outer(prefixes):
-    """Those that lie in no other one.
+    """The prefixes that lie in no other prefix.
 
     :param prefixes: iterable of prefixes of one family, text
-    :returns: list of text, none of which overlaps another
+    :returns: list of text, without overlaps
     """
     kept = []
     for network in sorted({iptext.network(p) for p in prefixes},
@@ -96,7 +96,7 @@ def outer(prefixes):
 
 
 def _plain(element):
-    """A text, and none of a type whose operators say something else."""
+    """A text of exactly the type str; a subclass may compare otherwise."""
     if type(element) is not str:
         raise ValueError(f'{element!r} is no text')
     return element

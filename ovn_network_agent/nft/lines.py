@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How nft writes what our table consists of.
+"""The parts of our table in the language of nft.
 
-Pure.  Tried with nft 1.0.6: the value of a map is ``address . port`` (with a
-colon it is a syntax error, trap T59), and the family is written out wherever
-a set or a hash hides it.
+Pure.  Tried with nft 1.0.6: the value of a map is ``address . port``, because
+a colon is a syntax error (trap T59).  A set or a hash hides the family, so the
+text names the family there.
 """
 
 import itertools
@@ -45,14 +45,13 @@ def chain(name, base, rules):
 
 
 def lookup(before, elements, after=''):
-    """A rule that looks something up in a set or map, a list of lines.
+    """A rule that uses a set or map, a list of lines.
 
-    An element stands on a line of its own, so that two tables are easily
-    compared.
+    Each element has its own line, so that two tables are easily compared.
 
-    :param before: what comes before the set
+    :param before: the text before the set
     :param elements: iterable of str
-    :param after: what comes after the set
+    :param after: the text after the set
     """
     elements = list(elements)
     return [before + ' {',
@@ -67,7 +66,7 @@ def service(address, proto, port):
 
 
 def words(family, direction):
-    """What a packet is looked up by: its address, protocol and port.
+    """The key of a packet in sets: its address, protocol and port.
 
     :param family: 'ip' or 'ip6'
     :param direction: 'd' for the destination, 's' for the source

@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What ``nft -j -n list table`` tells about a table of ours.
+"""The meaning of ``nft -j -n list table`` for a table of ours.
 
-Nobody but nft knows how nft prints what it was given, so a table is never
-compared with the text that it came from: after a load it is listed once, and
-a comment in it says which text that was and what the listing looked like.
+nft does not print a table as the table was written.  So the agent does not
+compare a listing with the text of a table.  After a load, nft lists the table
+once.  A comment in the table then has the digests of the text and of that
+listing.
 """
 
 import dataclasses
@@ -25,14 +26,14 @@ import re
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
 
-#: digest of a table that is not as it was loaded
+#: digest of a table that has changed since its load
 ALTERED = 'altered'
 
 _COMMENT = re.compile(r'text:([0-9a-f]+) list:([0-9a-f]+)')
-# Their elements come and go while the table stays.
+# The elements of these sets change while the table stays.
 _CHANGING = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
              ownership.NFT_SNAT, ownership.NFT_GUARDED)
-# What differs between two listings of the same table.
+# The fields that differ between two listings of the same table.
 _PASSING = ('handle', 'packets', 'bytes', 'used', 'expires', 'index')
 _UNORDERED = ('elem', 'set')
 _PLAIN = (str, int, bool, type(None))
@@ -52,17 +53,18 @@ class Unreadable(Exception):
 class Listed:
     """A table as it is in the kernel.
 
-    :ivar digest: of the text it was loaded from, or :data:`ALTERED`
+    :ivar digest: of the text of the load, or :data:`ALTERED`
     :ivar listing: digest of the listing, hex
     :ivar sets: frozenset of the names of its sets
     :ivar chains: frozenset of the names of its chains
     :ivar rules: tuple of (chain, handle)
-    :ivar elements: frozenset of (set, element) of the sets that change,
-        networks as they were given
-    :ivar networks: frozenset of the prefixes that rules look at
-    :ivar targets: what connections are translated to, a frozenset of
+    :ivar elements: frozenset of (set, element) of the sets that change, with
+        the given networks
+    :ivar networks: frozenset of the prefixes that the rules use
+    :ivar targets: the targets of translations, a frozenset of
         (proto, VIP, port, destination, port)
-    :ivar leaving: the same, of those whose connections are still to go
+    :ivar leaving: the targets whose connections are still to be removed, the
+        same
     """
 
     digest: str
@@ -77,7 +79,7 @@ class Listed:
 
 
 def comment(digest, listing):
-    """What the table says about itself.
+    """The comment in the table about its own load.
 
     :param digest: of the text
     :param listing: of the listing after the load
@@ -86,11 +88,11 @@ def comment(digest, listing):
 
 
 def parse(*listings):
-    """Understand the listing of a table, or those of some of its sets.
+    """Parse the listing of a table, or the listings of some of its sets.
 
     :param listings: JSON texts
     :returns: :class:`Listed`
-    :raises Unreadable: when it is not what nft prints
+    :raises Unreadable: when nft prints no such text
     """
     try:
         items = [next(iter(item.items()))
@@ -128,7 +130,7 @@ def _listed(items):
 
 
 def digest(items):
-    """Digest of what makes a table, 40 hex digits.
+    """Digest of the items of a table, 40 hex digits.
 
     :param items: list of (kind, value) of a listing
     """
@@ -142,14 +144,14 @@ def digest(items):
         if kind == 'set' and name in _CHANGING:
             value = {key: of for key, of in value.items() if key != 'elem'}
         kept.append([kind, _lasting(value)])
-    # The order of the chains is that of their handles, and that of rules in
-    # a chain counts.
+    # Chains have the order of their handles.  The order of rules in a chain
+    # counts.
     return hashlib.sha256(json.dumps(
         kept, sort_keys=True).encode()).hexdigest()[:40]
 
 
 def _lasting(value):
-    """A list or dict without what changes by itself, sets in order."""
+    """A list or dict without the fields that change, with sorted sets."""
     if isinstance(value, list):
         return [of if type(of) in _PLAIN else _lasting(of) for of in value]
     kept = {}
@@ -165,7 +167,7 @@ def _lasting(value):
 
 
 def _stamp(items):
-    """(digest of the text, digest of the listing) as it was loaded."""
+    """(digest of the text, digest of the listing) of the load."""
     for kind, value in items:
         if kind == 'rule' and value.get('chain') == ownership.NFT_LOADED:
             match = _COMMENT.fullmatch(value.get('comment', ''))
@@ -175,7 +177,7 @@ def _stamp(items):
 
 
 def _networks(contents):
-    """(prefixes of a set of intervals, whether there are others)."""
+    """(prefixes of a set of intervals, whether there are other elements)."""
     prefixes = set()
     strange = False
     for element in contents:

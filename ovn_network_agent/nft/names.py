@@ -18,9 +18,9 @@ _NAME = re.compile(r'[a-z][a-z0-9_]{0,62}')
 
 
 def is_name(name):
-    """Whether this can be the name of a chain or set of ours.
+    """Whether a chain or set of ours can have this name.
 
-    Those of an earlier version count, too, which a new table takes away.
+    The names of an earlier version count, too: a new table removes its chains.
 
     :param name: anything
     """

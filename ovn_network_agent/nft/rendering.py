@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The table of port forwarding as nft reads it, from frozen values.
+"""The table of port forwarding as the input of nft, from frozen values.
 
-Pure.  See doc/source/reference/port-forwarding.rst for what each chain is
-for.  Services are looked up in sets and maps, so that a packet costs the same
-with one VIP and with a thousand.
+Pure.  doc/source/reference/port-forwarding.rst gives the purpose of each
+chain.  The rules find services in sets and maps.  So a packet costs the same
+with one VIP and with a thousand VIPs.
 
-The privileged side renders what nft reads.  The agent renders the same text
-for its digest alone, which says whether the table in the kernel is this one.
+The privileged side renders the input of nft.  The agent renders the same text
+only for its digest, and recognises the table in the kernel by the digest.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from ovn_network_agent.nft import balance
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
 
-# What tells a host that it sends too much, or in vain; answers to what it
-# asked for itself are none of these.
+# The ICMP errors about packets that are too big or in vain.  Answers to the
+# host's own requests are none of them.
 _ERRORS = {
     'ip': 'icmp type { destination-unreachable, time-exceeded, '
           'parameter-problem }',
@@ -40,7 +40,7 @@ _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
 def text(table):
-    """What stands between the braces of a table.
+    """The text between the braces of a table.
 
     :param table: :class:`values.Table`
     :returns: text: sets, declared without elements, and chains
@@ -51,7 +51,7 @@ def text(table):
 
 
 def digest(rendered):
-    """What the table in the kernel is recognised by, 32 hex digits.
+    """The digest by which the agent recognises a table, 32 hex digits.
 
     :param rendered: see :func:`text`
     """
@@ -70,7 +70,7 @@ def sets(table):
 
 
 def chains(rendered):
-    """Names of the chains of a table, that included which every table has.
+    """Names of the chains of a table, with the chain of every table.
 
     :param rendered: see :func:`text`
     :returns: frozenset
@@ -89,10 +89,10 @@ def _sets(table):
 
 
 def _zones(table):
-    """One zone for both directions, whatever device they come in by.
+    """One zone for both directions, independent of the incoming device.
 
-    All that a destination's port sends is in it, so what is sent to it has to
-    be, too: also what is sent there directly, as a check of its health is.
+    All packets from the port of a destination are in the zone.  So all packets
+    to the port have to be in the zone, too, also those of a health check.
     """
     name = table.family
     behind = _behind(table)
@@ -103,8 +103,8 @@ def _zones(table):
     rules = [
         lines.lookup(lines.words(name, 'd'), towards, zone),
         lines.lookup(lines.words(name, 's'), sorted(behind), zone)]
-    # Without its zone an ICMP error belongs to no connection: a client
-    # behind a smaller MTU would never get a long reply.
+    # Without the zone, an ICMP error belongs to no connection.  A client
+    # behind a smaller MTU would then never get a long reply.
     errors = lines.lookup(f'{_ERRORS[name]} {name} daddr',
                           _addresses(table.vips), zone)
     for hook, those in (('prerouting', [*rules, errors]),
@@ -114,7 +114,7 @@ def _zones(table):
 
 
 def _behind(table, masqueraded=False):
-    """Services of destinations, all or the masqueraded ones, a set."""
+    """The services of destinations, all or only the masqueraded, a set."""
     return {lines.service(destination.address, service.proto,
                           service.dest_port)
             for vip in table.vips for service in vip.services
@@ -161,7 +161,7 @@ def _balance(name, service):
 
 
 def _marks(table):
-    """Out of the VRF to the destination, and back into it."""
+    """The marks that lead packets out of the VRF and back into the VRF."""
     addresses = _addresses(table.vips)
     to, back = (
         lines.lookup(f'ct direction {direction} {_dnated(table)}',
@@ -170,25 +170,25 @@ def _marks(table):
                                 ('reply', ownership.MARK_REPLY)))
     yield from lines.chain(
         'prerouting_fwmark', ('filter', 'prerouting', 'filter'), [to, back])
-    # What a destination on this node sends is routed before it can be marked;
-    # a chain of type route has it routed again.
+    # The kernel routes a packet of a destination on this node before the mark
+    # is set.  A chain of the type route makes the kernel route it again.
     yield from lines.chain(
         'output_fwmark', ('route', 'output', 'filter'), [back])
     yield from lines.chain(
         'forward_veth_guard', ('filter', 'forward', 'filter'), [[
             f'{_LEAK} {table.family} saddr @{ownership.NFT_NETWORKS} accept',
             f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} accept',
-            # Nothing is in that set as long as no network is known: until
-            # then nothing may be dropped (trap T63).
+            # The set is empty as long as no network is known.  Until then no
+            # packet may be dropped (trap T63).
             f'oifname @{ownership.NFT_GUARDED} drop']])
-    # A mark crosses the pair, and would send the packet back (trap T60).
+    # The mark would cross the veth pair and send the packet back (trap T60).
     yield from lines.chain(
         'postrouting_fwmark_clear', ('filter', 'postrouting', 'filter'),
         [[f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} meta mark set 0x0']])
 
 
 def _sources(table):
-    """Whose source is replaced by an address of this node."""
+    """The rules that replace a source by an address of this node."""
     name, rules = table.family, []
     masqueraded = sorted(_behind(table, masqueraded=True))
     if masqueraded:

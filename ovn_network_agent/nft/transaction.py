@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Transactions: what nft reads from its standard input, built here alone.
+"""Transactions: the standard input of nft, made only by this module.
 
-All arguments are checked; nothing reaches nft as it came.  A table is a
-:class:`values.Table`, which :mod:`nft.codec` has checked.
+The functions check all arguments, and no text of a caller reaches nft
+unchecked.  :mod:`nft.codec` has checked the :class:`values.Table`.
 """
 
 import re
@@ -29,40 +29,40 @@ TABLE = ownership.NFT_TABLE
 # A comment has at most 127 bytes (NFTNL_UDATA_COMMENT_MAXLEN).
 _TEXT_DIGEST = re.compile(r'[0-9a-f]{8,64}')
 _LISTING_DIGEST = re.compile(r'[0-9a-f]{40}')
-# Nobody but us looks at these.
+# No other program uses these.
 _OWN = (ownership.NFT_PREFIXES, ownership.NFT_TARGETS, ownership.NFT_LEAVING)
 _CHANGED = (ownership.NFT_NETWORKS, ownership.NFT_PREFIXES,
             ownership.NFT_SNAT, ownership.NFT_GUARDED)
 
 
 def replacement(table, contents, leaving):
-    """Put a table in the place of whatever is there by its name.
+    """Replace any table of the same name.
 
     :param table: :class:`values.Table`
-    :param contents: dict of the name of a set to a list of elements;
-        of networks all, see :mod:`nft.elements`
-    :param leaving: what connections of the former table are translated to
-        and those of this one are not, a list of sequences
+    :param contents: dict of the name of a set to a list of elements, with
+        all networks, see :mod:`nft.elements`
+    :param leaving: the targets of the former table that this table does not
+        have, a list of sequences
     :returns: text
-    :raises ValueError: when something in it is not taken
+    :raises ValueError: for a value that is refused
     """
     family = table.family
     filled = _filled(table, contents, leaving)
     return ''.join((
-        # Adding first, because what is not there cannot be deleted.
+        # The addition comes first, because nft deletes no missing table.
         f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
         _declared(table), *_elements('add', family, filled)))
 
 
 def extension(table, contents, present, leaving):
-    """Put the rules of a table behind those that are there.
+    """Put the rules of a table behind the present rules, the first step.
 
-    The first of two steps.  The kernel takes the elements of a set away at
-    once, also for a packet that is already in the rule that looks into it:
-    it would find nothing.  Now it finds the same in the next rule.
+    The kernel removes the elements of a set at once.  A packet in the rule
+    that uses the set would find no element there.  After this step, the packet
+    finds the element in the next rule.
 
-    :param present: dict of the name of a set to a list of the elements that
-        are in it, of networks those that rules look at
+    :param present: dict of the name of a set to a list of its elements, with
+        the networks that the rules use
 
     The other arguments, the result and the exceptions are those of
     :func:`replacement`.
@@ -82,7 +82,7 @@ def extension(table, contents, present, leaving):
 
 
 def pruning(family, rules, chains, sets):
-    """Take away what is no more of the table; the second step.
+    """Remove the former parts of the table, the second step.
 
     :param family: 'ip' or 'ip6'
     :param rules: list of [chain, handle]
@@ -104,15 +104,14 @@ def pruning(family, rules, chains, sets):
 
 
 def change(family, deletes, adds):
-    """Take elements out, and put some in.
+    """Remove elements, and add elements.
 
-    All at once, so the order is of no account to packets; a network that
-    lies in one that is taken out needs it to be gone.
+    Both happen at once, so packets see no order.  But nft adds a network only
+    after the removal of a network around it.
 
     :param family: 'ip' or 'ip6'
-    :param deletes: dict of the name of a set to a list of elements that are
-        in it
-    :param adds: the same, of those that may be in it
+    :param deletes: dict of the name of a set to a list of its elements
+    :param adds: the same, of elements that the set may already have
     """
     _check_family(family)
     for name in (*deletes, *adds):
@@ -123,7 +122,7 @@ def change(family, deletes, adds):
 
 
 def stamp(family, digest, listing_digest):
-    """Say what a table was loaded from, and forget what has left.
+    """Note the load of a table in its comment, and forget leaving targets.
 
     :param family: 'ip' or 'ip6'
     :param digest: of the table, see :func:`rendering.digest`
@@ -142,7 +141,7 @@ def stamp(family, digest, listing_digest):
 
 
 def removal(family):
-    """Take a table away."""
+    """Remove a table."""
     _check_family(family)
     return (f'add table {family} {TABLE}\n'
             f'delete table {family} {TABLE}\n')
@@ -154,7 +153,7 @@ def _check_family(family):
 
 
 def _declared(table):
-    """A table with what is ours in it, and without elements."""
+    """A table with all its parts, and without elements."""
     family = table.family
     own = ''.join(
         f'set {name} {{ {elements.declaration(family, name)} }}\n'
@@ -164,7 +163,7 @@ def _declared(table):
 
 
 def _filled(table, contents, leaving):
-    """What is to be in the sets of a table, by set, the names checked."""
+    """The elements of the sets of a table, by set, with checked names."""
     sets = rendering.sets(table)
     for name in contents:
         if (type(name) is not str or name not in sets or

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A table of port forwarding as frozen values: what crosses the wall.
+"""A table of port forwarding as frozen values, which cross the wall.
 
 Pure.  The agent makes these values from its rules, and the privileged side
 renders them (:mod:`nft.rendering`).  No value holds words of nft, so no value
@@ -22,10 +22,10 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Destination:
-    """Where connections to a service are sent.
+    """A target of the connections to a service.
 
     :ivar address: IP address, canonical text
-    :ivar lasting: whether connections that lead there already may stay
+    :ivar lasting: whether its present connections may stay
     """
 
     address: str
@@ -42,10 +42,10 @@ class Service:
     :ivar masquerade: whether destinations see an address of this node instead
         of the client's
     :ivar destinations: tuple of :class:`Destination`
-    :ivar shares: tuple of (index of a destination, number of buckets): who
-        gets new connections.  The hash of a client's address is a bucket, and
-        the buckets are given away in this order.  One share: all clients go
-        there.  None: no client is sent anywhere.
+    :ivar shares: tuple of (index of a destination, number of buckets), for
+        new connections.  The hash of a client's address is a bucket, and the
+        destinations have the buckets in this order.  With one share, all
+        clients have that destination.  Without a share, no client has one.
     """
 
     proto: str
@@ -75,11 +75,11 @@ class Vip:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """The table of one family, but for the elements that follow routers.
+    """The table of one family, without the elements that follow routers.
 
     :ivar family: 'ip' or 'ip6'
     :ivar zone: connection tracking zone, 1..65535
-    :ivar vrf: whether VIPs are in a VRF: then replies need to be led back
+    :ivar vrf: whether the VIPs are in a VRF, so that replies need marks
     :ivar vips: tuple of :class:`Vip`
     """
 
@@ -90,7 +90,7 @@ class Table:
 
 
 def targets(table):
-    """What connections of a table are translated to, as long as they last.
+    """The targets of the lasting connections of a table.
 
     :param table: :class:`Table`
     :returns: sorted list of (protocol, VIP, port, destination, its port)

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A replica that lacks something, and what the agent makes of it: nothing.
+"""A replica that lacks rows removes nothing.
 
-Acceptance row ST-13, traps T3, T4 and T5, decision D31.  The replica of a
-running agent is changed behind python-ovs's back, as a bug in it would.
+Row ST-13, traps T3, T4 and T5, and decision record 0005.  The replica of a
+running agent is changed behind python-ovs's back, as by a bug in python-ovs.
 """
 
 import contextlib

@@ -12,7 +12,7 @@
 
 """TLS to real servers, and every way in which it fails.
 
-Acceptance row PRE-13, decisions D15 to D17, trap T67.
+Row PRE-13 and trap T67.
 """
 
 import os

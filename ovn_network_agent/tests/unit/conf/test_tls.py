@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The options for TLS: decisions D15 to D17, trap T67."""
+"""The options for TLS: row PRE-13 and trap T67."""
 
 import os
 import shutil

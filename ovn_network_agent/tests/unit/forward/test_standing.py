@@ -156,7 +156,7 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual(('announced', ''), self.after(VIP, gateway=None))
 
     def test_dormant(self):
-        """A-08, D50."""
+        """Row A-08."""
         self.conf.set_override('vip_announce', 'with-gateway',
                                'port_forward')
         self.want(ADDRESS, LINE)

@@ -47,7 +47,7 @@ class LinkTest(base.KernelTestCase):
             self.assertIn(text, message)
 
     def test_port_forwarding_alone_needs_no_bridge(self):
-        """Row D2."""
+        """Row PFM-02."""
         self.ip('link del br-ex')
         for name in ('ovn_nb_remote', 'ovn_sb_remote'):
             self.conf.set_override(name, [], 'ovn')

@@ -114,7 +114,7 @@ class MistakesTest(base.ProgramTestCase):
         self.check_one(words, *args, '--config-file', self.config(text))
 
     def test_one_remote_alone(self):
-        # D1
+        # Row PFM-01.
         self.env[NB] = 'tcp:192.0.2.1:6641'
         self.check_one(('[ovn] ovn_sb_remote is not set',
                         'OS_OVN__OVN_SB_REMOTE', 'section [ovn]'),

@@ -31,7 +31,7 @@ port_forwards:
 
 
 class AloneTest(base.ForwardTestCase):
-    """Rows D1, D2."""
+    """Rows PFM-01, PFM-02."""
 
     def setUp(self):
         super().setUp()

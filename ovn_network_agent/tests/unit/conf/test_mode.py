@@ -54,7 +54,7 @@ class ModeTest(base.ConfTestCase):
             self.assertIn(part, found[0])
 
     def test_both_remotes_are_the_full_mode(self):
-        """Row D1."""
+        """Row PFM-01."""
         conf = self.load(DRIVERS + RULES)
         self.assertEqual([], validate.problems(conf))
         self.assertEqual(mode.FULL, mode.name(conf))
@@ -63,7 +63,7 @@ class ModeTest(base.ConfTestCase):
         self.assertEqual(set(world.BACKENDS), used(conf, 'backends'))
 
     def test_no_remote_and_rules_are_port_forward_only(self):
-        """Rows D1, D2."""
+        """Rows PFM-01, PFM-02."""
         conf = self.load(DRIVERS + RULES, remotes=False)
         self.assertEqual([], validate.problems(conf))
         self.assertEqual([], validate.warnings(conf))
@@ -87,18 +87,18 @@ class ModeTest(base.ConfTestCase):
         self.assertTrue({'kernel', 'ovs', 'frr'} <= set(full), full)
 
     def test_one_remote_alone(self):
-        """Row D1: the text names the other one, with the remedy."""
+        """Row PFM-01: the text names the other one, with the remedy."""
         self.check_one(DRIVERS + RULES, '[ovn] ovn_sb_remote is not set',
                        'tcp:192.0.2.1:6642', env=NB)
 
     def test_the_other_remote_alone(self):
-        """Row D1: also without any rules."""
+        """Row PFM-01: also without any rules."""
         self.check_one('', '[ovn] ovn_nb_remote is not set',
                        'tcp:192.0.2.1:6641',
                        env=SB)
 
     def test_nothing_to_do(self):
-        """Row D1."""
+        """Row PFM-01."""
         self.check_one('', 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
                        '[port_forward] rules_file')
 
@@ -112,7 +112,7 @@ class ModeTest(base.ConfTestCase):
 
 
 class LacksTest(base.ConfTestCase):
-    """Row D3."""
+    """Row PFM-03."""
 
     def lacks(self, *vips, text='', remotes=False):
         return list(options.lacks(self.load(text, remotes=remotes), vips))
@@ -134,7 +134,7 @@ class LacksTest(base.ConfTestCase):
             vip, text='[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n'))
 
     def test_no_rules(self):
-        """Row D1: an empty file is none."""
+        """Row PFM-01: an empty file is none."""
         (path, text), = self.lacks()
         self.assertEqual(('port_forwards',), path)
         self.assertIn('nothing to do', text)

@@ -191,7 +191,7 @@ class ReportTest(ReportTestCase):
 
 
     def test_without_ovn(self):
-        """Row D2: there is nothing to say of databases and drains."""
+        """Row PFM-02: there is nothing to say of databases and drains."""
         node = model.Node('', 'gw1', model.Phase.RUNNING, ())
         found = report.build(model.Snapshot(node), (), {},
                              directory.Directory(), 'port-forward-only')

@@ -49,7 +49,7 @@ class PortForwardTest(base.BaseTestCase):
         return port_forwards.Vip(address, rules=(golden.rule(),), **values)
 
     def test_port_forwarding_alone_needs_no_frr(self):
-        """Row D2: only the address of a managed VIP."""
+        """Row PFM-02: only the address of a managed VIP."""
         alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
         wanted = self.forwards(golden.vip(), gateway=None, **alone)
         self.assertIn(ADDRESS.ref, [r.ref for r in wanted])

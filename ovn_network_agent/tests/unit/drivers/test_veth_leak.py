@@ -111,7 +111,7 @@ class VethLeakTest(base.BaseTestCase):
         self.assertEqual([], self.router(world.router(), **options))
 
     def test_port_forwarding_alone_leads_no_network_here(self):
-        """Row D2: only the pair, and the way back through it."""
+        """Row PFM-02: only the pair, and the way back through it."""
         alone = {'ovn__ovn_nb_remote': [], 'ovn__ovn_sb_remote': []}
         self.assertEqual(self.node(), self.node(**alone))
         self.assertEqual(self.node(), self.node(

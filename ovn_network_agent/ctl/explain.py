@@ -36,6 +36,9 @@ def add(commands):
     explain.add_argument('--client', metavar='ADDRESS', default=_CLIENT,
                          help='who cannot reach it, for the way back; '
                          'default: %(default)s, an address outside')
+    explain.add_argument('--trace', action='store_true',
+                         help='also what OVN and Open vSwitch would do with '
+                         'a packet; reads the whole Southbound database')
     explain.add_argument('--json', action='store_true',
                          help='for programs; the keys are documented')
     explain.set_defaults(function=run)
@@ -51,8 +54,9 @@ def run(given):
     client = _address(given.client)
     # What reads the systems takes long to import, and only this command
     # needs it.
-    from ovn_network_agent.runtime import own_threads
-    own_threads.keep_eventlet_out()
+    # Where eventlet is installed, python-ovs imports it to see whether it has
+    # patched the threads, which takes longer than all the rest.
+    sys.modules.setdefault('eventlet', None)
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
     from ovn_network_agent.diagnosis.readers import configuration
@@ -66,15 +70,25 @@ def run(given):
     except loader.LoadError as error:
         return exits.fail(f'configuration: {error}', exits.USAGE)
     found = explanation.explain(facts)
+    traces = _traces(conf, facts) if given.trace else ()
     if given.json:
-        print(json.dumps(found.json()))
+        print(json.dumps(found.json() | (
+            {'traces': dict(traces)} if given.trace else {})))
     else:
         sys.stdout.write(found.text())
+        for title, text in traces:
+            sys.stdout.write(f'\n--- {title}\n{text.rstrip()}\n')
     return {explanation.Outcome.OK: exits.OK,
             explanation.Outcome.BROKEN: exits.FAILED,
             explanation.Outcome.UNKNOWN: exits.FAILED,
             explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,
             explanation.Outcome.NOBODY: exits.NOBODY}[found.outcome]
+
+
+def _traces(conf, facts):
+    """The traces, a tuple of (title, text)."""
+    from ovn_network_agent.diagnosis.readers import trace
+    return trace.read(conf, facts.setup, facts.subject)
 
 
 def _address(text):

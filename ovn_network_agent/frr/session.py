@@ -62,7 +62,18 @@ class Session:
     def ask(self, command):
         """Run a command.
 
-        :returns: (status, text)
+        :returns: (status, text); the text of a failure is never empty
+        :raises OSError: when there is no answer
+        """
+        status, said = self.exchange(command)
+        if status != SUCCESS and not said:
+            said = f'status {status} of {self._name}'
+        return status, said
+
+    def exchange(self, command):
+        """Run a command.
+
+        :returns: (status, text) as the daemon answers
         :raises OSError: when there is no answer
         """
         self._in_time(self._socket.sendall, command.encode() + b'\0')
@@ -73,10 +84,7 @@ class Session:
                 raise ConnectionResetError(
                     errno.ECONNRESET, f'{self._name} of FRR has ended')
             answer += data
-        status, said = answer[-1], answer[:-4].decode(errors='replace')
-        if status != SUCCESS and not said.strip():
-            said = f'status {status} of {self._name}'
-        return status, said.strip()
+        return answer[-1], answer[:-4].decode(errors='replace').strip()
 
     def close(self):
         """Close the connection."""

@@ -38,7 +38,9 @@ _UNICAST = 1
 _LOCAL = 2
 _MEANINGS = {
     errno.EXDEV: 'the source is refused (rp_filter, or a martian address)',
-    errno.EINVAL: 'dropped by a rule or route of type blackhole',
+    # Since Linux 6.14 also in the place of EXDEV.
+    errno.EINVAL: 'dropped by a rule or route of type blackhole, or the '
+                  'source is refused (rp_filter)',
     errno.ENETUNREACH: 'there is no route',
     errno.EHOSTUNREACH: 'there is no route, or the incoming device does not '
                         'forward',

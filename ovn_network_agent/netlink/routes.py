@@ -33,7 +33,6 @@ RTM_GETROUTE = rtnl.RTM_GETROUTE
 
 RTPROT_KERNEL = route_codec.RTPROT_KERNEL
 MAIN_TABLE = route_codec.MAIN_TABLE
-INET = socket.AF_INET
 # Flags of a question: answer with the route, and the number of its table.
 RTM_F_FIB_MATCH = 0x2000
 RTM_F_LOOKUP_TABLE = 0x1000

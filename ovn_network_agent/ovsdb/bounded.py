@@ -17,6 +17,7 @@ and then does not answer may make an attempt fail, but must never block a
 thread or a lock.
 """
 
+import errno
 import time
 
 from ovs import jsonrpc
@@ -26,7 +27,6 @@ from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import idlutils
 from ovsdbapp.backend.ovs_idl import transaction
 
-from ovn_network_agent.ovsdb import exchange
 from ovn_network_agent.ovsdb import streams
 
 
@@ -58,13 +58,16 @@ def fetch_schema(remotes, database, timeout):
 
 def _ask(remote, database, deadline):
     error, opened = stream.Stream.open_block(
-        stream.Stream.open(remote), exchange.milliseconds(deadline))
+        stream.Stream.open(remote), _milliseconds(deadline))
     if error:
         raise NoSchema(streams.reason(remote, error))
     rpc = jsonrpc.Connection(opened)
     try:
         request = jsonrpc.Message.create_request('get_schema', [database])
-        error, reply = exchange.send(rpc, request, deadline)
+        error = rpc.send(request)
+        reply = None
+        while not error and (reply is None or reply.id != request.id):
+            error, reply = _receive(rpc, deadline)
     finally:
         rpc.close()
     if error:
@@ -73,6 +76,26 @@ def _ask(remote, database, deadline):
     if reply.error:
         raise NoSchema(f'it has no database {database}')
     return reply.result
+
+
+def _receive(rpc, deadline):
+    """(errno, None) or (0, message)."""
+    while True:
+        rpc.run()
+        error, message = rpc.recv()
+        if error != errno.EAGAIN:
+            return error, message
+        if time.monotonic() >= deadline:
+            return errno.ETIMEDOUT, None
+        waiting = poller.Poller()
+        rpc.wait(waiting)
+        rpc.recv_wait(waiting)
+        waiting.timer_wait(_milliseconds(deadline))
+        waiting.block()
+
+
+def _milliseconds(deadline):
+    return max(1, int((deadline - time.monotonic()) * 1000))
 
 
 class Api:
@@ -141,7 +164,7 @@ class Transaction(transaction.Transaction):
         self.api.idl.wait(waiting)
         if txn is not None:
             txn.wait(waiting)
-        waiting.timer_wait(exchange.milliseconds(deadline))
+        waiting.timer_wait(_milliseconds(deadline))
         lock = self.ovsdb_connection.lock
         # The lock is reentrant; only the connection's run() holds it here.
         lock.release()

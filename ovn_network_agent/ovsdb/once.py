@@ -18,17 +18,20 @@ The rows look like rows of a replica, so that the functions of
 :mod:`ovn_network_agent.ovn` can read them.
 """
 
+import errno
 import functools
+import json
+import os
+import sys
 import time
 import uuid
 
-from ovs import jsonrpc
+from ovs import poller
 from ovs import stream
 from ovs.db import data
 from ovs.db import schema as ovs_schema
 
-from ovn_network_agent.ovsdb import exchange
-from ovn_network_agent.ovsdb import streams
+_CHUNK = 256 * 1024
 
 
 class Failed(Exception):
@@ -91,7 +94,7 @@ class Session:
     def __init__(self, remotes, database, timeout):
         self._database = database
         self._deadline = time.monotonic() + timeout
-        self._rpc, found = self._connect(remotes)
+        self._stream, found = self._connect(remotes)
         self._schema = ovs_schema.DbSchema.from_json(found)
         self.tables = {name: {} for name in self._schema.tables}
 
@@ -99,7 +102,7 @@ class Session:
         return self
 
     def __exit__(self, *unused):
-        self._rpc.close()
+        self._stream.close()
 
     def has(self, table, column=None):
         """Whether the schema has a table, and a column if one is named."""
@@ -119,7 +122,7 @@ class Session:
             return []
         operations = [{'op': 'select', 'table': table, 'where': list(where)}
                       for table, *where in questions]
-        answers = self._ask(self._rpc, 'transact',
+        answers = self._ask(self._stream, 'transact',
                             [self._database, *operations])
         return [self._rows(table, answer) for (table, *_where), answer
                 in zip(questions, answers, strict=False)]
@@ -146,28 +149,70 @@ class Session:
 
     def _open(self, remote):
         error, opened = stream.Stream.open_block(
-            stream.Stream.open(remote), exchange.milliseconds(self._deadline))
+            stream.Stream.open(remote), self._milliseconds())
         if error:
-            raise Failed(streams.reason(remote, error))
-        rpc = jsonrpc.Connection(opened)
+            raise Failed(_reason(remote, error))
         try:
-            return rpc, self._ask(rpc, 'get_schema', [self._database])
+            return opened, self._ask(opened, 'get_schema', [self._database])
         except BaseException:
-            rpc.close()
+            opened.close()
             raise
 
-    def _ask(self, rpc, method, parameters):
-        request = jsonrpc.Message.create_request(method, parameters)
-        error, reply = exchange.send(rpc, request, self._deadline)
-        if error:
-            raise Failed('connection closed' if error == jsonrpc.EOF else
-                         'no answer in time')
-        if reply.error:
-            raise Failed(f'{method} of {self._database}: {reply.error}')
-        for answer in reply.result if method == 'transact' else ():
+    def _milliseconds(self):
+        return max(1, int((self._deadline - time.monotonic()) * 1000))
+
+    def _ask(self, opened, method, parameters):
+        self._send(opened, json.dumps({'id': 0, 'method': method,
+                                       'params': parameters}).encode())
+        reply = self._receive(opened)
+        if reply.get('error'):
+            raise Failed(f'{method} of {self._database}: {reply["error"]}')
+        for answer in reply['result'] if method == 'transact' else ():
             if answer and answer.get('error'):
                 raise Failed(f'{answer["error"]}: {answer.get("details")}')
-        return reply.result
+        return reply['result']
+
+    def _send(self, opened, message):
+        while message:
+            sent = opened.send(message)
+            if sent < 0:
+                self._wait(opened, -sent, opened.send_wait)
+            else:
+                message = message[sent:]
+
+    def _receive(self, opened):
+        """The answer, a dict; a question of the server is left aside.
+
+        python-ovs parses JSON in Python, which would take most of the time.
+        """
+        decoder, received = json.JSONDecoder(), b''
+        while True:
+            error, found = opened.recv(_CHUNK)
+            if error:
+                self._wait(opened, error, opened.recv_wait)
+                continue
+            if not found:
+                raise Failed('connection closed')
+            received += found
+            try:
+                # An incomplete text raises the same error as a bad one.
+                reply, used = decoder.raw_decode(received.decode())
+            except ValueError:
+                continue
+            if reply.get('method') is None:
+                return reply
+            received = received.decode()[used:].encode()
+
+    def _wait(self, opened, error, ask_to_wake):
+        """Wait until the connection is ready, unless the error is final."""
+        if error != errno.EAGAIN:
+            raise Failed(os.strerror(error))
+        if time.monotonic() >= self._deadline:
+            raise Failed('no answer in time')
+        waiting = poller.Poller()
+        ask_to_wake(waiting)
+        waiting.timer_wait(self._milliseconds())
+        waiting.block()
 
     def _rows(self, table, answer):
         columns = self._schema.tables[table].columns
@@ -180,3 +225,9 @@ class Session:
             self.tables[table][key] = row
             found.append(row)
         return found
+
+
+def _reason(remote, error):
+    """Why a connection failed; only TLS knows more than the number."""
+    streams = sys.modules.get('ovn_network_agent.ovsdb.streams')
+    return streams.reason(remote, error) if streams else os.strerror(error)

@@ -16,7 +16,6 @@ With both remotes of OVN empty, the agent touches neither OVN nor Open vSwitch
 nor FRR.  It loads no plugin for them and starts no privileged daemon for them.
 """
 
-from ovn_network_agent import privileged
 from ovn_network_agent.conf import mode as options
 
 FULL = 'full'
@@ -49,5 +48,7 @@ def contexts(conf):
     :param conf: the oslo.config ConfigOpts
     :returns: list of :class:`privileged.context.Context`
     """
+    # A diagnosis needs the drivers, and no daemon.
+    from ovn_network_agent import privileged
     return [context for context in privileged.CONTEXTS
             if context.without_ovn or not options.forwards_only(conf)]

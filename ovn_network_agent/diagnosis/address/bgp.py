@@ -41,7 +41,7 @@ def judge(facts):
 def _routes(facts):
     """The route of zebra and of the kernel, the origin first."""
     of_frr = [verdicts.unread('frr-route', facts.zebra) or route(facts)]
-    if not facts.setup.vrf:
+    if not facts.setup.vrf or facts.subject.vip:
         return of_frr
     in_vrf = [verdicts.unread('vrf-lookup', facts.kernel) or
               kernel.in_vrf(facts)]
@@ -52,7 +52,7 @@ def _routes(facts):
 def protocol(facts):
     """The origin of the announced route in FRR's words."""
     announced = facts.subject.announcement
-    if isinstance(announced, resources.VipAddress):
+    if announced is None or isinstance(announced, resources.VipAddress):
         return 'connected'
     return facts.setup.method
 

@@ -15,13 +15,13 @@
 import dataclasses
 import enum
 
-from ovn_network_agent import networks
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.address import vip
 
 
 class Outcome(enum.Enum):
@@ -97,9 +97,12 @@ def explain(facts):
     :returns: :class:`Explanation`
     """
     subject = facts.subject
-    findings = ovn.judge(facts)
-    if subject.here:
-        findings += _here(facts)
+    if subject.vip is not None:
+        findings = vip.judge(facts)
+    else:
+        findings = ovn.judge(facts)
+        if subject.here:
+            findings += _here(facts)
     findings = verdicts.settled(findings)
     return Explanation(subject.address, subject.kind.value,
                        _outcome(facts, findings), tuple(findings))
@@ -111,8 +114,7 @@ def _here(facts):
     if segment is None or not segment.device:
         return []
     found = switch.judge(facts) + kernel.judge(facts)
-    if facts.subject.announcement is None or networks.family(
-            facts.subject.address) == 6:
+    if not facts.announces:
         return found
     return found + bgp.judge(facts) + kernel.way_back(facts)
 

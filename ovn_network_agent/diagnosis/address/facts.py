@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
 
@@ -27,12 +28,13 @@ class Setup:
     :ivar pair: whether the agent makes the veth pair
     :ivar method: 'static' or 'kernel'
     :ivar prefix_list: name of FRR's prefix list, '' for none
-    :ivar leak_table: routing table towards the VRF
     :ivar bgp: whether BGP announces the addresses
     :ivar networks: configured provider networks, a tuple
     :ivar gateway_port: the only port to follow, '' for all
     :ivar drivers: names of the drivers
     :ivar client: address outside, for the questions about the way back
+    :ivar vip_device: device of managed VIPs
+    :ivar frr: whether the agent announces through FRR
     """
 
     bridge: str = 'br-ex'
@@ -40,12 +42,13 @@ class Setup:
     pair: bool = True
     method: str = 'static'
     prefix_list: str = 'ANNOUNCED-NETWORKS'
-    leak_table: int = 200
     bgp: bool = True
     networks: tuple = ()
     gateway_port: str = ''
     drivers: tuple = ('fip_route', 'veth_leak')
     client: str = '192.0.2.1'
+    vip_device: str = 'loopback1'
+    frr: bool = True
 
 
 NOT_READ = readers.Unread('not read')
@@ -59,7 +62,9 @@ class Facts:
     :ivar subject: :class:`subject.Subject`
     :ivar databases: why OVN could not be read, :class:`readers.Unread`, or
         None
-    :ivar agent: answer of the agent, a dict, or :class:`readers.Unread`
+    :ivar agent: the agent's status, a dict, or :class:`readers.Unread`
+    :ivar standing: what the agent says of the address, a dict; None when it
+        has nothing to do with it; or :class:`readers.Unread`
     :ivar bindings: static MAC bindings of the router's gateway ports, tuple
         of (port, IP address, MAC)
     :ivar flows: see :func:`readers.flows.read`
@@ -69,13 +74,14 @@ class Facts:
     :ivar path: see :func:`readers.frr.read_path`
     :ivar neighbours: see :func:`readers.frr.read_neighbours`
     :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
-    :ivar tables: dict of family to what nft has, see :mod:`readers.nft`
+    :ivar targets: for a VIP, see :func:`readers.nft.read_targets`
     """
 
     setup: Setup
     subject: subject.Subject
     databases: readers.Unread | None = None
     agent: object = NOT_READ
+    standing: object = NOT_READ
     bindings: tuple = ()
     flows: object = NOT_READ
     kernel: object = NOT_READ
@@ -84,4 +90,10 @@ class Facts:
     path: object = NOT_READ
     neighbours: object = NOT_READ
     frr_setup: object = None
-    tables: object = NOT_READ
+    targets: object = NOT_READ
+
+    @property
+    def announces(self):
+        """Whether FRR has to have the address."""
+        return (self.setup.frr and not self.subject.silent and
+                networks.family(self.subject.address) == 4)

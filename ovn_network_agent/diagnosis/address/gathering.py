@@ -18,7 +18,6 @@ failed reader leaves the reason in its place, and the others go on.
 
 import dataclasses
 
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
@@ -30,9 +29,11 @@ from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
+from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.runtime import loader
 
@@ -51,9 +52,10 @@ def setup(conf, client):
     return facts.Setup(
         conf.bridge_dev, conf.frr.vrf_name, veth_leak.enabled(conf),
         conf.fip_route.announce_method, conf.frr.frr_prefix_list,
-        conf.veth_leak.veth_leak_table_id, conf.frr.bgp_check,
+        conf.frr.bgp_check,
         tuple(conf.network_cidr), conf.gateway_port, tuple(conf.drivers),
-        client)
+        client, conf.port_forward.port_forward_dev,
+        not mode.forwards_only(conf))
 
 
 def gather(conf, address, client, control):
@@ -65,20 +67,52 @@ def gather(conf, address, client, control):
     :param control: path of the agent's control socket, '' for none
     :returns: :class:`facts.Facts`
     :raises loader.LoadError: when a driver cannot be loaded
+    :raises ValueError: when the rules file of port forwarding cannot be used
     """
     known = setup(conf, client)
     said = attempt(agent.ask, control, 'status')
     drivers = loader.load_drivers(conf)
-    found = facts.Facts(known, subjects.Subject(address), agent=said)
-    if mode.forwards_only(conf):
-        return dataclasses.replace(found, databases=readers.Unread(
-            '[ovn] ovn_nb_remote and ovn_sb_remote are empty'))
+    found = facts.Facts(known, subjects.Subject(address), agent=said,
+                        standing=_standing(said, control, address))
+    if not mode.forwards_only(conf):
+        found = _in_ovn(conf, address, drivers, found)
+        if found.databases or found.subject.kind is not subjects.Kind.NOBODY:
+            return found
+    vip = vips.find(conf, address, said, drivers)
+    return found if vip is None else _vip(
+        dataclasses.replace(found, subject=vip))
+
+
+def _in_ovn(conf, address, drivers, found):
+    """The facts about an address, as far as OVN has it."""
     try:
         about, bindings = find(conf, address, drivers)
     except readers.Unread as error:
         return dataclasses.replace(found, databases=error)
     found = dataclasses.replace(found, subject=about, bindings=bindings)
     return _node(conf, found) if about.here else found
+
+
+def _standing(said, control, address):
+    """What the agent says of an address, see :attr:`facts.Facts.standing`."""
+    if isinstance(said, readers.Unread):
+        return said
+    found = attempt(agent.ask, control, 'fips', address)
+    if isinstance(found, readers.Unread):
+        return found
+    return next((each for each in found.get('addresses', ())
+                 if each.get('address') == address), None)
+
+
+def _vip(found):
+    """Read what this node has for a VIP."""
+    about = found.subject
+    found = dataclasses.replace(
+        found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
+        targets=attempt(nft.read_targets, about.vip.version))
+    if not found.announces:
+        return found
+    return announcement(found)
 
 
 def attempt(function, *arguments):
@@ -124,9 +158,7 @@ def _node(conf, found):
         found,
         flows=attempt(flows.read, conf, about.of(resources.Flow)),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
-    if networks.family(about.address) == 6 or about.announcement is None:
-        return found
-    return announcement(found)
+    return announcement(found) if found.announces else found
 
 
 def kernel_wanted(about, known):
@@ -135,15 +167,18 @@ def kernel_wanted(about, known):
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`
     """
-    device = (about.port.segment.device
-              if about.port and about.port.segment else known.bridge)
+    device = known.vip_device if about.vip else known.bridge
+    if about.port and about.port.segment and about.port.segment.device:
+        device = about.port.segment.device
     return kernel.Wanted(
-        about.address, known.client, device or known.bridge, known.vrf,
-        known.pair,
+        about.address, known.client, device, known.vrf, known.pair,
+        about.vip is None,
         ((device, about.address), *((each.dev, each.dst) for each in
                                     about.of(resources.Neighbour))),
         tuple(each.path for each in about.of(resources.Sysctl)),
-        (known.leak_table,) if known.pair else ())
+        tuple(sorted({each.table for each in
+                      about.of(resources.KernelRoute) if not each.subject
+                      and each.dst.endswith('/0')})))
 
 
 def announcement(found):

@@ -183,21 +183,23 @@ def rule_text(rule):
 
 
 def leak_table(facts):
-    """The finding about the default route of the leak table."""
-    table = facts.setup.leak_table
-    wanted = next((each for each in facts.subject.of(resources.KernelRoute)
-                   if each.table == table), None)
-    if wanted is None:
+    """The finding about the default routes of the agent's tables."""
+    there = facts.kernel.routes
+    wanted = [each for each in facts.subject.of(resources.KernelRoute)
+              if each.table in there and not each.subject]
+    if not wanted:
         return verdicts.unchecked('leak-table', 'none is wanted')
-    there = [each for each in facts.kernel.routes.get(table, ())
-             if each.dst == wanted.dst]
-    if not any((each.dev, each.via) == (wanted.dev, wanted.via)
-               for each in there):
+    lacking = [each for each in wanted if not any(
+        (found.dst, found.dev, found.via) == (each.dst, each.dev, each.via)
+        for found in there[each.table])]
+    if lacking:
         return verdicts.broken(
-            'leak-table', f'table {table} has no default route via '
-            f'{wanted.via} dev {wanted.dev}', RESTORE)
-    return verdicts.ok('leak-table', f'table {table}: default via '
-                                     f'{wanted.via} dev {wanted.dev}')
+            'leak-table', '; '.join(
+                f'table {each.table} has no default route via {each.via} dev '
+                f'{each.dev}' for each in lacking), RESTORE)
+    return verdicts.ok('leak-table', '; '.join(
+        f'table {each.table}: default via {each.via} dev {each.dev}'
+        for each in wanted))
 
 
 def route(facts):

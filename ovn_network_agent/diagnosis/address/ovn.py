@@ -127,7 +127,26 @@ def agent(facts):
         return verdicts.warn('agent', f'degraded: {reasons[0]}' + (
             f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''),
             '"ovn-network-agent-ctl status" has all reasons')
-    return verdicts.ok('agent', 'runs, and is not degraded')
+    return _standing(facts)
+
+
+def _standing(facts):
+    """The finding about what the agent says of this address."""
+    found = facts.standing
+    if isinstance(found, readers.Unread):
+        return verdicts.ok('agent', 'runs, and is not degraded')
+    if found is None:
+        return verdicts.warn(
+            'agent', 'runs, and has nothing to do with this address',
+            'ask again; if it stays so, have the agent read everything '
+            'again: "systemctl restart ovn-network-agent"')
+    text = ': '.join(filter(None, (found.get('state', ''),
+                                   found.get('why', ''))))
+    if found.get('state') != 'announced':
+        return verdicts.warn(
+            'agent', text, '"ovn-network-agent-ctl fips '
+            f'{facts.subject.address}" shows each of its resources')
+    return verdicts.ok('agent', f'runs; {text}, since {found.get("since")}')
 
 
 def wanted(facts):

@@ -23,6 +23,7 @@ import enum
 from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.ovn import snapshot
 
@@ -54,6 +55,7 @@ class Subject:
     :ivar wanted: tuple of :class:`resources.Resource` that concern it
     :ivar problems: tuple of texts of the drivers about it
     :ivar kept: whether the drivers keep its objects as they are, in doubt
+    :ivar vip: :class:`port_forwards.Vip`, or None
     """
 
     address: str
@@ -67,6 +69,7 @@ class Subject:
     wanted: tuple = ()
     problems: tuple = ()
     kept: bool = False
+    vip: port_forwards.Vip | None = None
 
     @property
     def prefix(self):
@@ -75,8 +78,15 @@ class Subject:
 
     @property
     def here(self):
-        """Whether this chassis has the address."""
-        return self.port is not None and self.port.local
+        """Whether this node has to announce the address."""
+        return self.vip is not None or (
+            self.port is not None and self.port.local)
+
+    @property
+    def silent(self):
+        """Whether nothing is to announce the address."""
+        return self.announcement is None and not (
+            self.vip is not None and self.vip.present)
 
     def of(self, *kinds):
         """The wanted resources of some classes, a tuple."""
@@ -124,6 +134,30 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
             for each in wanted))
+
+
+def of_vip(vip, node, gateway, drivers):
+    """What has to exist for a VIP.
+
+    :param vip: :class:`port_forwards.Vip` with its present state
+    :param node: :class:`model.Node`
+    :param gateway: see :attr:`port_forwards.Forwards.gateway`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :returns: :class:`Subject`
+    """
+    forwards = port_forwards.Forwards((vip,), gateway)
+    wanted = [each for driver in drivers
+              for each in driver.for_forwards(forwards, node)]
+    way = [each for driver in drivers for each in driver.for_node(node)
+           if concerns(each, vip.address)]
+    return Subject(
+        vip.address, Kind.VIP, node, vip=vip,
+        wanted=tuple(dict.fromkeys(
+            each for each in (*wanted, *way)
+            if each.kind not in (resources.Problem.kind,
+                                 resources.Keep.kind))),
+        problems=tuple(each.text for each in wanted
+                       if each.kind == resources.Problem.kind))
 
 
 def _what(address, router):

@@ -61,11 +61,14 @@ CAUSES = {
     'kernel-route': ('bridge-device',),
     'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
                       'policy-rules'),
-    'frr-route': ('veth-pair', 'vrf-lookup'),
+    'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
     'vrf-lookup': ('veth-pair', 'frr-route'),
-    'way-back': ('bridge-device', 'veth-pair', 'policy-rules', 'leak-table'),
+    # Without a route to the source, the kernel's check of it may fail.
+    'way-back': ('bridge-device', 'kernel-route', 'veth-pair',
+                 'policy-rules', 'leak-table'),
     'vrf-default': ('veth-pair', 'bgp-neighbours'),
     'redistribute': ('frr-route', 'vip-address'),
+    'nft-rules': ('vip',),
     'advertised': ('frr-route', 'vrf-lookup', 'redistribute',
                    'prefix-list-bgpd', 'bgp-neighbours', 'vip-address'),
 }

@@ -20,3 +20,15 @@ cannot be read.
 
 class Unread(Exception):
     """A system could not be read; the text has the reason."""
+
+
+def reason(error):
+    """The reason in an exception, without the number of an OSError.
+
+    :param error: exception
+    :returns: text
+    """
+    if isinstance(error, OSError) and error.strerror:
+        where = f': {error.filename}' if error.filename else ''
+        return f'{error.strerror}{where}'
+    return str(error)

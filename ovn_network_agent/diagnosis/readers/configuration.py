@@ -14,9 +14,9 @@
 
 from oslo_config import cfg
 
+from ovn_network_agent import iptext
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
-from ovn_network_agent.ovsdb import streams
 
 
 def load(files):
@@ -34,7 +34,24 @@ def load(files):
     opts.load(conf, files)
     try:
         validate.check(conf)
-        streams.configure(conf)
+        if not all(map(_is_plain, (*conf.ovn.ovn_nb_remote,
+                                   *conf.ovn.ovn_sb_remote,
+                                   conf.ovs.ovsdb_connection))):
+            # TLS and host names, which take long to import.
+            from ovn_network_agent.ovsdb import streams
+            streams.configure(conf)
     except validate.ConfigError as error:
         raise ValueError('; '.join(error.messages)) from error
     return conf
+
+
+def _is_plain(remote):
+    """Whether python-ovs alone can open a remote well."""
+    scheme, _colon, rest = remote.partition(':')
+    if scheme == 'unix':
+        return True
+    try:
+        iptext.address(rest.rpartition(':')[0].strip('[]'))
+    except ValueError:
+        return False
+    return scheme == 'tcp'

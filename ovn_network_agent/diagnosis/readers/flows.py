@@ -58,12 +58,12 @@ def read(conf, wanted):
         return {}
     path = os.path.join(conf.ovs.ovs_rundir, f'{wanted[0].bridge}.mgmt')
     try:
-        opened = connection.Connection(path)
+        opened = connection.Switch(path)
         try:
             found = bridges.look_up(opened, [of(flow) for flow in wanted])
         finally:
             opened.close()
     except OSError as error:
-        raise readers.Unread(str(error)) from error
+        raise readers.Unread(readers.reason(error)) from error
     return {flow: tuple(Found(*each) for each in places)
             for flow, places in zip(wanted, found, strict=True)}

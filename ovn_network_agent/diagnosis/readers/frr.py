@@ -185,7 +185,7 @@ def read_setup(vrf, prefix_list):
     try:
         shown = _show('show vrf', 'show running-config')
     except OSError as error:
-        raise readers.Unread(str(error)) from error
+        raise readers.Unread(readers.reason(error)) from error
     with _readable():
         return setup.read(shown, vrf, prefix_list)
 
@@ -206,9 +206,11 @@ def _ask(daemon, command):
         with contextlib.closing(session.Session(
                 conf.frr_run_dir, daemon, limit,
                 time.monotonic() + limit)) as opened:
-            return opened.ask(command)[1]
+            # A list that does not exist is a failure without a text.
+            return opened.exchange(command)[1]
     except OSError as error:
-        raise readers.Unread(f'{daemon} of FRR: {error}') from error
+        raise readers.Unread(
+            f'{daemon} of FRR: {readers.reason(error)}') from error
 
 
 def _show(*commands):

@@ -57,9 +57,10 @@ class Wanted:
 
     :ivar address: the address
     :ivar client: an address outside, for the way back
-    :ivar bridge: device of the provider segment
+    :ivar device: device of the provider segment, or of VIPs
     :ivar vrf: name of the VRF, '' for none
     :ivar pair: whether there is a veth pair
+    :ivar ask: whether to ask for the routes of packets
     :ivar neighbours: tuple of (device, address)
     :ivar sysctls: tuple of paths below /proc/sys
     :ivar tables: tuple of ids of small routing tables to read as a whole
@@ -67,9 +68,10 @@ class Wanted:
 
     address: str
     client: str
-    bridge: str
+    device: str
     vrf: str = ''
     pair: bool = False
+    ask: bool = True
     neighbours: tuple = ()
     sysctls: tuple = ()
     tables: tuple = ()
@@ -82,7 +84,7 @@ def read(wanted):
     :returns: :class:`Kernel`
     :raises readers.Unread: when the kernel does not answer
     """
-    names = {wanted.bridge, wanted.vrf, *(
+    names = {wanted.device, wanted.vrf, *(
         ownership.VETH_ENDS if wanted.pair else ())} - {''}
     try:
         with connection.Connection() as kernel:
@@ -93,12 +95,11 @@ def read(wanted):
                 _neighbours(kernel, wanted, found),
                 {path: _sysctl(path) for path in wanted.sysctls},
                 tuple(rules.read(kernel)),
-                {table: tuple(routes.read(kernel, table=table,
-                                          families=(routes.INET,)))
+                {table: tuple(routes.read(kernel, table=table))
                  for table in wanted.tables},
                 _lookups(kernel, wanted, found))
     except OSError as error:
-        raise readers.Unread(f'kernel: {error}') from error
+        raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 
 
 def _neighbours(kernel, wanted, found):
@@ -121,11 +122,14 @@ def _sysctl(path):
 
 def _lookups(kernel, wanted, found):
     """The answers that can be had with the devices that are there."""
+    if not wanted.ask:
+        return {}
+
     def index(name):
         return found[name].index if name in found else 0
 
     questions = {'here': (wanted.address, '', 0, 0)}
-    bridge, vrf = index(wanted.bridge), index(wanted.vrf)
+    bridge, vrf = index(wanted.device), index(wanted.vrf)
     default = index(ownership.VETH_DEFAULT) if wanted.pair else 0
     if default:
         questions['in'] = wanted.address, wanted.client, default, 0

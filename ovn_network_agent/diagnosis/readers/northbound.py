@@ -39,7 +39,7 @@ def read(conf, address, timeout):
             _select(session, address)
             return session.tables
     except (once.Failed, OSError) as error:
-        raise readers.Unread(str(error)) from error
+        raise readers.Unread(readers.reason(error)) from error
 
 
 def _select(session, address):

@@ -37,7 +37,7 @@ def read(conf, here, lrps, chassis, hostnames, timeout):
             _select(session, here, lrps, chassis, hostnames)
             return session.tables
     except (once.Failed, OSError) as error:
-        raise readers.Unread(str(error)) from error
+        raise readers.Unread(readers.reason(error)) from error
 
 
 def _select(session, here, lrps, chassis, hostnames):

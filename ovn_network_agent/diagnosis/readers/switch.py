@@ -39,7 +39,7 @@ def read(conf, timeout):
             found = wiring.read(session.tables, ())
         return dataclasses.replace(found, devices=_devices(conf, found))
     except (once.Failed, OSError) as error:
-        raise readers.Unread(str(error)) from error
+        raise readers.Unread(readers.reason(error)) from error
 
 
 def _select(session, bridge_dev):

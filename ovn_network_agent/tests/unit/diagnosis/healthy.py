@@ -17,6 +17,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
@@ -24,6 +25,7 @@ from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.frr import output
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
@@ -57,6 +59,47 @@ def of(address=FIP, **options):
         kernel=kernel_of(about, conf), zebra=zebra_of(conf),
         lists={daemon: (output.Entry(1000000000, 'permit',
                                      '198.51.100.0/24', 32, 32),)
+               for daemon in ('zebra', 'bgpd')},
+        path=(True, True, ('172.31.1.1',)),
+        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))
+
+
+def vip(said=None, managed=True, **options):
+    """Facts about a VIP with a health check of its two destinations.
+
+    :param said: the VIP in the status of the agent
+    """
+    conf = world.conf(drivers=['fip_route', 'veth_leak', 'port_forward'],
+                      **options)
+    rule = port_forwards.Rule(
+        'tcp', 53, 5353, (port_forwards.Destination('10.0.0.5'),
+                          port_forwards.Destination('10.0.0.6')),
+        check=port_forwards.HealthCheck('tcp'))
+    status = {'phase': 'running', 'degraded': [], 'groups': [],
+              'vips': [said] if said else []}
+    about = port_forwards.Vip('192.0.2.53', managed, rules=(rule,))
+    about = subject.of_vip(
+        vips.with_health(about, status), world.node(), True,
+        [world.driver(name, conf) for name in conf.drivers])
+    known = gathering.setup(conf, CLIENT)
+    has = kernel_of(about, conf)
+    device = links.Link(9, 'loopback1', '0a:00:00:00:00:09', True, 'dummy',
+                        0, 0, '', 0)
+    has = dataclasses.replace(
+        has, links={**has.links, 'loopback1': device},
+        addresses={**has.addresses, 'loopback1': tuple(
+            each.address for each in about.of(resources.VipAddress))},
+        routes={each.table: (route_codec.Route(
+            each.table, each.dst, each.dev, each.via, 44, 0),)
+            for each in about.of(resources.KernelRoute)
+            if not each.subject})
+    return facts.Facts(
+        known, about, agent=status, kernel=has,
+        targets=frozenset(('tcp', '192.0.2.53', 53, each.address, 5353)
+                          for each in rule.destinations),
+        zebra=(('connected' if managed else 'static', True, True, 'lo'),),
+        lists={daemon: (output.Entry(1000000001, 'permit',
+                                     '192.0.2.53/32', 32, 32),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))

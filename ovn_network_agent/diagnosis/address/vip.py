@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Judges of a VIP, whose ports are forwarded to destinations.  Pure."""
+
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import kernel
+from ovn_network_agent.diagnosis.address import ovn
+from ovn_network_agent.diagnosis.address import verdicts
+
+
+def judge(facts):
+    """The findings of a VIP, in the order of the path.
+
+    :param facts: :class:`facts.Facts`
+    :returns: list of :class:`finding.Finding`
+    """
+    found = [ovn.agent(facts), _vip(facts), _backends(facts)]
+    checks = {'vip-address': _address}
+    if facts.setup.pair:
+        checks |= {'veth-pair': kernel.pair, 'policy-rules': kernel.rules,
+                   'leak-table': kernel.leak_table}
+    found += [verdicts.unread(check, facts.kernel) or function(facts)
+              for check, function in checks.items()]
+    found.append(verdicts.unread('nft-rules', facts.targets) or
+                 _rules(facts))
+    return found + bgp.judge(facts) if facts.announces else found
+
+
+def _said(facts):
+    """The VIP in the agent's status, a dict, or None."""
+    if isinstance(facts.agent, readers.Unread):
+        return None
+    return next((each for each in facts.agent.get('vips', ())
+                 if each['address'] == facts.subject.address), None)
+
+
+def _vip(facts):
+    """The finding whether the VIP is to be announced."""
+    subject, said = facts.subject, _said(facts)
+    kind = 'managed' if subject.vip.managed else (
+        'its address is there already' if subject.vip.present
+        else 'announced by a route')
+    text = f'{len(subject.vip.rules)} rules, {kind}'
+    if subject.problems:
+        return verdicts.broken('vip', subject.problems[0],
+                               'the text before names the remedy')
+    if said is None:
+        return verdicts.ok('vip', text)
+    state = ': '.join(filter(None, (said['state'], said['reason'])))
+    if said['state'] == 'refused':
+        return verdicts.broken('vip', state, 'remove what the reason names')
+    if said['state'] in ('dormant', 'waiting'):
+        return verdicts.warn(
+            'vip', f'{text}; {state}', 'another node has to announce it; '
+            'or set [port_forward] vip_announce to always')
+    return verdicts.ok('vip', f'{text}; {state}')
+
+
+def _backends(facts):
+    """The finding about the health of the destinations."""
+    vip = facts.subject.vip
+    dead = [f'{each.address} ({each.why})' if each.why else each.address
+            for rule in vip.rules for each in rule.destinations
+            if not each.alive]
+    if vip.dead:
+        return verdicts.broken(
+            'backends', f'none is alive: {", ".join(dead)}; so the VIP is '
+            'withdrawn', 'start the destinations, or correct their checks')
+    if dead:
+        return verdicts.warn('backends', f'not alive: {", ".join(dead)}',
+                             'start them, or correct their checks')
+    if isinstance(facts.agent, readers.Unread) and any(
+            rule.check for rule in vip.rules):
+        return verdicts.unchecked('backends', 'only the agent knows their '
+                                              f'health: {facts.agent}')
+    return verdicts.ok('backends', ', '.join(
+        f'{rule.proto}/{rule.port} to ' + ' '.join(
+            each.address for each in rule.usable) for rule in vip.rules))
+
+
+def _address(facts):
+    """The finding about the address and its device."""
+    subject, setup = facts.subject, facts.setup
+    wanted = subject.of(resources.VipAddress)
+    if not wanted:
+        return verdicts.unchecked('vip-address', 'the agent gives the VIP to '
+                                                 'no device')
+    link = facts.kernel.links.get(setup.vip_device)
+    if link is None or not link.up:
+        return verdicts.broken(
+            'vip-address', f'{setup.vip_device} is '
+            f'{"down" if link else "missing"}',
+            f'ip link set {setup.vip_device} up' if link else
+            f'ip link add {setup.vip_device} type dummy')
+    if wanted[0].address not in facts.kernel.addresses[setup.vip_device]:
+        return verdicts.broken(
+            'vip-address', f'{setup.vip_device} has no address '
+            f'{wanted[0].address}', kernel.RESTORE)
+    return verdicts.ok('vip-address',
+                       f'{wanted[0].address} on {setup.vip_device}')
+
+
+def _rules(facts):
+    """The finding about the table of nftables."""
+    vip = facts.subject.vip
+    if facts.targets is None:
+        return verdicts.broken('nft-rules', 'there is no table '
+                               'ovn-network-agent', kernel.RESTORE)
+    wanted = {(rule.proto, vip.address, rule.port, each.address,
+               rule.dest_port) for rule in vip.rules for each in rule.usable}
+    lacking = sorted(wanted - facts.targets)
+    if lacking:
+        proto, _vip_, port, backend, dest_port = lacking[0]
+        return verdicts.broken(
+            'nft-rules', f'{proto}/{port} does not lead to {backend} port '
+            f'{dest_port}', kernel.RESTORE)
+    return verdicts.ok('nft-rules', f'{len(wanted)} destinations of '
+                                    f'{len(vip.rules)} rules')

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The VIP that an address is, from the rules file and the agent."""
+
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import port_forwards
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import presence
+from ovn_network_agent.forward import rules
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+
+
+def find(conf, address, said, drivers):
+    """The :class:`subject.Subject` of a VIP.
+
+    :param conf: the oslo.config ConfigOpts
+    :param address: IP address in canonical notation
+    :param said: the agent's status, a dict, or :class:`readers.Unread`
+    :param drivers: list of :class:`drivers.base.Driver`
+    :returns: :class:`subject.Subject`, or None when it is no VIP
+    :raises ValueError: when the rules file cannot be used
+    """
+    try:
+        vip = next((each for each in rules.load(conf)
+                    if each.address == address), None)
+    except flaws.BadRules as error:
+        raise ValueError('; '.join(error.messages)) from error
+    if vip is None:
+        return None
+    known = {} if isinstance(said, readers.Unread) else said
+    vip = with_health(vip, known)
+    if not vip.managed:
+        vip = dataclasses.replace(
+            vip, present=address in presence.read(conf.frr.vrf_name))
+    return subject.of_vip(vip, _node(conf, vip), gateway(known), drivers)
+
+
+def with_health(vip, said):
+    """A VIP whose destinations are as alive as the agent says.
+
+    :param vip: :class:`port_forwards.Vip`
+    :param said: the agent's status, a dict
+    :returns: :class:`port_forwards.Vip`
+    """
+    known = next((each for each in said.get('vips', ())
+                  if each['address'] == vip.address), None)
+    if known is None:
+        return vip
+    health = {(rule['proto'], rule['port'], backend['address']):
+              (backend['alive'], backend['why'])
+              for rule in known['rules'] for backend in rule['backends']}
+    return dataclasses.replace(vip, rules=tuple(
+        dataclasses.replace(rule, destinations=tuple(
+            dataclasses.replace(backend, **dict(zip(
+                ('alive', 'why'), health.get(
+                    (rule.proto, rule.port, backend.address), (True, '')),
+                strict=True)))
+            for backend in rule.destinations))
+        for rule in vip.rules))
+
+
+def gateway(said):
+    """Whether a router has its gateway here; None when nobody knows.
+
+    :param said: the agent's status, a dict
+    """
+    if 'groups' not in said:
+        return None
+    return any(port['here'] for group in said['groups']
+               for port in group['ports'])
+
+
+def _node(conf, vip):
+    names = {conf.frr.vrf_name, conf.port_forward.port_forward_dev,
+             *ownership.VETH_ENDS} - {''}
+    with connection.Connection() as kernel:
+        found = links.named(kernel, sorted(names))
+        devices = tuple(links.device(kernel, name, link)
+                        for name, link in sorted(found.items()))
+    return model.Node('', '', model.Phase.RUNNING, devices,
+                      extent=port_forwards.extent(
+                          port_forwards.Forwards((vip,))))

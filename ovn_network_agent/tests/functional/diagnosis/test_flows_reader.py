@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Single flows, looked up in a real Open vSwitch."""
+
+import unittest
+
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.tests import configs
+from ovn_network_agent.tests.functional.openflow import base
+
+DST = '198.51.100.10/32'
+# Ethernet and IPv4 to that address, without anything in it.
+PACKET = ('0a0000000001fa163e0000010800'
+          '4500001400000000400146a70a000005c633640a')
+
+
+class FlowsTest(base.FlowTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = configs.conf(ovs__ovs_rundir=self.ovs.rundir)
+
+    def test_what_is_there(self):
+        tweak, hairpin = base.mac_tweak(4), base.hairpin(DST)
+        others = [base.hairpin(f'198.51.100.{number}/32')
+                  for number in range(11, 60)]
+        self.backend.apply(backends.Delta(create=(tweak, *others)))
+        found = flows.read(self.conf, (tweak, hairpin))
+        self.assertEqual([1, 0], [len(places) for places in found.values()])
+        there, = found[tweak]
+        self.assertEqual((0x999, 900, 0), (there.cookie, there.priority,
+                                           there.packets))
+        self.assertEqual(flows.of(tweak), there.flow)
+        self.assertEqual({}, flows.read(self.conf, ()))
+
+    def test_what_is_in_its_place(self):
+        self.ovs.add('table=0,cookie=0x77,priority=910,in_port=3,ip,'
+                     'nw_dst=198.51.100.10,actions=drop',
+                     'table=0,cookie=0x0,priority=5,in_port=3,ip,'
+                     'nw_dst=198.51.100.10,actions=drop')
+        hairpin = base.hairpin(DST)
+        found = flows.read(self.conf, (hairpin,))[hairpin]
+        self.assertEqual({(0x77, 910), (0, 5)},
+                         {(each.cookie, each.priority) for each in found})
+
+    def test_counters(self):
+        hairpin = base.hairpin(DST)
+        self.backend.apply(backends.Delta(create=(hairpin,)))
+        # A packet to 198.51.100.10, as if from the integration bridge.
+        self.ovs.ofctl('packet-out', base.BRIDGE,
+                       f'in_port=3,packet={PACKET},actions=TABLE')
+        self.assertEqual(
+            1, flows.read(self.conf, (hairpin,))[hairpin][0].packets)
+
+    def test_a_switch_that_is_away(self):
+        self.conf.set_override('ovs_rundir', '/nowhere', group='ovs')
+        with self.assertRaisesRegex(readers.Unread, 'not running'):
+            flows.read(self.conf, (base.hairpin(DST),))
+
+    def test_a_trace_is_of_the_switch(self):
+        self.ovs.add('table=0,priority=7,in_port=LOCAL,ip,actions=drop')
+        said = trace.switch(self.conf, base.BRIDGE,
+                            'in_port=LOCAL,ip,nw_dst=198.51.100.10')
+        self.assertIn('priority 7', said)
+        self.assertIn('drop', said)
+
+
+if __name__ == '__main__':
+    unittest.main()

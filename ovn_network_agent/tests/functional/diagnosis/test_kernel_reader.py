@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kernel's state and answers for one address."""
+
+from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.tests.functional.netlink import base
+
+FIP = '198.51.100.10'
+CLIENT = '203.0.113.10'
+SYSCTL = 'net/ipv4/conf/br-ex/forwarding'
+
+
+class KernelTest(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.bridge_up()
+        self.ip('link add veth-default type veth peer name veth-provider')
+        self.ip('address add 169.254.0.1/30 dev veth-default')
+        for name in ('veth-default', 'veth-provider'):
+            self.ip(f'link set {name} up')
+            self.forward(name)
+        self.forward('br-ex')
+        self.ip(f'route add {FIP}/32 dev br-ex proto 44')
+        self.ip('route add default via 169.254.0.2 dev veth-default '
+                'table 200 proto 44')
+        self.ip('rule add priority 2000 from 198.51.100.0/24 lookup 200 '
+                'protocol 44')
+
+    def forward(self, name):
+        for option, value in (('forwarding', 1), ('rp_filter', 0)):
+            with open(f'/proc/sys/net/ipv4/conf/{name}/{option}', 'w') as to:
+                to.write(str(value))
+
+    def read(self, **values):
+        return kernel.read(kernel.Wanted(**{
+            'address': FIP, 'client': CLIENT, 'device': 'br-ex',
+            'pair': True, 'sysctls': (SYSCTL, 'net/ipv4/nothing'),
+            'tables': (200,), **values}))
+
+    def test_routes(self):
+        lookups = self.read().lookups
+        here = lookups['here']
+        self.assertEqual(
+            ('', 254, FIP + '/32', 'br-ex', None, 44, False), tuple(here))
+        self.assertEqual('br-ex', lookups['in'].dev, lookups['in'])
+        back = lookups['out']
+        self.assertEqual((200, '0.0.0.0/0', 'veth-default', '169.254.0.2'),
+                         (back.table, back.dst, back.dev, back.via), back)
+        self.assertNotIn('vrf', lookups)
+
+    def test_no_route(self):
+        self.ip(f'route del {FIP}/32')
+        found = self.read().lookups
+        self.assertIn('there is no route', found['here'].error)
+        self.assertTrue(found['in'].error)
+
+    def test_a_rule_of_somebody_else(self):
+        self.ip(f'rule add priority 5 iif veth-default to {FIP} blackhole')
+        found = self.read().lookups
+        self.assertEqual('', found['here'].error)
+        self.assertIn('blackhole', found['in'].error)
+
+    def test_rp_filter(self):
+        """A source that came in by the wrong device."""
+        self.ip(f'route add {CLIENT}/32 dev br-ex')
+        self.ip('rule del priority 2000')
+        with open('/proc/sys/net/ipv4/conf/all/rp_filter', 'w') as option:
+            option.write('1')
+        self.assertIn('rp_filter', self.read().lookups['in'].error)
+
+    def test_a_device_that_does_not_forward(self):
+        with open('/proc/sys/net/ipv4/conf/veth-default/forwarding',
+                  'w') as option:
+            option.write('0')
+        self.assertIn('does not forward', self.read().lookups['in'].error)
+
+    def test_the_rest(self):
+        self.ip(f'neighbour add {FIP} lladdr fa:16:3e:00:00:01 dev br-ex '
+                'nud stale')
+        found = self.read(neighbours=(('br-ex', FIP), ('br-ex', '192.0.2.9'),
+                                      ('nothing', FIP)))
+        self.assertEqual({'br-ex', 'veth-default', 'veth-provider'},
+                         set(found.links))
+        self.assertIn('169.254.0.1/30', found.addresses['veth-default'])
+        self.assertEqual({('br-ex', FIP): ('fa:16:3e:00:00:01', 'STALE')},
+                         found.neighbours)
+        self.assertEqual({SYSCTL: '1', 'net/ipv4/nothing': None},
+                         found.sysctls)
+        self.assertIn(2000, [rule.priority for rule in found.rules])
+        self.assertEqual(['169.254.0.2'],
+                         [route.via for route in found.routes[200]])
+
+    def test_without_questions(self):
+        self.assertEqual({}, self.read(ask=False).lookups)

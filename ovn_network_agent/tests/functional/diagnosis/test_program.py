@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The program: explain without an agent, from real databases."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import fixtures
+
+import ovn_network_agent
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+FIP = '198.51.100.10'
+TOP = os.path.dirname(os.path.dirname(ovn_network_agent.__file__))
+_LIMIT = 60
+# Of processor time, for a node with a thousand floating IPs: half a second,
+# and up to twice as much where others share the processor.
+_SECONDS = 1.5
+
+
+class ExplainTest(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        self.config = os.path.join(self.directory, 'agent.conf')
+        with open(self.config, 'w') as opened:
+            opened.write(
+                f'[DEFAULT]\ncontrol_socket = {self.directory}/ctl\n'
+                f'bridge_dev = {cloud.BRIDGE}\n'
+                f'[ovn]\novn_nb_remote = {self.nb.remote}\n'
+                f'ovn_sb_remote = {self.sb.remote}\n'
+                f'[ovs]\novsdb_connection = {self.ovs.remote}\n'
+                f'ovs_rundir = {self.directory}\n'
+                f'[frr]\nfrr_run_dir = {self.directory}/frr\n')
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('one', FIP)
+
+    def run_program(self, *arguments):
+        """The ended program, a CompletedProcess."""
+        env = {name: value for name, value in os.environ.items()
+               if not name.startswith('OS_')}
+        return subprocess.run(
+            [sys.executable, '-W', 'error::ResourceWarning', '-m',
+             'ovn_network_agent.cmd.ctl', '--config-file', self.config,
+             'explain', *arguments], env={**env, 'PYTHONPATH': TOP},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=_LIMIT)
+
+    def explain(self, address):
+        """(exit status, what is said, a dict)."""
+        ended = self.run_program(address, '--json')
+        self.assertEqual('', ended.stderr)
+        return ended.returncode, json.loads(ended.stdout)
+
+    def verdicts(self, said):
+        return {one['check']: one['verdict'] for one in said['findings']}
+
+    def test_here(self):
+        """What OVN has is fine; the node has nothing of it."""
+        status, said = self.explain(FIP)
+        found = self.verdicts(said)
+        self.assertEqual((1, 'broken'), (status, said['outcome']), said)
+        for check in ('nat-row', 'router', 'gateway-port', 'segment',
+                      'wanted'):
+            self.assertEqual('OK', found[check], said)
+        # Nobody has prepared this node.
+        for check in ('default-route', 'bridge-device', 'veth-pair',
+                      'policy-rules'):
+            self.assertEqual('BROKEN', found[check], said)
+        for check in ('hairpin-flow', 'frr-route', 'redistribute'):
+            self.assertEqual('NOT CHECKED', found[check], said)
+        self.assertEqual('WARN', found['agent'])
+
+    def test_for_people(self):
+        ended = self.run_program(FIP)
+        self.assertIn(f'{FIP}: floating IP\n', ended.stdout)
+        self.assertIn('\nBroken: ', ended.stdout)
+        self.assertIn('\nRemedy: ', ended.stdout)
+
+    def test_elsewhere_and_nobody(self):
+        self.cloud.move('lrp-one', cloud.OTHER)
+        status, said = self.explain(FIP)
+        self.assertEqual((5, 'elsewhere'), (status, said['outcome']))
+        self.assertIn(cloud.OTHER_HOSTNAME, said['findings'][-1]['evidence'])
+        status, said = self.explain('198.51.100.77')
+        self.assertEqual((6, 'nobody'), (status, said['outcome']))
+
+    def test_without_a_database(self):
+        self.nb.kill()
+        status, said = self.explain(FIP)
+        self.assertEqual((1, 'unknown'), (status, said['outcome']))
+        self.assertIn('OVN_Northbound', said['findings'][0]['evidence'])
+
+    def test_no_address(self):
+        ended = self.run_program('198.51.100.300')
+        self.assertEqual(2, ended.returncode)
+        self.assertIn("'198.51.100.300' is not an IP address", ended.stderr)
+
+    def test_nothing_is_written(self):
+        before = [server.content() for server in self.servers.values()]
+        self.explain(FIP)
+        self.assertEqual(
+            before, [server.content() for server in self.servers.values()])
+
+    def test_a_thousand_floating_ips(self):
+        rows = [ovsdb.insert(
+            'NAT', f'nat{number}', type='dnat_and_snat',
+            external_ip=f'198.51.{100 + number // 250}.{number % 250 + 1}',
+            logical_ip='10.0.0.5') for number in range(250, 1250)]
+        self.nb.transact(*rows, ovsdb.mutate(
+            'Logical_Router', {'name': 'neutron-one'}, 'nat', 'insert',
+            ovsdb.ovsdb_set([['named-uuid', f'nat{number}']
+                             for number in range(250, 1250)])))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        status, said = self.explain(FIP)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertEqual(1, status, said)
+        used = (after.ru_utime + after.ru_stime - before.ru_utime -
+                before.ru_stime)
+        print(f'    {used:.2f} s of processor time')
+        self.assertLess(used, _SECONDS)

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The judges of a VIP."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.tests.unit.diagnosis import healthy
+from ovn_network_agent.tests.unit.diagnosis import test_address
+
+Verdict = finding.Verdict
+
+
+def said(state='announced', reason='', alive=(True, True)):
+    """The VIP in the status of the agent."""
+    return {'address': '192.0.2.53', 'managed': True, 'state': state,
+            'reason': reason, 'rules': [{
+                'proto': 'tcp', 'port': 53, 'dest_port': 5353,
+                'backends': [{'address': address, 'alive': each,
+                              'why': '' if each else 'connection refused'}
+                             for address, each in zip(
+                                 ('10.0.0.5', '10.0.0.6'), alive,
+                                 strict=True)]}]}
+
+
+class VipTest(test_address.AddressTestCase):
+
+    def test_healthy(self):
+        for values in ({}, {'managed': False}):
+            facts = healthy.vip(said(), **values)
+            explained = explanation.explain(facts)
+            self.assertEqual(
+                [], [each for each in explained.findings
+                     if each.verdict not in (Verdict.OK,
+                                             Verdict.NOT_CHECKED)],
+                explained.text())
+            self.assertIs(explanation.Outcome.OK, explained.outcome)
+            self.assertEqual('VIP', explained.kind)
+
+    def test_without_an_agent_only_health_is_unknown(self):
+        facts = dataclasses.replace(healthy.vip(),
+                                    agent=readers.Unread('no agent runs'))
+        self.assertEqual(['backends'],
+                         self.found(facts, Verdict.NOT_CHECKED))
+
+    def test_destinations(self):
+        facts = healthy.vip(said(alive=(True, False)))
+        self.assertEqual(['backends'], self.found(facts, Verdict.WARN))
+        self.assertIn('connection refused', self.evidence(facts, 'backends'))
+        self.assert_broken('backends', healthy.vip(said(
+            'down', 'none of its backends is alive', (False, False))))
+
+    def test_address(self):
+        facts = healthy.vip(said())
+        without = {**facts.kernel.addresses, 'loopback1': ()}
+        facts = dataclasses.replace(facts, zebra=(), path=(False, False, ()))
+        self.assert_broken('vip-address', healthy.with_kernel(
+            facts, addresses=without))
+        self.assert_broken('vip-address', healthy.with_link(
+            facts, 'loopback1', up=False))
+
+    def test_rules(self):
+        facts = healthy.vip(said())
+        for targets in (None, frozenset(), frozenset(
+                [('tcp', '192.0.2.53', 53, '10.0.0.5', 5353)])):
+            self.assert_broken('nft-rules', dataclasses.replace(
+                facts, targets=targets))
+
+    def test_marks(self):
+        facts = healthy.vip(said())
+        for rule in facts.kernel.rules:
+            self.assert_broken('policy-rules', healthy.with_kernel(
+                facts, rules=tuple(each for each in facts.kernel.rules
+                                   if each != rule)))
+        self.assertIn(150, [rule.priority for rule in facts.kernel.rules])
+
+    def test_each_table(self):
+        facts = healthy.vip(said())
+        self.assertEqual({200, 201}, set(facts.kernel.routes))
+        for table in facts.kernel.routes:
+            self.assert_broken('leak-table', healthy.with_kernel(
+                facts, routes={**facts.kernel.routes, table: ()}))
+
+    def test_states(self):
+        self.assert_broken('vip', healthy.vip(said(
+            'refused', 'router one has this address')))
+        self.assertIn('vip', self.found(healthy.vip(said(
+            'dormant', 'no router has its gateway here')), Verdict.WARN))
+
+    def test_bgp(self):
+        facts = healthy.vip(said())
+        self.assert_broken('frr-route', dataclasses.replace(
+            facts, zebra=(), path=(False, False, ())))

@@ -26,6 +26,7 @@ from oslotest import base
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.unit.metrics import test_dashboard
 from ovn_network_agent.tests.unit.metrics import test_rules
 
 AGENT = {'job': 'ovn-network-agent', 'instance': 'gw1'}
@@ -241,6 +242,21 @@ class PromtoolTest(base.BaseTestCase):
         status, said = self.tries([test_of(rule, (found, clear, fires,
                                                   labels))])
         self.assertNotEqual(0, status, said)
+
+    def test_the_dashboard_has_expressions_that_can_be_read(self):
+        expressions = [
+            expression.replace('$__rate_interval', '5m')
+            for panel in json.loads(test_dashboard.DASHBOARD.read_text())[
+                'panels']
+            for expression in (target['expr'] for target
+                               in panel.get('targets', ()))]
+        with open(self.path, 'w') as opened:
+            json.dump({'groups': [{'name': 'dashboard', 'rules': [
+                {'record': f'panel{number:d}', 'expr': expression}
+                for number, expression in enumerate(expressions)]}]}, opened)
+        status, said = self.promtool('check', 'rules', self.path)
+        self.assertEqual(0, status, said)
+        self.assertIn(f'{len(expressions):d} rules found', said)
 
     def test_promtool_finds_no_fault_with_the_page(self):
         made = store.Store({'backend': ['route'], 'kind': ['rule']},

@@ -69,7 +69,7 @@ class ProgramTest(node.NodeTestCase, base.ControlTestCase):
                          self.appctl('version').stdout.strip())
         said = self.appctl('status').stdout
         for words in ('gw1.example.org', 'running', 'database nb: connected',
-                      'drains: none', 'gateway lrp-r1',
+                      'drains: none', 'Gateway_Chassis lrp-r1',
                       'port lrp-r1: on gw2.example.org',
                       'candidate gw1.example.org: priority 2'):
             self.assertIn(words, said)

@@ -148,13 +148,14 @@ class TestExplain(base.LabTestCase):
 
     def _of_kernel(self):
         mark = ownership.ROUTE_PROTOCOL
+        route = (f'ip route add {self.prefix} dev {plan.BRIDGE} scope link '
+                 f'proto {mark}')
         yield 'kernel-route', self.commands(
-            f'ip route del {self.prefix} dev {plan.BRIDGE}',
-            f'ip route add {self.prefix} dev {plan.BRIDGE} scope link '
-            f'proto {mark}')
+            f'ip route del {self.prefix} dev {plan.BRIDGE}', route)
+        # With its last address, a device loses its routes.
         yield 'bridge-device', self.commands(
             f'ip addr del 169.254.169.254/32 dev {plan.BRIDGE}',
-            f'ip addr add 169.254.169.254/32 dev {plan.BRIDGE}')
+            f'ip addr add 169.254.169.254/32 dev {plan.BRIDGE}', route)
         rule = f'priority 2000 from {plan.PROVIDER} lookup 200'
         yield 'policy-rules', self.commands(
             f'ip rule del {rule}', f'ip rule add {rule} protocol {mark}')
@@ -196,12 +197,13 @@ class TestExplain(base.LabTestCase):
         self.wait_default()
 
     @contextlib.contextmanager
-    def commands(self, breaks, repairs):
+    def commands(self, breaks, *repairs):
         self.node.out(*breaks.split())
         try:
             yield
         finally:
-            self.node.out(*repairs.split())
+            for command in repairs:
+                self.node.out(*command.split())
 
     @contextlib.contextmanager
     def without_flows(self, cookie, frozen=False):

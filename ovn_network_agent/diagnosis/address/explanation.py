@@ -113,14 +113,15 @@ def _here(facts):
     segment = facts.subject.port.segment
     if segment is None or not segment.device:
         return []
-    found = switch.judge(facts) + kernel.judge(facts)
+    found = [] if facts.databases else switch.judge(facts)
+    found += kernel.judge(facts)
     if not facts.announces:
         return found
     return found + bgp.judge(facts) + kernel.way_back(facts)
 
 
 def _outcome(facts, findings):
-    if facts.databases is not None:
+    if facts.databases is not None and not verdicts.first_broken(findings):
         return Outcome.UNKNOWN
     if facts.subject.kind is subjects.Kind.NOBODY:
         return Outcome.NOBODY

@@ -26,6 +26,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
@@ -88,7 +89,12 @@ def _in_ovn(conf, address, drivers, found):
     try:
         about, bindings = find(conf, address, drivers)
     except readers.Unread as error:
-        return dataclasses.replace(found, databases=error)
+        found = dataclasses.replace(found, databases=error)
+        if not isinstance(found.standing, dict):
+            return found
+        about, bindings = subjects.without_ovn(
+            address, conf.bridge_dev, devices.node(
+                conf.bridge_dev, conf.frr.vrf_name), drivers), ()
     found = dataclasses.replace(found, subject=about, bindings=bindings)
     return _node(conf, found) if about.here else found
 

@@ -101,7 +101,7 @@ def neighbour(facts):
     if state == 'INCOMPLETE':
         return verdicts.warn('neighbour', f'{device} asks for '
                              f'{subject.address} right now', 'ask again')
-    if mac and mac != subject.port.mac:
+    if mac and subject.port.mac and mac != subject.port.mac:
         return verdicts.warn(
             'neighbour', f'{mac} ({state}) and not {subject.port.mac} of the '
             'router', f'"ip neigh flush {subject.address} dev {device}", and '

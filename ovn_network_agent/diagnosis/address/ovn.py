@@ -29,7 +29,8 @@ def judge(facts):
     :returns: list of :class:`finding.Finding`
     """
     if facts.databases is not None:
-        return [verdicts.unchecked('nat-row', str(facts.databases))]
+        return [verdicts.unchecked('nat-row', str(facts.databases)),
+                agent(facts)]
     if facts.subject.kind is Kind.NOBODY:
         return [verdicts.broken(
             'nat-row', 'no NAT row, router port, load balancer or VIP has '
@@ -38,6 +39,9 @@ def judge(facts):
             f'--floating-ip-address {facts.subject.address}"')]
     found = [_nat(facts.subject), _router(facts.subject),
              gateway_port(facts)]
+    if not facts.subject.here and isinstance(facts.standing, dict):
+        # A handover is under way, for example.
+        found.append(agent(facts))
     if facts.subject.here:
         found += [_segment(facts), agent(facts), wanted(facts),
                   default_route(facts)]

@@ -25,6 +25,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import snapshot
 
 
@@ -37,6 +38,7 @@ class Kind(enum.Enum):
     ROUTER = 'router address'
     BALANCER = 'load balancer address'
     VIP = 'VIP'
+    HANDLED = 'address that the agent handles'
     NOBODY = 'unknown address'
 
 
@@ -134,6 +136,37 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
             for each in wanted))
+
+
+def without_ovn(address, device, node, drivers):
+    """What has to exist for an address that the agent handles here.
+
+    This is for a moment at which OVN cannot be asked: what only OVN knows,
+    such as the network of the address, is left out.
+
+    :param address: IP address in canonical notation
+    :param device: name of the provider bridge
+    :param node: :class:`model.Node` with its devices
+    :param drivers: list of :class:`drivers.base.Driver`
+    :returns: :class:`Subject`
+    """
+    mac = next((each.mac for each in node.devices if each.name == device), '')
+    segment = model.Segment('', '', '', 0, device, device, mac)
+    prefix, wanted = networks.host_prefix(address), []
+    for driver in drivers:
+        wanted += [each for each in driver.for_node(node)
+                   if concerns(each, address)]
+        if driver.name == 'fip_route' and networks.family(address) == 4:
+            settings = driver.settings
+            wanted += [resources.KernelRoute(
+                settings.fip_route.route_table_id or resources.MAIN_TABLE,
+                prefix, device)] if settings.frr.vrf_name else []
+            wanted.append(announcing.announcement(settings, node, prefix,
+                                                  device))
+    return Subject(
+        address, Kind.HANDLED, node,
+        port=model.GatewayPort('', '', (), '', True, segment),
+        wanted=tuple(each for each in wanted if each is not None))
 
 
 def of_vip(vip, node, gateway, drivers):

@@ -12,6 +12,7 @@
 
 """Judges of a VIP, whose ports are forwarded to destinations.  Pure."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
@@ -117,7 +118,7 @@ def _rules(facts):
     vip = facts.subject.vip
     if facts.targets is None:
         return verdicts.broken('nft-rules', 'there is no table '
-                               'ovn-network-agent', kernel.RESTORE)
+                               f'{ownership.NFT_TABLE}', kernel.RESTORE)
     wanted = {(rule.proto, vip.address, rule.port, each.address,
                rule.dest_port) for rule in vip.rules for each in rule.usable}
     lacking = sorted(wanted - facts.targets)

@@ -17,8 +17,7 @@ import dataclasses
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
+from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
@@ -37,7 +36,9 @@ def read(conf, timeout):
                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
             found = wiring.read(session.tables, ())
-        return dataclasses.replace(found, devices=_devices(conf, found))
+        return dataclasses.replace(found, devices=devices.read(
+            conf.bridge_dev, conf.frr.vrf_name,
+            *(bridge for _network, bridge in found.mappings)))
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
@@ -58,12 +59,3 @@ def _select(session, bridge_dev):
         if ('ovn-localnet-port' in port.external_ids or
             ownership.is_managed(port.external_ids))
         for key in columns.referenced(port, 'interfaces')))
-
-
-def _devices(conf, found):
-    names = {conf.bridge_dev, conf.frr.vrf_name, *ownership.VETH_ENDS,
-             *(bridge for _network, bridge in found.mappings)} - {''}
-    with connection.Connection() as kernel:
-        found = links.named(kernel, sorted(names))
-        return tuple(links.device(kernel, name, link)
-                     for name, link in sorted(found.items()))

@@ -14,16 +14,13 @@
 
 import dataclasses
 
-from ovn_network_agent import model
-from ovn_network_agent import ownership
 from ovn_network_agent import port_forwards
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
-from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
 
 
 def find(conf, address, said, drivers):
@@ -48,7 +45,10 @@ def find(conf, address, said, drivers):
     if not vip.managed:
         vip = dataclasses.replace(
             vip, present=address in presence.read(conf.frr.vrf_name))
-    return subject.of_vip(vip, _node(conf, vip), gateway(known), drivers)
+    node = devices.node(
+        conf.frr.vrf_name, conf.port_forward.port_forward_dev,
+        extent=port_forwards.extent(port_forwards.Forwards((vip,))))
+    return subject.of_vip(vip, node, gateway(known), drivers)
 
 
 def with_health(vip, said):
@@ -84,15 +84,3 @@ def gateway(said):
         return None
     return any(port['here'] for group in said['groups']
                for port in group['ports'])
-
-
-def _node(conf, vip):
-    names = {conf.frr.vrf_name, conf.port_forward.port_forward_dev,
-             *ownership.VETH_ENDS} - {''}
-    with connection.Connection() as kernel:
-        found = links.named(kernel, sorted(names))
-        devices = tuple(links.device(kernel, name, link)
-                        for name, link in sorted(found.items()))
-    return model.Node('', '', model.Phase.RUNNING, devices,
-                      extent=port_forwards.extent(
-                          port_forwards.Forwards((vip,))))

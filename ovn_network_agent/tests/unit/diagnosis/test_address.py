@@ -365,11 +365,40 @@ class UnreadTest(AddressTestCase):
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
         self.assertIn('NB is away', explanation.explain(facts).text())
 
+    def test_without_ovn_the_agent_says_that_it_is_here(self):
+        """All that the node has is looked at."""
+        conf = world.conf()
+        about = subject.without_ovn(
+            healthy.FIP, 'br-ex', world.node(),
+            [world.driver(name, conf) for name in conf.drivers])
+        facts = dataclasses.replace(
+            healthy.of(), subject=about, lists=readers.Unread('not asked'),
+            databases=readers.Unread('NB is away'), flows=None,
+            standing={'state': 'announced', 'why': ''})
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
+        self.assertEqual([], self.found(facts, Verdict.BROKEN),
+                         explanation.explain(facts).text())
+        self.assertIn('kernel-route', self.found(facts, Verdict.OK))
+        self.assertIn('advertised', self.found(facts, Verdict.OK))
+        self.assert_broken('kernel-route', healthy.with_lookup(
+            facts, 'here', **NO_ROUTE))
+
     def test_without_an_agent(self):
         facts = dataclasses.replace(
             healthy.of(), agent=readers.Unread('no agent runs'))
         self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
         self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
+
+    def test_what_the_agent_says_of_the_address(self):
+        for standing, verdict, word in (
+                ({'state': 'announced', 'why': '', 'since': 'today'},
+                 Verdict.OK, 'since today'),
+                ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
+                 'failed: vtysh hangs'),
+                (None, Verdict.WARN, 'nothing to do with this address')):
+            facts = dataclasses.replace(healthy.of(), standing=standing)
+            self.assertIn('agent', self.found(facts, verdict))
+            self.assertIn(word, self.evidence(facts, 'agent'))
 
     def test_a_degraded_agent(self):
         facts = dataclasses.replace(healthy.of(), agent={

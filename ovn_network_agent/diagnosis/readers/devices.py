@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The devices of this node that the drivers may ask for."""
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+
+
+def read(*names):
+    """Some devices, by one question for each.
+
+    :param names: names of devices; '' is left aside
+    :returns: tuple of :class:`model.Device`, without devices that are missing
+    :raises OSError: when the kernel does not answer
+    """
+    with connection.Connection() as kernel:
+        found = links.named(kernel, sorted({*names, *ownership.VETH_ENDS} -
+                                           {''}))
+        return tuple(links.device(kernel, name, link)
+                     for name, link in sorted(found.items()))
+
+
+def node(*names, **values):
+    """A node of which OVN says nothing.
+
+    :param names: names of devices, as for :func:`read`
+    :param values: further fields of the node
+    :returns: :class:`model.Node`
+    :raises OSError: when the kernel does not answer
+    """
+    return model.Node('', '', model.Phase.RUNNING, read(*names), **values)

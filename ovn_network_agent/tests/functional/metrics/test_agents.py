@@ -1,0 +1,273 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Real agents on nodes of their own, scraped by clients and by Prometheus."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import urllib.parse
+
+import yaml
+
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.cmd import node
+from ovn_network_agent.tests.functional.control import base as control
+from ovn_network_agent.tests.functional.metrics import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.metrics import test_rules
+
+# On a bridge of its own; nothing is announced, so no FRR is needed.
+CONFIG = '''[frr]
+vrf_name =
+frr_prefix_list =
+[gateway_drain]
+relay = false
+standby_needs_bgp = false
+[metrics]
+listen = {listen}
+'''
+# The way between the two nodes; Prometheus is on the first one.
+ADDRESSES = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12'}
+CHASSIS = {'gw1': cloud.CHASSIS, 'gw2': cloud.OTHER}
+# Seconds of "for" in the place of minutes, and between two scrapes.
+SHORT = 1
+
+
+class AgentsTestCase(node.NodeTestCase, control.ControlTestCase):
+    """Two nodes; the databases are real, and the test is ovn-controller."""
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.nodes = {'gw1': self.node, 'gw2': namespaces.hold(self)}
+        self.local = {'gw1': self.ovs, 'gw2': self.other_ovs()}
+        first, second = self.nodes['gw1'], self.nodes['gw2']
+        first.sh(f'ip link add way type veth peer name way netns {second.pid}')
+        for name, of in self.nodes.items():
+            of.sh(f'ip link set lo up; ip link set way up; '
+                  f'ip address add {ADDRESSES[name]}/24 dev way')
+        self.listeners = {
+            name: base.Listener(ADDRESSES[name], self.node)
+            for name in self.nodes}
+
+    def other_ovs(self):
+        """The local database of the other node."""
+        ovs = ovsdb.Server('ovs')
+        self.addCleanup(ovs.close)
+        ovs.start()
+        cloud.Cloud(self.nb, self.sb, ovs).fill_ovs()
+        ids = {'system-id': cloud.OTHER, 'hostname': 'gw2',
+               'ovn-bridge-mappings': f'physnet1:{cloud.BRIDGE}'}
+        ovs.transact(ovsdb.update('Open_vSwitch', {},
+                                  external_ids=ovsdb.ovsdb_dict(ids)))
+        return ovs
+
+    def agent_on(self, name, listen=None):
+        """A real agent on a node.
+
+        :param listen: address and port, default those of the node
+        """
+        remotes = {**self.remotes(), 'ovs': self.local[name].remote}
+        made = self.config(
+            CONFIG.format(listen=listen or f'{ADDRESSES[name]}:9132'),
+            remotes, bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
+            # There are no flows and no FRR to clean up.
+            cleanup_on_shutdown=False)
+        path = os.path.join(self.directory, name + '.conf')
+        os.rename(made, path)
+        with open(self.log_of(name), 'ab') as log:
+            agent = subprocess.Popen(
+                self.nodes[name].inside(*self.command('--config-file', path)),
+                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def log_of(self, name):
+        return os.path.join(self.directory, name + '.log')
+
+    def said(self):
+        """What the agents have said, for failures."""
+        found = ''
+        for name in self.nodes:
+            if os.path.exists(self.log_of(name)):
+                with open(self.log_of(name)) as opened:
+                    found += f'{name}:\n{opened.read()}\n'
+        return found
+
+    def seen(self, *names):
+        """Wait until agents have seen OVN.
+
+        They stay degraded: the nodes have neither a switch nor FRR.
+        """
+        for name in names:
+            self.soon(lambda n=name: self.listeners[n].value(
+                'gateway_port_served', port='lrp-r1') is not None)
+            self.soon(lambda n=name: len(self.listeners[n].unready()) == 2)
+
+    def soon(self, condition):
+        waiting.eventually(condition, self.said)
+
+    def lowered(self, chassis):
+        """Whether a chassis has the priority 0."""
+        row, = self.nb.rows('Gateway_Chassis', where=ovsdb.clauses(
+            {'name': f'lrp-r1_{chassis}'}))
+        return row['priority'] == 0
+
+    def served(self):
+        """Names of the nodes that announce the port, a set."""
+        return {name for name, listener in self.listeners.items()
+                if listener.value('gateway_port_served', port='lrp-r1')}
+
+
+class AgentsTest(AgentsTestCase):
+
+    def test_a_drain_is_seen_until_the_end(self):
+        agent = self.agent_on('gw1')
+        self.agent_on('gw2')
+        self.seen('gw1', 'gw2')
+        self.assertEqual({'gw1'}, self.served())
+        agent.send_signal(signal.SIGTERM)
+        listener = self.listeners['gw1']
+        self.soon(lambda: listener.value('phase', phase='draining') == 1)
+        self.soon(lambda: self.lowered(cloud.CHASSIS))
+        self.assertIn('an orderly stop hands gateways over',
+                      listener.unready())
+        self.assertTrue(any('lrp-r1 to leave' in reason
+                            for reason in listener.unready()))
+        self.assertEqual(200, listener.ask('/healthz')[0])
+        self.assertEqual(0, listener.value('drain_total', result='timeout'))
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.soon(lambda: self.served() == {'gw2'})
+        # From here on, there is no moment without a listener or an end.
+        self.soon(lambda: listener.ask('/healthz')[0] == 0)
+        self.assertEqual(0, agent.wait(control.LIMIT), self.said())
+
+    def test_a_port_of_somebody_else(self):
+        script = ('import socket, sys; s = socket.create_server(("127.0.0.1", '
+                  '9132)); print(flush=True); sys.stdin.read()')
+        other = subprocess.Popen(
+            self.node.inside('python3', '-c', script),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(other.stdout.close)
+        self.addCleanup(other.wait)
+        self.addCleanup(other.stdin.close)
+        other.stdout.readline()
+        agent = self.agent_on('gw1', '9132')
+        self.soon(lambda: '[metrics] listen = 127.0.0.1:9132: Address '
+                  'already in use: another program listens there' in
+                  self.said())
+        self.soon(lambda: 'First complete pass done' in self.said())
+        self.soon(lambda: any(
+            'Degraded' in line and '[metrics] listen' in line
+            for line in self.said().splitlines()))
+        other.stdin.close()
+        other.wait()
+        listener = base.Listener('127.0.0.1', self.node)
+        self.soon(lambda: listener.unready() and not any(
+            '[metrics]' in reason for reason in listener.unready()))
+        self.assertIsNone(agent.poll())
+
+
+@needs.needs(shutil.which('prometheus'), 'prometheus is not installed')
+class PrometheusTest(AgentsTestCase):
+    """A real Prometheus with the rules, whose times are short."""
+
+    def prometheus(self):
+        """Prometheus on the first node."""
+        rules = yaml.safe_load(test_rules.RULES.read_text())
+        for group in rules['groups']:
+            for rule in group['rules']:
+                if 'for' in rule:
+                    rule['for'] = f'{SHORT:d}s'
+        every = f'{SHORT:d}s'
+        files = {'rules.yml': rules, 'prometheus.yml': {
+            'global': {'scrape_interval': every, 'scrape_timeout': every,
+                       'evaluation_interval': every},
+            'rule_files': ['rules.yml'],
+            'scrape_configs': [{
+                'job_name': 'ovn-network-agent', 'static_configs': [{
+                    'targets': [f'{address}:9132'],
+                    'labels': {'instance': name}}
+                    for name, address in ADDRESSES.items()]}]}}
+        for name, content in files.items():
+            with open(os.path.join(self.directory, name), 'w') as opened:
+                yaml.safe_dump(content, opened)
+        with open(os.path.join(self.directory, 'prometheus.log'),
+                  'wb') as log:
+            started = subprocess.Popen(
+                self.node.inside(
+                    'prometheus', '--config.file', os.path.join(
+                        self.directory, 'prometheus.yml'),
+                    '--storage.tsdb.path', os.path.join(
+                        self.directory, 'tsdb'),
+                    '--web.listen-address', '127.0.0.1:9090'),
+                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        self.server = base.Listener('127.0.0.1', self.node, 9090)
+
+    def query(self, expression):
+        """The result of an expression, a list of dict of labels."""
+        status, text = self.server.ask('/api/v1/query?' + (
+            urllib.parse.urlencode({'query': expression})))
+        if status != 200:
+            return None
+        return [one['metric'] for one in json.loads(text)['data']['result']]
+
+    def firing(self):
+        """Alerts that fire, a set of (name, node or port)."""
+        found = self.query('ALERTS{alertstate="firing"}')
+        return None if found is None else {
+            (one['alertname'].removeprefix('OVNNetworkAgent'),
+             one.get('instance') or one.get('port', '')) for one in found}
+
+    def fires(self, *alerts, degraded=('gw1', 'gw2')):
+        """Wait until exactly these alerts fire.
+
+        :param degraded: names of nodes whose agents say that they are
+        """
+        expected = {*alerts, *(
+            (alert, name) for name in degraded
+            for alert in ('NotReady', 'BackendUnreadable'))}
+        waiting.eventually(lambda: self.firing() == expected, lambda: (
+            f'{self.firing()} and not {expected}\n{self.said()}'))
+
+    def test_a_drain_and_a_hard_kill(self):
+        agents = {name: self.agent_on(name) for name in self.nodes}
+        self.seen(*agents)
+        self.prometheus()
+        waiting.eventually(lambda: self.query('up == 1') and len(
+            self.query('up == 1')) == 2, 'both are scraped')
+        self.fires()
+        agents['gw1'].send_signal(signal.SIGTERM)
+        self.soon(lambda: self.lowered(cloud.CHASSIS))
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.assertEqual(0, agents['gw1'].wait(control.LIMIT), self.said())
+        # The port has an owner, so only the agent itself is missed.
+        self.fires(('Down', 'gw1'), degraded=['gw2'])
+        agents['gw1'] = self.agent_on('gw1')
+        self.fires()
+        agents['gw2'].kill()
+        agents['gw2'].wait()
+        self.fires(('Down', 'gw2'), ('PortServedByNobody', 'lrp-r1'),
+                   degraded=['gw1'])
+        self.cloud.move('lrp-r1', cloud.CHASSIS)
+        self.fires(('Down', 'gw2'), degraded=['gw1'])

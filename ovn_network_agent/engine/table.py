@@ -13,7 +13,9 @@
 """The table: one row for each resource that is desired or there.
 
 The loop makes a table, and another thread computes its rows.  So the loop is
-kept only while it copies some dicts.
+kept only while it copies some dicts: 0.1 ms with 1,100 addresses (3,300
+resources), 2.7 ms with 11,000.  The answer to "fips" then takes the thread of
+the client 0.04 s and 0.6 s.
 """
 
 import collections

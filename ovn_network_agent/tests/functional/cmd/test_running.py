@@ -70,7 +70,7 @@ class ProgramTest(node.NodeTestCase, base.ControlTestCase):
         said = self.appctl('status').stdout
         for words in ('gw1.example.org', 'running', 'database nb: connected',
                       'drains: none', 'Gateway_Chassis lrp-r1',
-                      'port lrp-r1: on gw2.example.org',
+                      '(lrp-r1): on gw2.example.org',
                       'candidate gw1.example.org: priority 2'):
             self.assertIn(words, said)
         self.assertEqual(

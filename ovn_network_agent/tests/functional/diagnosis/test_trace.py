@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The traces of one address, by the real tools."""
+
+import os
+import shutil
+
+from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.ovn import cloud
+
+
+@needs.needs(shutil.which('ovn-trace'), 'needs ovn-trace')
+class TraceTest(test_subject.SubjectTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('one', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('one', test_subject.FIP)
+        self.conf = self.configuration(
+            ovs__ovs_rundir=os.path.dirname(self.ovs.file))
+
+    def traces(self):
+        """dict of title to text."""
+        return dict(trace.read(
+            self.conf, gathering.setup(self.conf, '203.0.113.10'),
+            gathering.find(self.conf, test_subject.FIP,
+                           self.drivers(self.conf))[0]))
+
+    def test_each_tool_answers_for_itself(self):
+        found = self.traces()
+        self.assertEqual({'Open vSwitch, way in', 'OVN, way in',
+                          'Open vSwitch, way back'}, set(found))
+        # ovn-trace knows the switch and its port.
+        self.assertIn('ingress(', found['OVN, way in'])
+        self.assertIn('provnet-1', found['OVN, way in'])
+        self.assertIn('not traced: there is no control socket of '
+                      'ovs-vswitchd', found['Open vSwitch, way in'])
+
+    def test_nothing_for_an_address_that_is_elsewhere(self):
+        self.cloud.move('lrp-one', cloud.OTHER)
+        self.assertEqual({}, self.traces())

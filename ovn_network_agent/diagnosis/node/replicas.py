@@ -31,15 +31,18 @@ class Replica:
 
     :param conf: the oslo.config ConfigOpts
     :param name: 'nb', 'sb' or 'ovs'
+    :param drivers: iterable of :class:`drivers.base.Driver`, which may need
+        more than the view
     """
 
-    def __init__(self, conf, name):
+    def __init__(self, conf, name, drivers=()):
         self._handler = events.Handler()
         self.database = connection.Database(
             name, _remotes(conf, name), self._handler,
             min(LIMIT, conf.ovn.ovsdb_connection_timeout),
             conf.ovn.ovsdb_probe_interval, objection=schema.objection)
-        for watch in events.of_view(conf):
+        for watch in (*events.of_view(conf), *(
+                watch for driver in drivers for watch in driver.events())):
             if watch.database == name:
                 self.database.require(watch.table, watch.columns)
         for table, columns in _MORE.get(name, {}).items():
@@ -81,5 +84,4 @@ def view(conf, replicas):
     :raises views.NotReady: when there is no view
     """
     databases = {name: one.database for name, one in replicas.items()}
-    # In this phase the view asks the servers nothing more.
-    return views.View(conf, databases).snapshot(model.Phase.RESTORING)
+    return views.View(conf, databases).snapshot(model.Phase.RUNNING)

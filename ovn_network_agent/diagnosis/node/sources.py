@@ -83,6 +83,7 @@ class Sources:
     :param conf: the global oslo.config ConfigOpts, not yet read
     :param argv: list of str, options that name configuration files
     :param socket: path of the control socket, '' for the configured one
+    :ivar drivers: tuple of :class:`drivers.base.Driver`
     :ivar backends: tuple of :class:`backends.base.Backend`
     :ivar unloaded: why the plugins cannot be loaded, or ''
     """
@@ -96,6 +97,7 @@ class Sources:
         self._replicas = {}
         self._refused = ''
         self.conf = conf
+        self.drivers = ()
         self.backends = ()
         self.unloaded = ''
 
@@ -127,10 +129,17 @@ class Sources:
     def _load_plugins(self):
         """Load the plugins, which register options, before any thread."""
         try:
-            loader.load_drivers(self.conf)
-            self.backends = tuple(loader.load_backends(self.conf))
+            self.drivers = tuple(loader.load_drivers(self.conf))
+            self.backends = self.fresh_backends()
         except Exception as error:
             self.unloaded = f'{error}'
+
+    def fresh_backends(self):
+        """Backends without a memory, a tuple.
+
+        :raises runtime.loader.LoadError: when one cannot be used
+        """
+        return tuple(loader.load_backends(self.conf))
 
     def _limit_waits(self):
         """An operator waits for the answer, and a daemon may hang."""
@@ -294,12 +303,16 @@ class Sources:
 
     def _load(self, name):
         self.ovn()
-        made = replicas.Replica(self.conf, name)
+        made = replicas.Replica(self.conf, name, self.drivers)
         self._replicas[name] = made
         return made.load()
 
     @shared
     def snapshot(self):
-        """The view of the agent, :class:`model.Snapshot`."""
+        """The first view of the agent, :class:`model.Snapshot`."""
+        return self.view()
+
+    def view(self):
+        """The present view of the agent, :class:`model.Snapshot`."""
         return replicas.view(self.conf, {
             name: self.database(name) for name in ('nb', 'sb', 'ovs')})

@@ -187,11 +187,16 @@ class OverlapTest(oslotest.BaseTestCase):
         self.assert_begun()
 
     def test_the_state_that_doctor_asks_for(self):
-        """Nobody answers as the Southbound database here."""
         version, state, connection = controller.read_state()
         self.assertRegex(version, r'^\d+\.\d\d$')
-        self.assertEqual(('running', 'not connected'), (state, connection))
-        self.begin()
+        self.assertEqual(('running', 'connected'), (state, connection))
+        self.here.vsctl('set', 'Open_vSwitch', '.',
+                        'external_ids:ovn-remote=unix:/nowhere')
+        waiting.eventually(
+            lambda: controller.read_state()[2] == 'not connected',
+            'it has lost the Southbound database')
+        subprocess.run(['ovn-appctl', '-t', self._controller_socket(),
+                        'debug/pause'], check=True, capture_output=True)
         self.assertEqual('paused', controller.read_state()[1])
         self.controller.kill()
         self.controller.wait()

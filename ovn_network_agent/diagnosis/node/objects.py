@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Check of the agent's objects: the plan of a dry run, beside the agent.
+
+Beside an agent that has done its work, a dry run finds nothing to do.  So what
+is left is an object that is missing, wrong or left over: a route, a rule, a
+flow, a table of nftables, an announcement, a row in OVN.
+"""
+
+import time
+import typing
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.forward import rules
+from ovn_network_agent.forward import source
+
+# Seconds for the running agent to see a change, and to make its own.
+_PATIENCE = 2.0
+_NAMED = 3
+_VERBS = {'create': 'missing', 'update': 'different', 'delete': 'left over'}
+
+
+class Objects(typing.NamedTuple):
+    """The differences between the desired and the actual objects.
+
+    :ivar differences: tuple of (verb, kind, text of the object), found twice
+    :ivar unread: tuple of reasons why a system could not be looked at
+    """
+
+    differences: tuple
+    unread: tuple
+
+
+def read_objects(sources):
+    sources.privileged()
+    if not sources.holder():
+        raise check.NotChecked('no agent runs, which would make them')
+    if any(rule.check for vip in rules.load(sources.conf)
+           for rule in vip.rules):
+        raise check.NotChecked('health checks decide what is forwarded, and '
+                               'only the agent has their results')
+    first, unread = _plan(sources)
+    if not first:
+        return Objects((), unread)
+    # The agent may be at work just now.
+    time.sleep(_PATIENCE)
+    second, unread = _plan(sources)
+    return Objects(tuple(step for step in second if step in set(first)),
+                   unread)
+
+
+def _plan(sources):
+    """The steps of a pass, and why systems could not be read."""
+    databases = {name: sources.database(name).database
+                 for name in ('nb', 'sb', 'ovs')}
+    snapshot = source.Source(sources.conf).with_rules(sources.view())
+    backends = sources.fresh_backends()
+    for backend in backends:
+        backend.attach(base.Context(
+            databases, lambda: snapshot.node.hostname,
+            lambda: snapshot.node.chassis))
+    planner = reconciler.Reconciler(sources.drivers, backends,
+                                    lambda reason: None)
+    try:
+        steps, found = planner.plan(snapshot)
+    finally:
+        planner.close()
+    return tuple((verb, resource.kind, outcomes.describe(resource))
+                 for verb, resource in steps if verb in _VERBS), tuple(
+                     f'{name}: {why}'
+                     for name, why in found.unreadable.items())
+
+
+def judge_objects(found):
+    for reason in found.unread:
+        yield check.warn(f'could not be read: {reason}',
+                         'see the checks of that system')
+    by_verb = {}
+    for verb, kind, text in found.differences:
+        by_verb.setdefault(verb, []).append(f'{kind} {text}')
+    for verb, texts in by_verb.items():
+        more = f' and {len(texts) - _NAMED:d} more' if (
+            len(texts) > _NAMED) else ''
+        yield check.broken(
+            f'{_VERBS[verb]}: {"; ".join(texts[:_NAMED])}{more}',
+            'another program changes them, or the agent cannot make them: '
+            'look into its log; "ovn-network-agent --dry-run" shows all')
+    if not found.unread and not found.differences:
+        yield check.ok('all are there, and none too many')
+
+
+CHECKS = (
+    check.Check(
+        'objects', 'running agent', 'with a running agent: all its routes, '
+        'rules, flows, tables, announcements and rows are there, and none '
+        'too many', read_objects, judge_objects,
+        ('configuration', 'agent', 'privileges', 'single-agent',
+         'provider-bridge', 'vrf', 'frr-daemons', 'prefix-list',
+         'ovs-database', 'nb-database', 'sb-database', 'bridge-mappings',
+         'routing-tables')),
+)

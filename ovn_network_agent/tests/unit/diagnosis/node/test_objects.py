@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ovn_network_agent.diagnosis.node import objects
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class ObjectsTest(base.JudgeTestCase):
+
+    def judge(self, *differences, unread=(), verdicts):
+        return self.judged(objects.judge_objects, objects.Objects(
+            differences, unread), *verdicts)
+
+    def test_nothing_to_do(self):
+        self.judge(verdicts=[base.OK])
+
+    def test_differences_by_what_is_wrong(self):
+        said = self.judge(
+            *(('create', 'flow', f'number={n}') for n in range(5)),
+            ('delete', 'rule', 'priority=1'),
+            verdicts=[base.BROKEN, base.BROKEN])
+        self.assertIn('missing: flow number=0; flow number=1; flow number=2 '
+                      'and 2 more', said)
+        self.assertIn('left over: rule priority=1', said)
+
+    def test_what_could_not_be_read(self):
+        self.judge(unread=('flow: no bridge',), verdicts=[base.WARN])

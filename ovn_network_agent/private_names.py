@@ -93,7 +93,8 @@ NAMES = (
         'oslo_privsep.daemon', '_fd_logger', ('privileged.helper',),
         'what the helper command says goes to the log'),
     PrivateName(
-        'oslo_config.cfg:ConfigOpts', '_make_config_options', ('conf.opts',),
+        'oslo_config.cfg:ConfigOpts', '_make_config_options',
+        ('conf.command_line',),
         'the help says where files are looked for, and not "None"'),
     PrivateName(
         'oslo_config.cfg:BoolOpt', '_add_inverse_to_argparse',

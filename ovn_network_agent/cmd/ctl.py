@@ -22,6 +22,7 @@ from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
+from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import plan
 from ovn_network_agent.ctl import reload
 from ovn_network_agent.ctl import resync
@@ -56,9 +57,7 @@ def main(argv=None):
     :param argv: list of str, default sys.argv[1:]
     :returns: exit status, see the epilog of the help
     """
-    given, more = parser().parse_known_args(argv)
-    if more:
-        given.refuse(f'unrecognized arguments: {" ".join(more)}')
+    given = parser().parse_args(argv)
     try:
         return given.function(given)
     except socket_path.NoSocket as e:
@@ -75,24 +74,22 @@ def main(argv=None):
 
 
 def parser():
-    """The command line, an argparse.ArgumentParser."""
-    made = argparse.ArgumentParser(
-        prog=exits.PROGRAM, allow_abbrev=False, epilog=_EPILOG,
+    """The command line, a :class:`parsing.Parser`."""
+    made = parsing.Parser(
+        prog=exits.PROGRAM, epilog=_EPILOG,
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    # A command with exit statuses of its own refuses in its own way.
-    made.set_defaults(refuse=made.error)
     made.add_argument('--version', action=_Version, nargs=0,
                       help='show the version of the program, and exit')
     made.add_argument(
         '--socket', metavar='PATH', help='control socket of the agent; '
-        'default: [DEFAULT] control_socket of its configuration')
+        'default: [DEFAULT] control_socket of its configuration, or '
+        '/run/ovn-network-agent/control.ctl')
     for option in ('--config-file', '--config-dir'):
         made.add_argument(
             option, action='append', default=[], metavar='PATH',
             help='as for the agent, to find its control socket')
-    commands = made.add_subparsers(dest='command', required=True,
-                                   metavar='COMMAND')
+    commands = parsing.Commands(made)
     for module in COMMANDS:
         module.add(commands)
     return made

@@ -119,7 +119,7 @@ CLI_OPTS = [
 ]
 
 
-class _Flag(cfg.BoolOpt):
+class Flag(cfg.BoolOpt):
     """An option of the command line without a negative form."""
 
     def _add_inverse_to_argparse(self, parser, group):
@@ -128,7 +128,7 @@ class _Flag(cfg.BoolOpt):
 
 # Options of the command line alone.
 CLI_ONLY_OPTS = [
-    _Flag(
+    Flag(
         'check-config', default=False,
         help='Check the configuration, print all mistakes, and exit without '
              'connecting to anything.'),

@@ -23,9 +23,9 @@ from importlib import metadata
 import itertools
 
 from oslo_config import cfg
-from oslo_log import log
 
 from ovn_network_agent.conf import base
+from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import gateway_drain
@@ -39,9 +39,6 @@ PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
-# The places of cfg.find_config_files(), for the help.
-_PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
-           '/etc/ovn-network-agent and /etc')
 MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
            port_forward, metrics)
 
@@ -139,7 +136,7 @@ def load(conf, argv, version=None):
     """
     register(conf)
     rest, files = _split(argv)
-    given = list(_given(rest, version))
+    given = list(_given(command_line.parse(rest, version)))
     # The default files are those of the project, for any name of the program.
     # Each file is found twice, as of the project and as of the program.
     conf(args=files, project=PROJECT, prog=PROJECT, version=version,
@@ -153,34 +150,16 @@ def _once(find):
     return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 
 
-def _given(argv, version):
+def _given(probe):
     """The options of the command line, as (option, value) pairs.
 
     In oslo.config, a later file on the command line wins over an option, and
     the environment wins over both.  Here the command line always wins.
     """
-    probe = _Probe()
-    log.register_options(probe)
-    probe.register_cli_opts(base.CLI_OPTS)
-    probe.register_cli_opts(base.CLI_ONLY_OPTS)
-    probe(args=argv, project=PROJECT, prog=PROJECT, version=version,
-          default_config_files=[], default_config_dirs=[], use_env=False)
     for name in probe:
         location = probe.get_location(name)
         if location and location.location == cfg.Locations.command_line:
             yield name, probe[name]
-
-
-class _Probe(cfg.ConfigOpts):
-    """ConfigOpts whose help names the default files; the library says None.
-    """
-
-    @staticmethod
-    def _make_config_options(*defaults):
-        made = cfg.ConfigOpts._make_config_options(*defaults)
-        for option in made:
-            option.help = option.help.replace('%(default)s', _PLACES)
-        return made
 
 
 def _split(argv):

@@ -51,7 +51,7 @@ def add(commands):
     plan.error = lambda message: _refuse(plan, message)
     plan.add_argument('--json', action='store_true',
                       help='for programs; the keys are documented')
-    plan.set_defaults(function=run, refuse=plan.error)
+    plan.set_defaults(function=run)
 
 
 def _refuse(plan, message):

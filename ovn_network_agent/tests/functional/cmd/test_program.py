@@ -38,6 +38,9 @@ class ProgramTest(base.ProgramTestCase):
         self.assertIn('Defaultstothefirstovn-network-agent.confin~/.ovn-',
                       said)
         self.assertNotIn('DefaultstoNone', said)
+        self.assertNotIn('Default:None', said)
+        self.assertIn('exitstatus:0:stopped', said.lower())
+        self.assertIn('onagatewaynode', said)
 
     def test_missing_remotes(self):
         ended = self.run_agent('--config-file',
@@ -145,3 +148,8 @@ class ProgramTest(base.ProgramTestCase):
         ended = self.run_agent('--no-such-thing')
         self.assertEqual(2, ended.returncode)
         self.assertIn('--no-such-thing', ended.stderr)
+
+    def test_a_typo(self):
+        ended = self.run_agent('--dyr-run')
+        self.assertEqual(2, ended.returncode)
+        self.assertIn('did you mean --dry-run?', ended.stderr)

@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command line of the agent: its help, and hints about typos."""
+
+import contextlib
+import copy
+import difflib
+import io
+import sys
+
+from oslo_config import cfg
+from oslo_log import log
+
+from ovn_network_agent.conf import base
+
+# The places of cfg.find_config_files(), for the help.
+_PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
+           '/etc/ovn-network-agent and /etc')
+# In the help of oslo.config, by the name of the option.
+_DEFAULTS = {'config-file': _PLACES, 'config_file': _PLACES}
+_USAGE = 2
+
+DESCRIPTION = """\
+Makes the floating IPs of OVN routers reachable through BGP, on a gateway node.
+The configuration has all other options. The environment has precedence over
+the files: OS_<SECTION>__<OPTION>.
+"""
+EPILOG = """\
+Exit status: 0: stopped in good order. 1: the node cannot run the agent, and
+the messages say what is missing. 2: the command line or the configuration
+cannot be used. 3: stopped, but the clean-up, or the plan of a dry run, is not
+complete. 4: stopped, but not every gateway was taken over.
+"""
+
+
+class Probe(cfg.ConfigOpts):
+    """ConfigOpts that read the command line alone, and no files.
+
+    oslo.config hides the default of each option from argparse, whose help
+    then says None.  The help of this class has the true defaults.
+
+    :ivar registered: list of the options that the command line has
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.registered = []
+
+    def register_cli_opts(self, opts, group=None):
+        """As in the base class, with true defaults in the help."""
+        made = _true(opts)
+        self.registered += made
+        super().register_cli_opts(made, group)
+
+    @staticmethod
+    def _make_config_options(*defaults):
+        return _true(cfg.ConfigOpts._make_config_options(*defaults))
+
+
+def _true(options):
+    made = copy.deepcopy(list(options))
+    for option in made:
+        default = _DEFAULTS.get(option.name, option.default)
+        if option.help and '%(default)s' in option.help:
+            option.help = option.help.replace(
+                '%(default)s', str(default).replace('%', '%%'))
+    return made
+
+
+def probe():
+    """A :class:`Probe` with the options of the command line."""
+    made = Probe()
+    log.register_options(made)
+    made.register_cli_opts(base.CLI_OPTS)
+    made.register_cli_opts(base.CLI_ONLY_OPTS)
+    return made
+
+
+def parse(argv, version=None):
+    """Parse the command line without the options that name files.
+
+    :param argv: list of str
+    :param version: text for ``--version``
+    :returns: :class:`Probe`
+    :raises SystemExit: on ``--help``, ``--version`` or unknown arguments;
+        the last with a hint
+    """
+    made = probe()
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            made(args=argv, project=base.PROJECT, prog=base.PROJECT,
+                 version=version, default_config_files=[],
+                 default_config_dirs=[], use_env=False,
+                 description=DESCRIPTION, epilog=EPILOG)
+    except SystemExit as error:
+        sys.stderr.write(said.getvalue())
+        if error.code == _USAGE:
+            for hint in _hints(argv):
+                print(f'{base.PROJECT}: {hint}', file=sys.stderr)
+        raise
+    sys.stderr.write(said.getvalue())
+    return made
+
+
+def options():
+    """The options of the command line, with their names as given there.
+
+    :returns: list of (list of texts such as "--dry-run", name of the value
+        that follows or None, help)
+    """
+    found = [(['-h', '--help'], None, 'show the help, and exit'),
+             (['--version'], None, 'show the version, and exit')]
+    for option in (*probe().registered, *Probe._make_config_options([], [])):
+        found += _texts(option)
+    return sorted(found, key=lambda each: each[0][-1].lstrip('-'))
+
+
+def _texts(option):
+    name = option.name.replace('_', '-')
+    short = [f'-{option.short}'] if option.short else []
+    others = [f'--{other.name}' for other in option.deprecated_opts
+              if other.name]
+    if not isinstance(option, cfg.BoolOpt):
+        value = option.metavar or 'VALUE'
+        if name.endswith(('-dir', '-file')):
+            value = 'PATH'
+        yield [*short, f'--{name}', *others], value, option.help
+        return
+    yield [*short, f'--{name}', *others], None, option.help
+    if not isinstance(option, base.Flag):
+        yield [f'--no{name}'], None, f'the inverse of --{name}'
+
+
+def _hints(argv):
+    known = [text for texts, _value, _help in options() for text in texts]
+    for word in argv:
+        name = word.partition('=')[0]
+        if name.startswith('--') and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            if close:
+                yield f'{name}: did you mean {close[0]}?'

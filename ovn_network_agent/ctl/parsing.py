@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The parser of ovn-network-agent-ctl, which names what a typo probably means.
+"""
+
+import argparse
+import itertools
+import re
+import sys
+
+_CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' "
+                     r'\(choose from (?P<known>.*)\)')
+_WORD = re.compile(r'[\w.-]+')
+
+
+class Parser(argparse.ArgumentParser):
+    """Names the nearest command or option in the message about a typo.
+
+    Parsers of commands are of this class, too, because argparse makes them
+    of the class of the parser above.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**{'allow_abbrev': False, **kwargs})
+        self._words = []
+
+    def parse_args(self, args=None, namespace=None):
+        """As in the base class."""
+        self._words = sys.argv[1:] if args is None else list(args)
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = self.commands().get(getattr(given, 'command', None))
+            of = [self, command] if command else [self]
+            (command or self).error(_unknown(
+                unknown, [text for parser in of for text in parser.options()]))
+        return given
+
+    def error(self, message):
+        """As in the base class; a wrong choice gets the nearest one."""
+        match = _CHOICE.search(message)
+        known = list(self.commands())
+        if match and known:
+            # The value of a misspelt option looks like a command.
+            wrong = [word for word in itertools.takewhile(
+                lambda word: word != match['given'], self._words)
+                if word.startswith('-') and
+                word.partition('=')[0] not in self.options()]
+            message = _unknown(wrong, self.options()) if wrong else (
+                f'unknown command {match["given"]!r}, there are '
+                f'{", ".join(known)}{_meant(match["given"], known)}')
+        elif match:
+            message += _meant(match['given'], _WORD.findall(match['known']))
+        super().error(message)
+
+    def commands(self):
+        """dict of the name of each command to its :class:`Parser`."""
+        return next((action.choices for action in self.actions()
+                     if isinstance(action.choices, dict)), {})
+
+    def options(self):
+        """The texts of all options, a list."""
+        return [text for action in self.actions()
+                for text in action.option_strings]
+
+    def actions(self):
+        """The arguments of this parser, a list of argparse.Action."""
+        return self._actions
+
+
+class Commands:
+    """Adds commands; each without a description is described by its help.
+
+    :param parser: :class:`Parser`
+    """
+
+    def __init__(self, parser):
+        self._added = parser.add_subparsers(
+            dest='command', required=True, metavar='COMMAND')
+
+    def add_parser(self, name, **kwargs):
+        """As that of argparse; ``help`` is required."""
+        text = kwargs['help']
+        return self._added.add_parser(name, **{
+            'description': f'{text[0].upper()}{text[1:]}.', **kwargs})
+
+
+def _unknown(words, known):
+    hints = ''.join(_meant(word.partition('=')[0], known) for word in words)
+    return f'unrecognized arguments: {" ".join(words)}{hints}'
+
+
+def _meant(word, known):
+    """The hint about a typo, or ''."""
+    # The import takes longer than a command, and only a typo needs it.
+    import difflib
+    close = difflib.get_close_matches(word, known, n=1)
+    return f'; did you mean {close[0]}?' if close else ''

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The help of ovn-network-agent-ctl, and what it says to a typo."""
+
+import contextlib
+import io
+import re
+
+from oslotest import base
+
+from ovn_network_agent.cmd import ctl
+from ovn_network_agent.ctl import exits
+
+# What a help says of a default that is a word or a number.
+DEFAULT = re.compile(r'(?:default: (?P<after>[\w.:/-]+)|'
+                     r'(?P<before>[\d.]+)(?: seconds)? by default)')
+
+
+class HelpTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.parser = ctl.parser()
+        self.commands = self.parser.commands()
+
+    def test_everything_is_described(self):
+        self.assertLess(5, len(self.commands))
+        for name, parser in {'': self.parser, **self.commands}.items():
+            self.assertTrue(parser.description.endswith('.'), name)
+            for action in parser.actions():
+                self.assertTrue(action.help or action.dest == 'command',
+                                (name, action.dest))
+
+    def test_the_exit_statuses(self):
+        said = self.parser.format_help()
+        for status in (exits.OK, exits.FAILED, exits.USAGE, exits.WAITED,
+                       exits.NOT_RUNNING):
+            self.assertRegex(said, rf'\b{status} [a-z]')
+        self.assertIn('exit status', self.commands['health'].format_help())
+
+    def test_every_default_is_that_of_the_code(self):
+        found = 0
+        for name, parser in {'': self.parser, **self.commands}.items():
+            for action in parser.actions():
+                values = {'default': action.default, 'const': action.const}
+                match = DEFAULT.search((action.help or '') % values)
+                said = match and (match['after'] or match['before'])
+                if said in (None, 'all', 'at'):
+                    # Of a number or an address the help has to tell.
+                    self.assertIn(action.default, (
+                        None, False, '', [], '==SUPPRESS=='),
+                        (name, action.dest))
+                    continue
+                found += 1
+                self.assertIn(said.rstrip(':,;'), [
+                    f'{value:g}' if isinstance(value, float) else str(value)
+                    for value in values.values()], (name, action.dest))
+        self.assertLess(4, found)
+
+
+class TypoTest(base.BaseTestCase):
+
+    def said(self, *argv):
+        """The message about a command line that cannot be used."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            error = self.assertRaises(SystemExit, ctl.main, argv)
+        self.assertEqual(exits.USAGE, error.code)
+        return said.getvalue()
+
+    def test_the_nearest_name(self):
+        for argv, meant in (
+                (['statsu'], 'status'), (['undrian', '--wait'], 'undrain'),
+                (['status', '--jsno'], '--json'),
+                (['drain', '--wiat'], '--wait'),
+                (['drain', '--timout=5'], '--timeout'),
+                (['--sokcet', '/run/x', 'status'], '--socket'),
+                (['fips', '--state', 'announcd'], 'announced')):
+            self.assertIn(f'did you mean {meant}?', self.said(*argv))
+
+    def test_nothing_is_near(self):
+        said = self.said('xyzzy')
+        self.assertNotIn('did you mean', said)
+        self.assertIn('drain, undrain, status', said)
+        self.assertNotIn('did you mean', self.said('status', '--qqq'))

@@ -22,6 +22,7 @@ from ovn_network_agent.ctl import exits
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import fips
 from ovn_network_agent.ctl import health
+from ovn_network_agent.ctl import log_level
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import plan
 from ovn_network_agent.ctl import reload
@@ -31,8 +32,8 @@ from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health,
-            reload)
+COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health, reload,
+            log_level)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

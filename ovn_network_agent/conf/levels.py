@@ -17,9 +17,7 @@ import logging
 from oslo_log import log
 
 from ovn_network_agent.conf import base
-
-_LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
-           'warn': logging.WARNING, 'error': logging.ERROR}
+from ovn_network_agent.conf import temporary_levels
 
 
 def apply(conf):
@@ -28,11 +26,13 @@ def apply(conf):
     :param conf: a loaded ConfigOpts
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
-    logging.getLogger().setLevel(_LEVELS[level])
+    logging.getLogger().setLevel(temporary_levels.LEVELS[level])
 
 
 def set_up(conf, former):
     """Set up the log for the values of a reload, or leave it as it was.
+
+    A level that an operator has set by command ends in any case.
 
     The agent has no hook of oslo.log for this, because the library would
     register options of the command line with the hook.
@@ -42,6 +42,7 @@ def set_up(conf, former):
     :raises Exception: what the file of ``log_config_append`` makes the
         standard library raise
     """
+    temporary_levels.temporary.undo()
     if conf.log_config_append or former:
         before = [(logger, logger.level, logger.handlers[:], logger.propagate)
                   for logger in _loggers()]

@@ -30,7 +30,13 @@ class _Arguments(argparse.ArgumentParser):
         raise Refused(f'{self.prog}: {message}; usage: {self.usage}')
 
 
-def _arguments(name, usage):
+def arguments(name, usage):
+    """A parser that refuses what it does not know.
+
+    :param name: name of the command
+    :param usage: its arguments, for the message
+    :returns: argparse.ArgumentParser
+    """
     return _Arguments(prog=name, usage=f'{name} {usage}',
                       add_help=False, allow_abbrev=False)
 
@@ -76,7 +82,7 @@ class Table:
         if not all(isinstance(arg, str) for arg in argv):
             raise Refused(f'"{name}" command has non-string argument')
         usage, function = self._commands[name]
-        return function(connection, _arguments(name, usage), argv)
+        return function(connection, arguments(name, usage), argv)
 
     # -- commands ---------------------------------------------------------
 

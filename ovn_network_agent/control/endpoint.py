@@ -18,6 +18,7 @@ import time
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import health
 from ovn_network_agent.control import inspection
+from ovn_network_agent.control import log_level
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control import reloading
 from ovn_network_agent.control import report
@@ -61,7 +62,8 @@ class Endpoint(base.Observer):
         self._since = since.Since()
         self._trigger = None
         self._server = None
-        more = {'health': ('', self._health)}
+        more = {'health': ('', self._health),
+                'log-level': (log_level.USAGE, log_level.run)}
         if parts is not None:
             more.update(inspection.Inspection(
                 conf, parts, snapshot, standings, self._read_names).commands)

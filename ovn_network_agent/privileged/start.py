@@ -20,9 +20,11 @@ from oslo_privsep import daemon
 from oslo_privsep import priv_context
 
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import temporary_levels
 from ovn_network_agent.privileged import capability
 from ovn_network_agent.privileged import helper
 from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import log_levels
 
 LOG = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
         _fork(contexts, drop)
     else:
         _run_helpers(contexts)
+    temporary_levels.temporary.follow = log_levels.follow
     LOG.info('privileged daemons running: %s',
              ', '.join(context.name for context in contexts) or 'none')
 

@@ -174,6 +174,9 @@ BAD_TABLES = (
         ((3, 0, 5), ((1, 1),)), ((3, 0, 5), ((0, 2 ** 32),)))))
 # Other functions, with each of these argument lists.
 CALLS = {
+    **{f'log_levels.set_in_{name}': [
+        ('', 5), ('', 'debug'), ('', True), ('oslo_privsep.daemon', 10),
+        (7, 10)] for name in ('kernel', 'ovs', 'frr', 'netfilter')},
     'bgp.read_effect': [['other', [HOST], True], ['', [ZONE], True],
                         ['vrf-provider', ['0.0.0.0/0 json\nexit'], True]],
     'bgp.read_sessions': [['other', ['bgpd']], ['x y', []]],

@@ -15,13 +15,16 @@
 
 import contextlib
 import io
+import os
 import re
 
 from oslotest import base
 
 from ovn_network_agent.cmd import ctl
 from ovn_network_agent.ctl import exits
+from ovn_network_agent.tests import tools
 
+PAGE = os.path.join(tools.ROOT, 'doc', 'source', 'reference', 'ctl.rst')
 # What a help says of a default that is a word or a number.
 DEFAULT = re.compile(r'(?:default: (?P<after>[\w.:/-]+)|'
                      r'(?P<before>[\d.]+)(?: seconds)? by default)')
@@ -48,6 +51,19 @@ class HelpTest(base.BaseTestCase):
                        exits.NOT_RUNNING):
             self.assertRegex(said, rf'\b{status} [a-z]')
         self.assertIn('exit status', self.commands['health'].format_help())
+
+    def test_everything_is_on_the_page(self):
+        """The page is the manual page, too."""
+        with open(PAGE) as opened:
+            page = opened.read()
+        synopsis, _title, rest = page.partition('\nOptions\n')
+        for name, parser in self.commands.items():
+            self.assertRegex(synopsis, rf'\[OPTION\]... {name} ')
+            self.assertRegex(rest, rf'(?m)^``{name}\b')
+        for name, parser in {'': self.parser, **self.commands}.items():
+            for option in {*parser.options()} - {'-h', '--help',
+                                                 '--version'}:
+                self.assertIn(option, page, name)
 
     def test_every_default_is_that_of_the_code(self):
         found = 0

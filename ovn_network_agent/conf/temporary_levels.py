@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Levels of loggers that an operator has set for some time.
+
+Levels belong to the process, as the loggers of the standard library do.  A
+reload and the end of the time give each logger the level that it had before.
+"""
+
+import dataclasses
+import logging
+import threading
+import time
+
+LOG = logging.getLogger(__name__)
+
+LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
+          'warn': logging.WARNING, 'error': logging.ERROR}
+
+
+@dataclasses.dataclass(slots=True)
+class _Changed:
+    """A logger with another level than that of the configuration.
+
+    :ivar former: level before, a number; 0 for that of the logger above
+    :ivar ends: monotonic seconds, None for no end
+    :ivar timer: threading.Timer that ends it, or None
+    """
+
+    former: int
+    ends: float | None = None
+    timer: threading.Timer | None = None
+
+
+class Temporary:
+    """The levels that are not those of the configuration.
+
+    :ivar follow: function(name, number) that sets a level elsewhere, too
+    """
+
+    def __init__(self):
+        self.follow = lambda name, level: None
+        self._lock = threading.Lock()
+        self._changed = {}
+
+    def set(self, name, level, seconds=None):
+        """Set the level of a logger.
+
+        :param name: name of the logger, '' for the root of all
+        :param level: a key of :data:`LEVELS`
+        :param seconds: after which the former level returns; None: at the
+            next reload
+        """
+        logger = logging.getLogger(name)
+        with self._lock:
+            changed = self._changed.setdefault(name, _Changed(logger.level))
+            if changed.timer is not None:
+                changed.timer.cancel()
+            changed.timer = changed.ends = None
+            if seconds is not None:
+                changed.ends = time.monotonic() + seconds
+                changed.timer = threading.Timer(seconds, self._end,
+                                                (name, changed))
+                changed.timer.daemon = True
+                changed.timer.start()
+            self._give(name, LEVELS[level])
+
+    def undo(self):
+        """Give all loggers their former levels."""
+        with self._lock:
+            for name in list(self._changed):
+                self._undo(name)
+
+    def now(self):
+        """The changed loggers.
+
+        :returns: list of (name, name of the level, seconds left or None)
+        """
+        with self._lock:
+            return [(name, name_of(logging.getLogger(name).level),
+                     None if changed.ends is None else
+                     max(0.0, changed.ends - time.monotonic()))
+                    for name, changed in sorted(self._changed.items())]
+
+    def _end(self, name, changed):
+        with self._lock:
+            # The operator may have set the level anew in the last moment.
+            if self._changed.get(name) is changed and changed.ends and (
+                    time.monotonic() >= changed.ends):
+                self._undo(name)
+
+    def _undo(self, name):
+        changed = self._changed.pop(name)
+        if changed.timer is not None:
+            changed.timer.cancel()
+        self._give(name, changed.former)
+
+    def _give(self, name, level):
+        logging.getLogger(name).setLevel(level)
+        try:
+            self.follow(name, level)
+        except Exception:
+            LOG.exception('The log level of %s was not set everywhere',
+                          name or 'all loggers')
+
+
+#: The levels of this process.
+temporary = Temporary()
+
+
+def name_of(level):
+    """The name of a level in :data:`LEVELS`, or that of the library.
+
+    :param level: number
+    """
+    return next((name for name, number in LEVELS.items() if number == level),
+                logging.getLevelName(level).lower())

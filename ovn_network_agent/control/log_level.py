@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command log-level: shows or sets the levels of the running agent."""
+
+import json
+import logging
+import math
+
+from oslo_log import log
+
+from ovn_network_agent.conf import temporary_levels as levels
+from ovn_network_agent.control import commands
+
+LOG = log.getLogger(__name__)
+
+USAGE = '[LEVEL] [--logger NAME] [--for SECONDS] [--json]'
+# The privileged daemons have these loggers, and the agent gives out their
+# records under this name of the library, in the form of oslo.log.
+_PRIVILEGED = 'ovn_network_agent.privileged'
+_DAEMONS = 'oslo.privsep.daemon'
+# A day: longer is what the configuration is for.
+LONGEST = 86400.0
+
+
+def run(arguments, argv):
+    """Carry out the command.
+
+    :param arguments: see :class:`commands.Table`
+    :param argv: list of str
+    :returns: text, of JSON with --json
+    :raises commands.Refused: for a level or a time that cannot be
+    """
+    arguments.add_argument('level', nargs='?', choices=list(levels.LEVELS))
+    arguments.add_argument('--logger', default='')
+    arguments.add_argument('--for', dest='seconds', type=float)
+    arguments.add_argument('--json', action='store_true')
+    given = arguments.parse_args(argv)
+    if given.level is None:
+        if given.seconds is not None:
+            raise commands.Refused('log-level: --for needs a LEVEL: one of ' +
+                                   ', '.join(levels.LEVELS))
+    else:
+        _set(given)
+    found = show(given.logger)
+    return json.dumps(found) if given.json else text(found)
+
+
+def _set(given):
+    seconds = given.seconds
+    if seconds is not None and not 0 < seconds <= LONGEST:
+        raise commands.Refused(
+            f'log-level: --for {seconds:g}: choose more than 0 and at most '
+            f'{LONGEST:g} seconds')
+    if not (given.logger == '' or given.logger in
+            logging.Logger.manager.loggerDict):
+        raise commands.Refused(
+            f'log-level: there is no logger {given.logger!r}; the names are '
+            'those in the log, such as ovn_network_agent.runtime.loop, and '
+            'their beginnings, such as ovn_network_agent.runtime')
+    if f'{_PRIVILEGED}.'.startswith(
+            f'{given.logger}.' if given.logger else '') or (
+                given.logger.startswith(_PRIVILEGED)):
+        levels.temporary.set(_DAEMONS, given.level, seconds)
+    levels.temporary.set(given.logger, given.level, seconds)
+    LOG.info('Log level of %s: %s, until %s', given.logger or 'all',
+             given.level, 'the next reload' if seconds is None else
+             f'{math.ceil(seconds)} s have passed, or the next reload')
+
+
+def show(logger):
+    """The levels as they are now.
+
+    :param logger: name of a logger, '' for the root
+    :returns: dict of JSON values: ``logger``, ``level`` (in force for this
+        logger) and ``changed``, a list of ``logger``, ``level`` and
+        ``seconds_left`` (None until the next reload)
+    """
+    return {
+        'logger': logger,
+        'level': levels.name_of(
+            logging.getLogger(logger).getEffectiveLevel()),
+        'changed': [{'logger': name, 'level': level, 'seconds_left': left}
+                    for name, level, left in levels.temporary.now()]}
+
+
+def text(found):
+    """The levels for people.
+
+    :param found: dict, see :func:`show`
+    :returns: text of one or more lines
+    """
+    lines = [f'level of {found["logger"] or "all loggers"}: '
+             f'{found["level"]}']
+    for changed in found['changed']:
+        left = changed['seconds_left']
+        until = ('until the next reload' if left is None else
+                 f'for {math.ceil(left)} s more, or until the next reload')
+        lines.append(f'  set by command: {changed["logger"] or "all"} to '
+                     f'{changed["level"]} {until}')
+    return '\n'.join(lines) + '\n'

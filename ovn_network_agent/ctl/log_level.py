@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command log-level."""
+
+import sys
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+
+LEVELS = ('debug', 'info', 'warn', 'error')
+# Seconds for an answer of the agent.
+_ANSWER = 10.0
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    level = commands.add_parser(
+        'log-level', help='show or set the log level of the running agent',
+        description='Show or set the log level of the running agent. A set '
+        'level lasts until the next reload, or for the given time.')
+    level.add_argument('level', nargs='?', choices=LEVELS, metavar='LEVEL',
+                       help='debug, info, warn or error; without a level the '
+                       'command shows the present one')
+    level.add_argument('--logger', default='', metavar='NAME',
+                       help='only this logger and those below, by the name '
+                       'that the log has; default: all')
+    level.add_argument('--for', dest='seconds', type=seconds.positive,
+                       metavar='SECONDS', help='set the former level again '
+                       'after this time; default: at the next reload')
+    level.add_argument('--json', action='store_true',
+                       help='for programs; the keys are documented')
+    level.set_defaults(function=run)
+
+
+def run(given):
+    """Show or set the level.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    argv = [given.level] if given.level else []
+    if given.logger:
+        argv += ['--logger', given.logger]
+    if given.seconds is not None:
+        argv += ['--for', str(given.seconds)]
+    if given.json:
+        argv.append('--json')
+    answer = client.call(socket_path.find(given), 'log-level', argv, _ANSWER)
+    sys.stdout.write(answer)
+    if given.json:
+        print()
+    return exits.OK

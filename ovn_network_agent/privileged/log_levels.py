@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Levels of the log in the privileged daemons.
+
+A daemon sends the records of its log to the agent.  Those of the libraries
+stay as they are, because privsep would log every call.
+"""
+
+import errno
+import logging
+
+from ovn_network_agent import privileged
+
+_LEVELS = (logging.NOTSET, logging.DEBUG, logging.INFO, logging.WARNING,
+           logging.ERROR)
+_OURS = 'ovn_network_agent'
+
+
+LOG = logging.getLogger(__name__)
+
+
+def _set(daemon, name, level):
+    ours = isinstance(name, str) and (
+        name in ('', _OURS) or name.startswith(_OURS + '.'))
+    if not ours or level not in _LEVELS or isinstance(level, bool):
+        raise OSError(errno.EINVAL, f'level {level!r} of logger {name!r} is '
+                      'refused: it is not one of the agent\'s')
+    logging.getLogger(name).setLevel(level)
+    LOG.debug('Level of the log in the daemon %s: %s', daemon,
+              logging.getLevelName(level))
+
+
+@privileged.kernel.entrypoint
+def set_in_kernel(name, level):
+    """Set the level of a logger in the daemon ``kernel``.
+
+    :param name: name of a logger of the agent, '' for the root
+    :param level: number of the standard library
+    :raises OSError: for any other logger or level
+    """
+    _set('kernel', name, level)
+
+
+@privileged.ovs.entrypoint
+def set_in_ovs(name, level):
+    """As :func:`set_in_kernel`, in the daemon ``ovs``."""
+    _set('ovs', name, level)
+
+
+@privileged.frr.entrypoint
+def set_in_frr(name, level):
+    """As :func:`set_in_kernel`, in the daemon ``frr``."""
+    _set('frr', name, level)
+
+
+@privileged.netfilter.entrypoint
+def set_in_netfilter(name, level):
+    """As :func:`set_in_kernel`, in the daemon ``netfilter``."""
+    _set('netfilter', name, level)
+
+
+_SETTERS = ((privileged.kernel, set_in_kernel), (privileged.ovs, set_in_ovs),
+            (privileged.frr, set_in_frr),
+            (privileged.netfilter, set_in_netfilter))
+
+
+def follow(name, level):
+    """Set the level of a logger in each daemon that runs.
+
+    :param name: name of a logger; those of libraries stay as they are
+    :param level: number of the standard library
+    :raises OSError: when a daemon refuses or has died
+    """
+    if name and name.partition('.')[0] != _OURS:
+        return
+    for context, setter in _SETTERS:
+        if context.alive:
+            setter(name, level)

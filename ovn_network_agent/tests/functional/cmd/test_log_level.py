@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What ovn-network-agent-ctl log-level sets in a running agent."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+from ovn_network_agent.conf import temporary_levels
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.cmd import base as programs
+from ovn_network_agent.tests.functional.cmd import running
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+class LogLevelTest(base.CtlTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(temporary_levels.temporary.undo)
+
+    def test_shown_set_and_over(self):
+        self.ready()
+        name = 'ovn_network_agent.runtime.status'
+        before = logging.getLogger(name).level
+        self.assertIn('level of all loggers: ',
+                      self.ends(0, self.ctl('log-level')).stdout)
+        said = self.ends(0, self.ctl('log-level', 'error', '--logger',
+                                     name)).stdout
+        self.assertEqual(
+            f'level of {name}: error\n  set by command: {name} to error '
+            'until the next reload\n', said)
+        self.assertEqual(logging.ERROR, logging.getLogger(name).level)
+        self.ends(0, self.ctl('log-level', 'error', '--logger', name,
+                              '--for', '0.5'))
+        self.eventually(lambda: logging.getLogger(name).level == before,
+                        'over')
+        found = json.loads(self.ends(
+            0, self.ctl('log-level', '--json')).stdout)
+        self.assertEqual([], found['changed'])
+
+    def test_refused_and_usage(self):
+        self.ready()
+        self.assertIn('no logger', self.ends(1, self.ctl(
+            'log-level', 'debug', '--logger', 'nothing.like.that')).stderr)
+        ended = self.ends(2, self.ctl('log-level', 'debgu'))
+        self.assertIn('did you mean debug?', ended.stderr)
+        self.ends(2, self.ctl('log-level', 'debug', '--for', '0'))
+
+
+@ovsdb.needs_ovsdb
+@needs.needs(os.geteuid() == 0, 'makes a network namespace')
+class DaemonTest(running.RunningTestCase):
+    """In the program, with its privileged daemons."""
+
+    def test_debug_until_a_reload(self):
+        path = os.path.join(self.directory, 'bin')
+        os.mkdir(path)
+        with open(os.path.join(path, 'vtysh'), 'w') as opened:
+            opened.write('#!/bin/sh\nexit 1\n')
+        os.chmod(opened.name, 0o755)
+        self.env['PATH'] = path + ':' + self.env['PATH']
+        control = os.path.join(self.directory, 'control.ctl')
+        self.start(self.config(
+            '[frr]\nvrf_name =\nfrr_prefix_list =\n', self.remotes,
+            drivers='fip_route', control_socket=control, shutdown_timeout=3))
+        self.eventually(lambda: self.status(control))
+
+        def level(*argv):
+            return json.loads(subprocess.run(
+                [sys.executable, '-W', 'ignore', '-m',
+                 'ovn_network_agent.cmd.ctl', '--socket', control,
+                 'log-level', *argv, '--json'], env=self.env, text=True,
+                capture_output=True, timeout=programs.LIMIT).stdout)
+        self.assertEqual('info', level()['level'])
+        self.assertEqual('debug', level('debug')['level'])
+        self.assertNotIn('was not set everywhere', self.log())
+        self.eventually(lambda: 'Level of the log in the daemon' in
+                        self.log())
+        for name in ('kernel', 'ovs', 'frr', 'netfilter'):
+            self.assertIn(f'in the daemon {name}: DEBUG', self.log())
+        self.agent.send_signal(signal.SIGHUP)
+        self.eventually(lambda: level()['level'] == 'info')
+        self.assertEqual([], level()['changed'])
+        self.assertNotIn('was not set everywhere', self.log())
+        self.stop()

@@ -79,6 +79,10 @@ NAMES = (
         'ovs.stream:UnixStream', '_open', ('ovsdb.streams',),
         'a Unix socket that only the root side may open'),
     PrivateName(
+        'sys', '_current_frames', ('control.bug_report',),
+        'the stacks of all threads with their names; faulthandler writes '
+        'them without names, and into a file only'),
+    PrivateName(
         'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.reload',),
         'the former values, when the files have changed after their check; '
         'nothing public takes a reload back'),

@@ -26,6 +26,7 @@ from ovn_network_agent.ctl import log_level
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import plan
 from ovn_network_agent.ctl import reload
+from ovn_network_agent.ctl import report
 from ovn_network_agent.ctl import resync
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import status
@@ -33,7 +34,7 @@ from ovn_network_agent.ctl import status
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
 COMMANDS = (doctor, explain, drain, status, fips, plan, resync, health, reload,
-            log_level)
+            log_level, report)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

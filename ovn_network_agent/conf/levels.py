@@ -17,6 +17,7 @@ import logging
 from oslo_log import log
 
 from ovn_network_agent.conf import base
+from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import temporary_levels
 
 
@@ -27,6 +28,7 @@ def apply(conf):
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
     logging.getLogger().setLevel(temporary_levels.LEVELS[level])
+    last_log.last_log.attach()
 
 
 def set_up(conf, former):

@@ -20,10 +20,13 @@ such as "password".  The path of a key is no secret, but its content is.
 import re
 
 MASK = '***'
+# Characters of a secret that is looked for in other texts.
+_SHORTEST = 4
 _WORDS = r'pass(?:word|wd|phrase)?|secret|token|api[_-]?key|credentials?'
 # What comes before the "@" of a URL, and of what looks like one.
-_USER = re.compile(r'(?P<start>\b[a-z][a-z0-9+.-]*:(?://)?)[^\s/@,]+@',
-                   re.IGNORECASE)
+_USER = re.compile(
+    r'(?P<start>\b[a-z][a-z0-9+.-]*:(?://)?)(?P<user>[^\s/@,]+)@',
+    re.IGNORECASE)
 _NAMED = re.compile(
     rf'(?P<name>(?:[\w-]*[-_])?(?:{_WORDS})(?:[-_]\w+)?)(?P<sign>["\']?\s*'
     r'[=:]\s*|\s+)(?P<value>"[^"]*"|\'[^\']*\'|[^\s,;&]+)', re.IGNORECASE)
@@ -52,12 +55,49 @@ def shown(option, value):
     """
     if value in (None, ''):
         return ''
-    if option.secret or _SECRET_NAME.search(option.dest):
-        return MASK
+    return MASK if _is_secret(option) else mask(_text(value))
+
+
+def secrets(option, value):
+    """The secret parts of the value of an option.
+
+    :param option: oslo.config option
+    :param value: the parsed value
+    :returns: list of str, none of them so short that it could be anything
+    """
+    text = '' if value is None else _text(value)
+    found = [text] if _is_secret(option) else [
+        match['user'].rpartition(':')[2] for match in _USER.finditer(text)] + [
+        match['value'].strip('"\'') for match in _NAMED.finditer(text)]
+    return [each for each in found if len(each) >= _SHORTEST]
+
+
+def everywhere(value, known=()):
+    """JSON values with the secrets in all texts replaced by :data:`MASK`.
+
+    :param value: of JSON
+    :param known: list of secrets that no pattern finds, the longest first
+    """
+    if isinstance(value, dict):
+        return {key: everywhere(each, known) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [everywhere(each, known) for each in value]
+    if not isinstance(value, str):
+        return value
+    for secret in known:
+        value = value.replace(secret, MASK)
+    return mask(value)
+
+
+def _is_secret(option):
+    return option.secret or bool(_SECRET_NAME.search(option.dest))
+
+
+def _text(value):
     if isinstance(value, list | tuple):
         value = ','.join(str(each) for each in value)
     elif isinstance(value, dict):
         value = ','.join(f'{key}:{each}' for key, each in value.items())
     elif isinstance(value, bool):
         value = str(value).lower()
-    return mask(str(value))
+    return str(value)

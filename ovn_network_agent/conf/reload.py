@@ -22,6 +22,7 @@ import dataclasses
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import effective
 from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
@@ -139,7 +140,7 @@ def _apply(conf, aside):
     :raises validate.ConfigError: when the log cannot be set up; all values
         are as before
     """
-    watched = [(section, option) for section, option in _options(conf)
+    watched = [(section, option) for section, option in effective.options(conf)
                if option.mutable and (
                    (section, option.dest) == _RULES or
                    not _on_command_line(conf, section, option))]
@@ -206,16 +207,6 @@ def _hold(conf, hold, value):
 
 # -- differences ----------------------------------------------------------
 
-def _options(conf):
-    """(section, option) of all options that a file may have, a list."""
-    found = [*opts.everything(), *opts.others(), *(
-        (section, option) for section, options in plugins.options(conf)
-        for option in options)]
-    # The drivers of this project declare their options once more.
-    return list({(section, option.dest): (section, option)
-                 for section, option in found}.values())
-
-
 def _on_command_line(conf, section, option):
     """Whether a value does not come from files and the environment."""
     group = None if section == 'DEFAULT' else section
@@ -235,7 +226,7 @@ def _values(conf, options):
 
 def _waiting(conf, aside):
     """The differences to the files, :class:`Change` objects."""
-    for section, option in _options(conf):
+    for section, option in effective.options(conf):
         rules = (section, option.dest) == _RULES
         if _on_command_line(conf, section, option) and not rules:
             continue

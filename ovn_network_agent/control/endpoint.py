@@ -15,6 +15,7 @@
 import json
 import time
 
+from ovn_network_agent.control import bug_report
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import health
 from ovn_network_agent.control import inspection
@@ -63,7 +64,10 @@ class Endpoint(base.Observer):
         self._trigger = None
         self._server = None
         more = {'health': ('', self._health),
-                'log-level': (log_level.USAGE, log_level.run)}
+                'log-level': (log_level.USAGE, log_level.run),
+                'report': ('', bug_report.BugReport(
+                    conf, databases, self._report, self._tell_health,
+                    lambda: parts.passes.last if parts else ()).run)}
         if parts is not None:
             more.update(inspection.Inspection(
                 conf, parts, snapshot, standings, self._read_names).commands)
@@ -107,9 +111,12 @@ class Endpoint(base.Observer):
 
     def _health(self, arguments, argv):
         arguments.parse_args(argv)
-        return json.dumps(health.build(
+        return json.dumps(self._tell_health())
+
+    def _tell_health(self):
+        return health.build(
             self._snapshot(), self._status, self._conf.reconcile_interval,
-            time.monotonic()))
+            time.monotonic())
 
     def _read_names(self):
         """:class:`directory.Directory`, the former one if OVN is away."""

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The configuration as in effect, without secrets."""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import masking
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import plugins
+
+
+def options(conf):
+    """(section, option) of all options that a file may have, a list.
+
+    :param conf: a loaded ConfigOpts
+    """
+    found = [*opts.everything(), *opts.others(), *(
+        (section, option) for section, options in plugins.options(conf)
+        for option in options)]
+    # The drivers of this project declare their options once more.
+    return list({(section, option.dest): (section, option)
+                 for section, option in found}.values())
+
+
+def shown(conf):
+    """Each option with its value and its source.
+
+    :param conf: a loaded ConfigOpts
+    :returns: list of dicts of JSON values: ``section``, ``option``,
+        ``value`` as in a file, ``source`` (a file, a variable or a default)
+    """
+    return [{'section': section, 'option': option.dest,
+             'value': _value(conf, section, option),
+             'source': _source(conf, section, option)}
+            for section, option in options(conf)]
+
+
+def secrets(conf):
+    """The secret parts of all values, which may be in other texts, too.
+
+    :param conf: a loaded ConfigOpts
+    :returns: list of str, the longest first
+    """
+    found = set()
+    for section, option in options(conf):
+        try:
+            value = _of(conf, section)[option.dest]
+        except (cfg.Error, ValueError):
+            continue
+        found.update(masking.secrets(option, value))
+    return sorted(found, key=len, reverse=True)
+
+
+def _of(conf, section):
+    return conf if section == 'DEFAULT' else conf[section]
+
+
+def _value(conf, section, option):
+    try:
+        return masking.shown(option, _of(conf, section)[option.dest])
+    except (cfg.Error, ValueError) as error:
+        return f'cannot be used: {masking.mask(str(error))}'
+
+
+def _source(conf, section, option):
+    try:
+        found = conf.get_location(
+            option.dest, None if section == 'DEFAULT' else section)
+    except (cfg.Error, ValueError):
+        return ''
+    if found is None:
+        return ''
+    detail = f' {found.detail}' if found.detail else ''
+    return f'{found.location.name}{detail}'

@@ -1,0 +1,169 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The agent's part of a report of a bug: what only the agent knows.
+
+A section that fails says why, and the others are there all the same.
+"""
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import sys
+import threading
+import traceback
+
+from oslo_log import log as logging
+
+from ovn_network_agent import privileged
+from ovn_network_agent import version
+from ovn_network_agent.conf import effective
+from ovn_network_agent.conf import last_log
+from ovn_network_agent.conf import masking
+from ovn_network_agent.frr import setup
+from ovn_network_agent.privileged import controller
+from ovn_network_agent.privileged import frr_setup
+from ovn_network_agent.privileged import nft_version
+
+LOG = logging.getLogger(__name__)
+
+_NAME = re.compile(r'[\w.-]+')
+
+
+class BugReport:
+    """Makes the report.
+
+    :param conf: the oslo.config ConfigOpts
+    :param databases: dict of name to :class:`ovsdb.connection.Database`
+    :param status: function without arguments, see :func:`report.build`
+    :param health: function without arguments, see :func:`health.build`
+    :param passes: function without arguments that returns the last passes, a
+        tuple of :class:`runtime.pass_log.Done`
+    """
+
+    def __init__(self, conf, databases, status, health, passes):
+        self._conf = conf
+        self._databases = databases
+        self._sections = {
+            'agent': _process, 'versions': self._versions,
+            'configuration': lambda: effective.shown(conf),
+            'files': self._files, 'status': status, 'health': health,
+            'databases': self._replicas,
+            'passes': lambda: [
+                {name: getattr(done, name) for name in done.__slots__}
+                for done in passes()],
+            'threads': threads, 'log': lambda: last_log.last_log.lines}
+
+    def run(self, arguments, argv):
+        """Make the report, see :class:`commands.Table`.
+
+        :returns: text of JSON, an object with one key for each section
+        """
+        arguments.parse_args(argv)
+        found = {name: tried(make)
+                 for name, make in self._sections.items()}
+        return json.dumps(masking.everywhere(
+            found, effective.secrets(self._conf)))
+
+    def _versions(self):
+        return {'agent': version.STRING, **libraries(), 'programs': {
+            'ovn-controller': _of(privileged.ovs, lambda: ', '.join(
+                controller.read_state())),
+            'frr': _of(privileged.frr, self._frr),
+            'nft': _of(privileged.netfilter, nft_version.read_version),
+            'openvswitch': tried(self._switch)}}
+
+    def _frr(self):
+        return setup.Setup(*frr_setup.read_setup(
+            self._conf.frr.vrf_name, self._conf.frr.frr_prefix_list)).version
+
+    def _switch(self):
+        if 'ovs' not in self._databases:
+            return ''
+        with self._databases['ovs'].rows() as ovs:
+            return next((''.join(row.ovs_version) for row
+                         in ovs['Open_vSwitch'].values()), '')
+
+    def _files(self):
+        return {'config_file': list(self._conf.config_file or ()),
+                'config_dir': list(self._conf.config_dir or ())}
+
+    def _replicas(self):
+        return {name: {'connected': database.connected,
+                       'trouble': database.trouble,
+                       'rows': tried(lambda database=database: _rows(
+                           database))}
+                for name, database in self._databases.items()}
+
+
+def _of(context, ask):
+    """The answer of a privileged daemon, which not every agent has.
+
+    oslo.privsep would start a daemon that does not run.
+    """
+    return tried(ask) if context.alive else {
+        'error': f'there is no privileged daemon {context.name}'}
+
+
+def _rows(database):
+    """dict of table to number of rows."""
+    with database.rows() as tables:
+        return {name: len(rows) for name, rows in sorted(tables.items())}
+
+
+def _process():
+    return {'pid': os.getpid(), 'uid': os.geteuid(), 'argv': sys.argv,
+            'threads': threading.active_count()}
+
+
+def libraries():
+    """The versions of Python, the kernel, and the libraries of the agent.
+
+    :returns: dict of JSON values
+    """
+    found = {}
+    for requirement in importlib.metadata.requires(version.PACKAGE) or ():
+        name = _NAME.match(requirement).group()
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = ''
+    return {'python': platform.python_version(),
+            'kernel': ' '.join(os.uname()[::2]), 'libraries': found}
+
+
+def threads():
+    """The stack of each thread.
+
+    :returns: dict of name to list of lines, the innermost call last
+    """
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return {f'{names.get(ident, "?")} ({ident})': [
+        line for part in traceback.format_stack(frame)
+        for line in part.rstrip().splitlines()]
+        for ident, frame in sys._current_frames().items()}
+
+
+def tried(make):
+    """The result of a function, or why there is none.
+
+    :param make: function without arguments
+    :returns: the result, or a dict with the one key ``error``
+    """
+    try:
+        return make()
+    except Exception as error:
+        LOG.debug('A section of the report failed', exc_info=True)
+        return {'error': f'{type(error).__name__}: {error}'}

@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The command report: one file with all that a report of a bug needs."""
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+
+from ovn_network_agent.control import client
+from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import seconds
+from ovn_network_agent.ctl import socket_path
+
+_TIMEOUT = 60.0
+# Questions to the agent, by the key in the file; an older agent lacks some.
+_ASKED = {'agent': ('report', []), 'addresses': ('fips', ['--json'])}
+_MODE = 0o600
+# Grows with a change that a reader of the file has to know.
+_FORMAT = 1
+
+
+def add(commands):
+    """Add the command to the command line.
+
+    :param commands: what argparse's add_subparsers returned
+    """
+    report = commands.add_parser(
+        'report', help='write all that a report of a bug needs into one file',
+        description='Write versions, the configuration in effect, the state '
+        'of the agent, the stacks of its threads and the last lines of its '
+        'log into one JSON file. Passwords are left out, and the content of '
+        'keys; read the file before you give it away. Without an agent, the '
+        'file has the versions and the configuration.')
+    report.add_argument('file', nargs='?', metavar='FILE',
+                        help='a new file, which only its owner can read; "-" '
+                        'is standard output; without it, a file in this '
+                        'directory with the name of the host and the time')
+    seconds.add_timeout(report, _TIMEOUT, 'for each answer of the agent')
+    report.set_defaults(function=run)
+
+
+def run(given):
+    """Write the report.
+
+    :param given: the parsed command line, argparse.Namespace
+    :returns: exit status
+    """
+    path = given.file or _name()
+    try:
+        with _written(path) as opened:
+            json.dump(_collected(given), opened, indent=2, sort_keys=True)
+            opened.write('\n')
+    except FileExistsError:
+        return exits.fail(f'{path} exists already; name a new file',
+                          exits.FAILED)
+    except OSError as e:
+        return exits.fail(f'{path}: {e.strerror or e}', exits.FAILED)
+    if path != '-':
+        print(path)
+    return exits.OK
+
+
+def _name():
+    now = time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
+    return f'ovn-network-agent-report-{socket.gethostname()}-{now}.json'
+
+
+@contextlib.contextmanager
+def _written(path):
+    """The context of the new file, which a failure removes again."""
+    if path == '-':
+        yield sys.stdout
+        return
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
+    try:
+        with open(made, 'w') as opened:
+            yield opened
+    except BaseException:
+        os.unlink(path)
+        raise
+
+
+def _collected(given):
+    """The report, a dict of JSON values."""
+    # The imports take longer than all other commands.
+    from ovn_network_agent.conf import masking
+    from ovn_network_agent.control import bug_report
+    found = {'format': _FORMAT, 'host': socket.gethostname(),
+             'at': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+             'client': bug_report.tried(bug_report.libraries)}
+    answered = False
+    for key, (command, argv) in _ASKED.items():
+        try:
+            found[key] = json.loads(client.call(
+                socket_path.find(given), command, argv, given.timeout))
+            answered = True
+        except (client.NoAgent, client.Refused, socket_path.NoSocket, OSError,
+                ValueError, *socket_path.errors_of_configuration()) as e:
+            found[key] = {'error': str(e)}
+            exits.fail(f'{key}: {e}', exits.OK)
+    if not answered:
+        found['configuration'] = bug_report.tried(lambda: _configured(given))
+    # What the agent leaves out is left out here once more.
+    return masking.everywhere(found)
+
+
+def _configured(given):
+    """The configuration of the files, without an agent."""
+    from oslo_config import cfg
+
+    from ovn_network_agent.conf import effective
+    from ovn_network_agent.conf import masking
+    from ovn_network_agent.conf import opts
+    conf = cfg.ConfigOpts()
+    opts.load(conf, socket_path.files(given))
+    opts.register_daemons(conf)
+    return masking.everywhere(effective.shown(conf), effective.secrets(conf))

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What the agent puts into a report of a bug."""
+
+import json
+import logging
+import threading
+
+from oslotest import base
+
+from ovn_network_agent.conf import last_log
+from ovn_network_agent.control import bug_report
+from ovn_network_agent.control import commands
+from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.tests.unit import world
+
+
+class BugReportTest(base.BaseTestCase):
+
+    def report(self, conf=None, status=dict, passes=()):
+        made = bug_report.BugReport(conf or world.conf(), {}, status, dict,
+                                    lambda: passes)
+        return json.loads(made.run(commands.arguments('report', ''), []))
+
+    def test_the_sections(self):
+        found = self.report(passes=(pass_log.Done(1.0, ('start',), 3),))
+        self.assertEqual(3, found['passes'][0]['changes'])
+        self.assertIn('oslo.config', found['versions']['libraries'])
+        self.assertIn('Linux', found['versions']['kernel'])
+        # No daemon was started for it.
+        self.assertIn('no privileged daemon frr',
+                      found['versions']['programs']['frr']['error'])
+
+    def test_a_section_that_fails_costs_only_itself(self):
+        def fail():
+            raise ValueError('a bug')
+        found = self.report(status=fail)
+        self.assertEqual({'error': 'ValueError: a bug'}, found['status'])
+        self.assertTrue(found['configuration'])
+
+    def test_the_stack_of_each_thread(self):
+        ready, over = threading.Event(), threading.Event()
+
+        def waits_for_the_end():
+            ready.set()
+            over.wait(60)
+        thread = threading.Thread(target=waits_for_the_end, name='patient')
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(over.set)
+        self.assertTrue(ready.wait(60))
+        stack, = [lines for name, lines in bug_report.threads().items()
+                  if name.startswith('patient ')]
+        self.assertIn('waits_for_the_end', ' '.join(stack))
+
+    def test_secrets_of_the_configuration_in_the_log(self):
+        logger = logging.getLogger('ovn_network_agent.test_bug_report')
+        kept = last_log.LastLog()
+        logger.addHandler(kept)
+        self.addCleanup(logger.removeHandler, kept)
+        logger.warning('ran with %s', 'hunter2')
+        logger.warning('password: %s', 'swordfish')
+        self.assertIn('hunter2', kept.lines[-2])
+        self.addCleanup(setattr, last_log, 'last_log', last_log.last_log)
+        last_log.last_log = kept
+        found = self.report(world.conf(
+            frr__vtysh_wrapper='ssh --password=hunter2 frr'))
+        self.assertEqual(2, len(found['log']))
+        said = json.dumps(found)
+        self.assertNotIn('hunter2', said)
+        self.assertNotIn('swordfish', said)
+        self.assertIn('ssh --password=*** frr', said)
+
+
+class LastLogTest(base.BaseTestCase):
+
+    def test_only_the_last_lines_stay(self):
+        kept = last_log.LastLog()
+        for number in range(last_log.KEPT + 3):
+            kept.handle(logging.makeLogRecord({'msg': f'line {number}'}))
+        self.assertEqual(last_log.KEPT, len(kept.lines))
+        self.assertTrue(kept.lines[0].endswith('line 3'))
+        self.assertTrue(kept.lines[-1].endswith(f'line {number}'))
+
+    def test_attached_once(self):
+        kept = last_log.LastLog()
+        root = logging.getLogger()
+        self.addCleanup(root.removeHandler, kept)
+        kept.attach()
+        kept.attach()
+        self.assertEqual(1, root.handlers.count(kept))

@@ -58,7 +58,7 @@ def judge(table, found):
         if row.state is ledger.State.WAITS:
             return State.WAITING, _but(there, _because(table, row)), row.since
     if there:
-        return State.ANNOUNCED, '', wanted[0].since
+        return State.ANNOUNCED, _as_of(table, wanted), wanted[0].since
     for row in wanted:
         if row.state is not ledger.State.IN_PLACE:
             return State.WANTED, _work(row), row.since
@@ -75,6 +75,13 @@ def _unwanted(announcing):
                     'stays as it is', row.since)
         return State.WITHDRAWING, _work(row), row.since
     return None
+
+
+def _as_of(table, wanted):
+    """The doubt about announcements that cannot be read now, or ''."""
+    return next((f'as of the last reading; {row.backend}: '
+                 f'{table.unreadable[row.backend]}' for row in wanted
+                 if row.backend in table.unreadable), '')
 
 
 def _but(there, why):

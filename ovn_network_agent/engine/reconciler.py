@@ -128,7 +128,7 @@ class Reconciler:
                            self._wanted.conflicts, self._backends.owner,
                            self._backends.kinds,
                            self._beside.running(), self._wanted.left_out,
-                           self._wanted.broken)
+                           self._wanted.broken, self._backends.unreadable)
 
     def _note_moments(self):
         """Note the resources whose state this pass has changed."""

@@ -40,6 +40,8 @@ class Table:
     :ivar working: names of the backends that work beside the loop
     :ivar problems: tuple of :class:`resources.Problem` of the drivers
     :ivar broken: dict of contributor to text: drivers that raised
+    :ivar unreadable: dict of backend name to text: backends that could not be
+        read or reached, whose resources are those of the last reading
     """
 
     tracker: tracking.Tracker
@@ -51,6 +53,7 @@ class Table:
     working: tuple
     problems: tuple = ()
     broken: dict = dataclasses.field(default_factory=dict)
+    unreadable: dict = dataclasses.field(default_factory=dict)
 
     def row(self, ref):
         """The :class:`ledger.Row` of a key.

@@ -118,7 +118,15 @@ class StateTest(AddressesTestCase):
         state, why = self.state()
         self.assertEqual('failed', state)
         self.assertIn('frr_static is down', why)
-        self.assertEqual('announced', self.state(OWN)[0])
+        # What was there before is as it was seen last.
+        self.assertEqual(
+            ('announced', 'as of the last reading; frr_static: frr_static '
+             'is down'), self.state(OWN))
+        self.made.world.down.clear()
+        self.passed(worlds.router(fips=[FIP]), full=True)
+        self.made.clock += 10
+        self.passed(worlds.router(fips=[FIP]), full=True)
+        self.assertEqual(('announced', ''), self.state(OWN))
 
     def test_a_backend_at_work(self):
         self.passed(worlds.router())

@@ -59,8 +59,9 @@ CAUSES = {
     'policy-rules': (),
     'leak-table': ('veth-pair',),
     'kernel-route': ('bridge-device',),
+    # Without a way back to the sender, the kernel may refuse the packet.
     'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
-                      'policy-rules'),
+                      'policy-rules', 'leak-table'),
     'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
     'vrf-lookup': ('veth-pair', 'frr-route'),
     # Without a route to the source, the kernel's check of it may fail.

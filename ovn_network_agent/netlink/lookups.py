@@ -57,6 +57,8 @@ class Lookup(typing.NamedTuple):
     :ivar via: gateway, or None
     :ivar protocol: rtm_protocol of the route
     :ivar local: whether the packet would be for this host itself
+    :ivar refused: whether the kernel refuses the source of the packet, and
+        says so; newer kernels do not
     """
 
     error: str = ''
@@ -66,6 +68,7 @@ class Lookup(typing.NamedTuple):
     via: str | None = None
     protocol: int = 0
     local: bool = False
+    refused: bool = False
 
     def text(self):
         """The answer in the manner of ip-route(8)."""
@@ -94,7 +97,8 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0):
             routes.RTM_GETROUTE, _question(dst, src, incoming, outgoing))
     except OSError as error:
         if error.errno in _MEANINGS:
-            return Lookup(_MEANINGS[error.errno])
+            return Lookup(_MEANINGS[error.errno],
+                          refused=error.errno == errno.EXDEV)
         raise OSError(error.errno, f'route to {dst}: '
                                    f'{os.strerror(error.errno)}') from error
     return _decode(messages.decode(_MESSAGE, data, start, end))

@@ -232,6 +232,12 @@ def way_in(facts):
         return verdicts.broken(
             'kernel-lookup', f'there is no device {ownership.VETH_DEFAULT}',
             RESTORE)
+    back_ = facts.kernel.lookups.get('out')
+    if found.refused and back_ and back_.error and not back_.refused:
+        # The kernel looks for the way back to the sender, too.
+        return verdicts.unchecked(
+            'kernel-lookup', f'{found.text()} (follows from: '
+            f'{verdicts.LAYERS["way-back"]})')
     if found.dev != device or found.error:
         return verdicts.broken(
             'kernel-lookup', f'from {facts.setup.client} out of '

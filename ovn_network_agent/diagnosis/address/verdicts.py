@@ -65,8 +65,8 @@ CAUSES = {
     'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
     'vrf-lookup': ('veth-pair', 'frr-route'),
     # Without a route to the source, the kernel's check of it may fail.
-    'way-back': ('bridge-device', 'kernel-route', 'veth-pair',
-                 'policy-rules', 'leak-table'),
+    'way-back': ('bridge-device', 'kernel-route', 'kernel-lookup',
+                 'veth-pair', 'policy-rules', 'leak-table'),
     'vrf-default': ('veth-pair', 'bgp-neighbours'),
     'redistribute': ('frr-route', 'vip-address'),
     'nft-rules': ('vip',),

@@ -52,7 +52,8 @@ class KernelTest(base.KernelTestCase):
         lookups = self.read().lookups
         here = lookups['here']
         self.assertEqual(
-            ('', 254, FIP + '/32', 'br-ex', None, 44, False), tuple(here))
+            ('', 254, FIP + '/32', 'br-ex', None, 44, False, False),
+            tuple(here))
         self.assertEqual('br-ex', lookups['in'].dev, lookups['in'])
         back = lookups['out']
         self.assertEqual((200, '0.0.0.0/0', 'veth-default', '169.254.0.2'),

@@ -196,6 +196,16 @@ class BrokenTest(AddressTestCase):
             self.assert_broken(check, healthy.with_lookup(
                 healthy.of(), question, **NO_ROUTE))
 
+    def test_the_way_back_decides_about_the_way_in(self):
+        """rp_filter refuses a source that nothing leads back to."""
+        refused = {'error': 'the source is refused', 'refused': True}
+        for cause, other, check in (('out', 'in', 'way-back'),
+                                    ('in', 'out', 'kernel-lookup')):
+            facts = healthy.with_lookup(healthy.of(), cause,
+                                        error='dropped by a rule')
+            self.assert_broken(check, healthy.with_lookup(
+                facts, other, **refused))
+
     def test_the_vrf_must_not_answer_from_the_main_table(self):
         self.assert_broken('vrf-default', healthy.with_lookup(
             healthy.of(), 'out vrf', table=254, dev='mgmt'))

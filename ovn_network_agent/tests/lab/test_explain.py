@@ -102,8 +102,8 @@ class TestExplain(base.LabTestCase):
             self.assertEqual({'hairpin-flow'}, self.broken())
         self.agent.kill()
         self.addCleanup(self._started)
-        # A changed filter counts at once, and not after five seconds.
-        self.vtysh(['bgp route-map delay-timer 0'])
+        # A changed filter counts after one second, and not after five.
+        self.vtysh(['bgp route-map delay-timer 1'])
         wrong = {}
         for check, fault in self.faults():
             began = time.monotonic()

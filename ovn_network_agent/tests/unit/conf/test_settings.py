@@ -119,7 +119,7 @@ class AfterTest(confs.ConfTestCase):
             opened.write('[DEFAULT]\nbridge_dev = br-new\n'
                          '[fip_route]\nannounce_method = kernel\n')
         prepared = reload.reload(conf, lambda read: settings.driver_settings(
-            read, 'fip_route', Announcing))
+            read, 'fip_route', Announcing)).prepared
         self.assertNotEqual(before, prepared)
         self.assertEqual(('br-ex', 'kernel'), (
             prepared.bridge_dev, prepared.fip_route.announce_method))

@@ -26,7 +26,7 @@ _ZONE = 'ct-zone-'
 class Local(typing.NamedTuple):
     """Destinations of port forwards on this node itself.
 
-    :ivar backends: tuple of (address, 'tcp' or 'udp'), sorted
+    :ivar destinations: tuple of (address, 'tcp' or 'udp'), sorted
     :ivar vrf: name of the VRF, '' without one
     :ivar accept: dict of 'tcp' and 'udp' to whether sockets in the default
         VRF accept packets that arrive in a VRF
@@ -62,7 +62,7 @@ def judge_local(found):
     if not found.destinations:
         yield check.not_checked('no port forward leads to this node itself')
     elif not found.vrf or not refused:
-        yield check.ok(f'{len(found.backends):d} destinations on this node '
+        yield check.ok(f'{len(found.destinations):d} destinations on this node '
                        'accept what arrives')
     elif found.option:
         yield check.warn(f'{", ".join(refused)}: the sysctls are not set yet',

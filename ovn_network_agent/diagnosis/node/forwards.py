@@ -62,8 +62,8 @@ def judge_local(found):
     if not found.destinations:
         yield check.not_checked('no port forward leads to this node itself')
     elif not found.vrf or not refused:
-        yield check.ok(f'{len(found.destinations):d} destinations on this node '
-                       'accept what arrives')
+        yield check.ok(f'{len(found.destinations):d} destinations on this '
+                       'node accept what arrives')
     elif found.option:
         yield check.warn(f'{", ".join(refused)}: the sysctls are not set yet',
                          'the agent sets them when it starts')

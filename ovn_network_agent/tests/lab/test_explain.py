@@ -183,9 +183,7 @@ class TestExplain(base.LabTestCase):
         yield 'redistribute', self.routing(
             [*family, 'no redistribute static'],
             [*family, 'redistribute static'])
-        yield 'advertised', self.routing(
-            ['route-map PROVIDER-FILTER-OUT deny 5'],
-            ['no route-map PROVIDER-FILTER-OUT deny 5'])
+        yield 'advertised', self.filtered()
         peer = plan.UPLINKS['gw1'][0]
         yield 'bgp-neighbours', self.routing(
             [bgp, f'neighbor {peer} shutdown'],
@@ -230,6 +228,15 @@ class TestExplain(base.LabTestCase):
             yield
         finally:
             self.vtysh(repairs)
+
+    @contextlib.contextmanager
+    def filtered(self):
+        """Nothing passes the outbound filter, as after a mistyped map."""
+        entry = 'route-map PROVIDER-FILTER-OUT deny 5'
+        with self.routing([entry], [f'no {entry}']):
+            yield
+        self.node.out('vtysh', '-c', f'clear bgp vrf {plan.VRF} * soft out')
+        self.cloud.wait_announced(self.fip.address, 'gw1', _AT_LAST)
 
     def vtysh(self, lines):
         self.node.out('vtysh', *(

@@ -23,6 +23,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 
 _LIST = 'ANNOUNCED-NETWORKS'
+_NOTHING = 'NOTHING'
 _AT_LAST = 60
 # Exit statuses, see the reference of ovn-network-agent-ctl.
 _BROKEN, _ELSEWHERE, _NOBODY = 1, 5, 6
@@ -102,8 +103,6 @@ class TestExplain(base.LabTestCase):
             self.assertEqual({'hairpin-flow'}, self.broken())
         self.agent.kill()
         self.addCleanup(self._started)
-        # A changed filter counts after one second, and not after five.
-        self.vtysh(['bgp route-map delay-timer 1'])
         wrong = {}
         for check, fault in self.faults():
             began = time.monotonic()
@@ -231,12 +230,26 @@ class TestExplain(base.LabTestCase):
 
     @contextlib.contextmanager
     def filtered(self):
-        """Nothing passes the outbound filter, as after a mistyped map."""
-        entry = 'route-map PROVIDER-FILTER-OUT deny 5'
-        with self.routing([entry], [f'no {entry}']):
+        """Nothing passes the outbound filter, as after a mistyped list.
+
+        No entry of the route map is added: without this entry, bgpd of FRR
+        8.4 goes on refusing what a later entry permits.
+        """
+        entry = f'ip prefix-list {_NOTHING} seq 5 deny any'
+        bgp = (f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}',
+               'address-family ipv4 unicast')
+        filters = (f'neighbor {plan.UPLINKS["gw1"][0]} prefix-list '
+                   f'{_NOTHING} out')
+        with self.routing([entry, *bgp, filters],
+                          [*bgp, f'no {filters}', 'exit', 'exit',
+                           f'no {entry}']):
+            self._filter_anew()
             yield
-        self.node.out('vtysh', '-c', f'clear bgp vrf {plan.VRF} * soft out')
+        self._filter_anew()
         self.cloud.wait_announced(self.fip.address, 'gw1', _AT_LAST)
+
+    def _filter_anew(self):
+        self.node.out('vtysh', '-c', f'clear bgp vrf {plan.VRF} * soft out')
 
     def vtysh(self, lines):
         self.node.out('vtysh', *(

@@ -23,6 +23,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / 'contrib' / 'completion'
+# Options of a library that not every supported version of the library has:
+# oslo.log 8 no longer has them.
+_NOT_EVERYWHERE = {'--watch-log-file', '--nowatch-log-file'}
 # The values of these options are files; others have values of their own.
 _FILES = ('PATH', 'FILE', 'DIR')
 
@@ -141,7 +144,8 @@ def files():
            if action.option_strings]
     agent = [_Option(texts, None if metavar is None else (
         'FILE' if metavar in _FILES else []))
-        for texts, metavar, _help in command_line.options()]
+        for texts, metavar, _help in command_line.options()
+        if not _NOT_EVERYWHERE.intersection(texts)]
     return {FOLDER / parser.prog: render(parser.prog, own, commands),
             FOLDER / 'ovn-network-agent': render('ovn-network-agent', agent,
                                                  {})}

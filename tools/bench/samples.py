@@ -110,7 +110,7 @@ class Samples:
 
 def _changes(world, args, method, present):
     """One address, and many at once, while the agent runs."""
-    _start(world, method, present)
+    start(world, method, present)
     what = f'{method}, {args.present:d} present: '
     _change(world, addresses(0, 1), args.repeat, what + 'one')
     many = addresses(256 + args.present, args.at_once)
@@ -140,7 +140,7 @@ def _change(world, some, repeat, what):
         one.report()
 
 
-def _start(world, method, present):
+def start(world, method, present):
     """Start the agent and wait until everything is in place.
 
     :returns: (started, found, launched)
@@ -158,6 +158,6 @@ def _starts(world, args, method, present):
     """Start with everything there, and an empty node."""
     samples = Samples(f'{method}: start with {len(present)}')
     for _n in range(args.starts):
-        samples.add(*_start(world, method, present))
+        samples.add(*start(world, method, present))
         world.stop_agent()
     samples.report()

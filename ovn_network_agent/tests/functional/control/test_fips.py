@@ -14,7 +14,6 @@
 
 import json
 import subprocess
-import time
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.control import base
@@ -113,7 +112,7 @@ class FipsTest(base.CtlTestCase):
 
 class ManyTest(base.CtlTestCase):
 
-    def test_a_thousand_addresses_take_less_than_a_second(self):
+    def test_a_thousand_addresses(self):
         fips = [f'198.51.{100 + number // 250}.{number % 250 + 2}'
                 for number in range(1000)]
         self.cloud.add_router('r1', ['198.51.0.1/16'], chassis=base.HERE)
@@ -126,7 +125,3 @@ class ManyTest(base.CtlTestCase):
             return len(found) >= 1000 and {
                 each['state'] for each in found} == {'announced'}
         self.eventually(all_announced, 'announced')
-        began = time.process_time()
-        self.call('fips')
-        # The agent is in this process, so both sides count.
-        self.assertLess(time.process_time() - began, 1.0)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator waits for: python3 -m tools.bench.ctl, as root.
+
+The real agent with many floating IPs, on the node of tools.bench.endtoend,
+and ovn-network-agent-ctl beside the agent: the time of each command from its
+start to its end, in milliseconds, and its exit status.
+"""
+
+import argparse
+import collections
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+from tools.bench import host as hosts
+from tools.bench import samples
+
+
+def main():
+    args = _parser().parse_args()
+    hosts.enter()
+    with hosts.running(args.routers) as host:
+        present = samples.addresses(256, args.present)
+        samples.fill(host, present)
+        samples.start(host, args.method, present)
+        for command in _commands(present[0]):
+            _measure(command, args.repeat)
+        host.stop_agent()
+
+
+def _parser():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--method', default='kernel',
+                        choices=['static', 'kernel'])
+    parser.add_argument('--present', type=int, default=1000)
+    parser.add_argument('--routers', type=int, default=10)
+    parser.add_argument('--repeat', type=int, default=10)
+    return parser
+
+
+def _commands(address):
+    return (['health'], ['status'], ['fips', address], ['fips'],
+            ['explain', address], ['plan'], ['doctor'])
+
+
+def _measure(command, repeat):
+    """Run a command several times, and print its times."""
+    script = os.path.join(os.path.dirname(sys.executable),
+                          'ovn-network-agent-ctl')
+    times, statuses = [], collections.Counter()
+    for _n in range(repeat):
+        started = time.monotonic()
+        ended = subprocess.run(
+            [script, '--config-file', hosts.CONFIG, *command],
+            stdin=subprocess.DEVNULL, capture_output=True)
+        times.append((time.monotonic() - started) * 1000)
+        statuses[ended.returncode] += 1
+    ends = ', '.join(f'{status:d}: {count:d}'
+                     for status, count in sorted(statuses.items()))
+    print(f'{" ".join(command):<24} median {statistics.median(times):8.1f} '
+          f'ms  min {min(times):8.1f}  max {max(times):8.1f}  '
+          f'n {len(times)}  statuses {ends}', flush=True)
+
+
+if __name__ == '__main__':
+    main()

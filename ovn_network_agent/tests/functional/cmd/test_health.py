@@ -47,7 +47,8 @@ class HealthTest(base.CtlTestCase):
         self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
 
     def test_a_stop_is_no_readiness(self):
-        agent = self.ready()
+        agent = self.agent()
+        self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
         self.stop(agent)
         self.assertIn('an orderly stop', self.health(health.DEGRADED))
 

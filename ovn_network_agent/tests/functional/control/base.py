@@ -19,6 +19,7 @@ import sys
 
 import fixtures
 
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.control import client
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -57,11 +58,15 @@ class ControlTestCase(services.ServiceTestCase):
         return made
 
     def seen(self):
-        """Names of the groups it has seen, a set; None: no answer."""
+        """Names of the groups it has seen, a set; None: it has seen nothing.
+        """
         try:
-            return {group['name'] for group in self.status()['groups']}
+            status = self.status()
         except client.NoAgent:
             return None
+        if status['phase'] == model.Phase.RESTORING.value:
+            return None
+        return {group['name'] for group in status['groups']}
 
     def call(self, command, *argv):
         return client.call(self.socket, command, list(argv), LIMIT)

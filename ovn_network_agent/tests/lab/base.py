@@ -180,7 +180,9 @@ class LabTestCase(testtools.TestCase):
         """End probing in which nothing may have been lost."""
         running.wait_answered(SETTLE, after=time.monotonic())
         report = running.stop()
-        self.assertEqual(0, report.lost, str(report))
+        self.assertEqual(0, report.lost, (
+            f'{report}; the first lost one was sent {report.first_loss} s, '
+            f'the last one {report.last_loss} s after {report.started}'))
         self.assertGreater(report.received, 0)
         return report
 

@@ -121,9 +121,9 @@ class Signals:
         node = self.cloud.nodes['gw1']
         said = node.out(os.path.join(os.path.dirname(sys.executable),
                                      'ovn-network-agent-ctl'), 'status')
-        self.assertIn(f'port {self.alpha.lrp}: here', said)
+        self.assertIn(f'({self.alpha.lrp}): here', said)
         self.assertIn('drains: none', said)
-        self.assertIn(f'port {self.alpha.lrp}: here', node.out(
+        self.assertIn(f'({self.alpha.lrp}): here', node.out(
             'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
             'status'))
 

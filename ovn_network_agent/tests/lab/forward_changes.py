@@ -39,8 +39,12 @@ class Changes:
         """Connections through VIPs and to a floating IP, a list.
 
         One of each is a connection that lasts, so that its packets are
-        counted as such.
+        counted as such.  A test before may have moved the gateway: its former
+        owner announces for some more seconds, and a move costs packets.
         """
+        nodes.wait_until('gw1 announces the floating IP alone', lambda: (
+            self.hops(self.fip.address) == [plan.UPLINKS['gw1'][1]]),
+            base.SETTLE)
         found = [self.running_probe(pf.PLAIN, 80, 'udp'),
                  self.running_probe(pf.PLAIN, 81, 'udp'),
                  self.running_probe(pf.PLAIN, 81, 'stream'),

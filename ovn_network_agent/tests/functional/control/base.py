@@ -60,13 +60,16 @@ class ControlTestCase(services.ServiceTestCase):
     def seen(self):
         """Names of the groups it has seen, a set; None: it has seen nothing.
         """
+        if self.phase() in (None, model.Phase.RESTORING.value):
+            return None
+        return {group['name'] for group in self.status()['groups']}
+
+    def phase(self):
+        """The phase of the agent; None: no answer."""
         try:
-            status = self.status()
+            return self.status()['phase']
         except client.NoAgent:
             return None
-        if status['phase'] == model.Phase.RESTORING.value:
-            return None
-        return {group['name'] for group in status['groups']}
 
     def call(self, command, *argv):
         return client.call(self.socket, command, list(argv), LIMIT)

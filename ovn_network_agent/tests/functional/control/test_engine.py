@@ -28,7 +28,11 @@ class EngineTestCase(base.CtlTestCase):
     def setUp(self):
         super().setUp()
         self.uuid = self.cloud.add_router('r1', chassis=base.HERE)
-        self.agent_made = self.ready('lrp-r1')
+        self.agent_made = self.ready('lrp-r1', reconcile_interval=3600)
+        # The first full comparison comes when OVN has been seen, and would
+        # repair what a test breaks.
+        self.eventually(lambda: any(
+            done['full'] for done in self.status()['passes']), 'compared')
         self.eventually(lambda: {each['state'] for each
                                  in self.backends().values()} == {'ok'}, 'ok')
 

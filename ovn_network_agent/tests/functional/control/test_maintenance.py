@@ -179,7 +179,7 @@ class MaintenanceTest(base.ControlTestCase):
     def test_before_ovn_was_seen(self):
         self.nb.kill()
         self.agent(cleanup_on_shutdown=False)
-        self.eventually(lambda: self.seen() == set(), 'it answers')
+        self.eventually(self.phase, 'it answers')
         state = self.status()
         self.assertEqual('restoring', state['phase'])
         self.assertEqual([], state['groups'])

@@ -20,6 +20,7 @@ from ovn_network_agent.control import addresses
 from ovn_network_agent.control import commands
 from ovn_network_agent.control import comparison
 from ovn_network_agent.control import resync
+from ovn_network_agent.control import seconds
 from ovn_network_agent.control import standing
 from ovn_network_agent.runtime import questions
 
@@ -94,7 +95,7 @@ class Inspection:
 
     def _resync(self, arguments, argv):
         arguments.add_argument('backend', nargs='*')
-        arguments.add_argument('--timeout', type=_seconds,
+        arguments.add_argument('--timeout', type=seconds.positive,
                                default=resync.PATIENCE)
         arguments.add_argument('--json', action='store_true')
         given = arguments.parse_args(argv)
@@ -119,15 +120,3 @@ def _address(text):
         return str(iptext.address(text))
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
-
-
-def _seconds(text):
-    """A number of seconds of the command line, a float above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not 0 < number < float('inf'):
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is not a number of seconds above 0')
-    return number

@@ -18,8 +18,8 @@ import sys
 import time
 
 from ovn_network_agent.control import client
+from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
-from ovn_network_agent.ctl import seconds
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
 

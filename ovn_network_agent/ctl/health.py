@@ -17,8 +17,8 @@ import argparse
 import json
 
 from ovn_network_agent.control import client
+from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
-from ovn_network_agent.ctl import seconds
 from ovn_network_agent.ctl import socket_path
 
 # The exit statuses of this command alone.

@@ -16,8 +16,8 @@
 import sys
 
 from ovn_network_agent.control import client
+from ovn_network_agent.control import seconds
 from ovn_network_agent.ctl import exits
-from ovn_network_agent.ctl import seconds
 from ovn_network_agent.ctl import socket_path
 
 LEVELS = ('debug', 'info', 'warn', 'error')

@@ -15,7 +15,9 @@
 
 The real agent with many floating IPs, on the node of tools.bench.endtoend,
 and ovn-network-agent-ctl beside the agent: the time of each command from its
-start to its end, in milliseconds, and its exit status.
+start to its end, in milliseconds, and its exit status.  The node's neighbour
+of BGP does not answer, so health, explain and doctor end with 1, and plan with
+2: nothing can be proved to be advertised.
 """
 
 import argparse

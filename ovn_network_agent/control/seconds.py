@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""Options with a number of seconds."""
+"""Options with a number of seconds, of commands and of the program."""
 
 import argparse
 

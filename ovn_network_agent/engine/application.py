@@ -16,6 +16,11 @@ Creation goes up the stages, so that announcements come last, and deletion
 goes down.  The engine holds back a resource whose prerequisite is not in
 place.  Likewise it holds back the removal of a resource that an announcement
 still needs.
+
+After a gateway port has moved here, clients get no answer before the addresses
+are announced.  So an urgent pass first makes the announcements and their
+prerequisites.  The resources that ``follow`` wait for a moment, in which the
+agent leaves the processor to zebra and bgpd.
 """
 
 import time
@@ -32,7 +37,44 @@ from ovn_network_agent.engine import replacement
 
 LOG = logging.getLogger(__name__)
 
+# Seconds: zebra and bgpd had sent 100 addresses after 0.06 to 0.1 s, 0.05 s of
+# it the pause that bgpd makes before it looks at what is new.
+PAUSE = 0.25
+
 _UNDER_WAY = frozenset({ledger.State.UNDER_WAY})
+
+
+class Precedence:
+    """Decides whether the resources that follow have to wait.
+
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, clock=time.monotonic):
+        self._clock = clock
+        self._until = None
+
+    @property
+    def held(self):
+        """Whether the resources that follow have to wait."""
+        return self._until is not None and self._clock() < self._until
+
+    def hold(self):
+        """Begin to wait, because an address has been announced.
+
+        A further announcement does not prolong the wait.
+        """
+        if self._until is None:
+            self._until = self._clock() + PAUSE
+
+    def release(self):
+        """End the wait."""
+        self._until = None
+
+    def due_in(self):
+        """Seconds until the wait ends, None when there is no wait."""
+        return (None if self._until is None else
+                max(0.0, self._until - self._clock()))
 
 
 class Application:
@@ -42,7 +84,7 @@ class Application:
     :param tracker: :class:`engine.tracking.Tracker`
     :param entries: :class:`engine.ledger.Ledger`
     :param beside: :class:`executor.Beside`
-    :param hurry: :class:`announce_first.Precedence`
+    :param hurry: :class:`Precedence`
     :param wake: function(reason) that wakes the loop
     """
 
@@ -69,8 +111,7 @@ class Application:
     def create(self, urgent=False):
         """Create and update, stage by stage.
 
-        :param urgent: announce as soon as possible, see
-            :mod:`engine.announce_first`
+        :param urgent: announce as soon as possible, see :class:`Precedence`
         """
         for name, delta in self._beside.changing().items():
             if self._backends.backend(name).system:

@@ -22,7 +22,6 @@ from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import actual
-from ovn_network_agent.engine import announce_first
 from ovn_network_agent.engine import application
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
@@ -63,7 +62,7 @@ class Reconciler:
         self._moments = moments.Moments(clock)
         self._wanted = contributions.Contributions(
             drivers, self.tracker, self._backends.kinds)
-        self._precedence = announce_first.Precedence(clock)
+        self._precedence = application.Precedence(clock)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, wake)

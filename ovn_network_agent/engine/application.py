@@ -14,8 +14,7 @@
 
 Creation goes up the stages, so that announcements come last, and deletion
 goes down.  The engine holds back a resource whose prerequisite is not in
-place.  Likewise it holds back the removal of a resource that an announcement
-still needs.
+place; :mod:`engine.removal` holds back removals.
 
 After a gateway port has moved here, clients get no answer before the addresses
 are announced.  So an urgent pass first makes the announcements and their
@@ -33,7 +32,6 @@ from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
-from ovn_network_agent.engine import replacement
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +39,6 @@ LOG = logging.getLogger(__name__)
 # it the pause that bgpd makes before it looks at what is new.
 PAUSE = 0.25
 
-_UNDER_WAY = frozenset({ledger.State.UNDER_WAY})
 
 
 class Precedence:
@@ -85,16 +82,15 @@ class Application:
     :param entries: :class:`engine.ledger.Ledger`
     :param beside: :class:`executor.Beside`
     :param hurry: :class:`Precedence`
-    :param wake: function(reason) that wakes the loop
+    :param removals: :class:`removal.Removals`
     """
 
-    def __init__(self, backends, tracker, entries, beside, hurry, wake):
+    def __init__(self, backends, tracker, entries, beside, hurry, removals):
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
         self._beside = beside
-        self._successors = replacement.Successors(backends, tracker, wake,
-                                                  beside.patience)
+        self._removals = removals
         self._precedence = hurry
         self._hurried = False
         self._untold = []
@@ -159,16 +155,16 @@ class Application:
                 return
             for backend in self._backends.backends_at(stage):
                 delta = self._backends.delta(backend, stage)
-                self._successors.find(delta.delete)
+                self._removals.find(delta.delete)
                 self._apply(backend, base.Delta(delete=tuple(
                     r for r in delta.delete
-                    if only(r) and self._may_delete(r))))
+                    if only(r) and self._removals.may_delete(r))))
 
     def _may_create(self, resource):
         """Whether a resource may be made; notes in the ledger why not."""
         missing = [ref for ref in resource.requires
                    if not self._tracker.in_sync(ref)]
-        if self._before(resource, _UNDER_WAY) or (
+        if self._before(resource, ledger.WORKING) or (
                 missing and self._under_way(missing)):
             return False
         holders = missing or self._before(resource, ledger.FAILING)
@@ -187,48 +183,6 @@ class Application:
         running = self._beside.running()
         return all(self._backends.owner(ref.kind) in running or
                    self._ledger.is_under_way(ref) for ref in refs)
-
-    def _may_delete(self, resource):
-        """Whether a resource may be removed; notes in the ledger why not.
-
-        A resource stays while an announcement that needs it is in place.
-        """
-        if (self._ledger.still_kept(resource.ref) or
-                self._ledger.beside(resource, _UNDER_WAY) or
-                self._first_look_under(resource)):
-            return False
-        held, holder = self._successors.keep(resource)
-        failed = self._ledger.beside(resource, ledger.FAILING)
-        if not held and (failed or self.blind_under(resource)):
-            held = (f'stays while what announces {resource.subject} could not '
-                    'be withdrawn')
-            holder = failed[0] if failed else None
-        if held:
-            self._ledger.waits(resource.ref, held, holder)
-        return not held and not self._ledger.still_refused(resource.ref)
-
-    def blind_under(self, resource):
-        """Whether an announcement that needs a resource may be unseen.
-
-        The state of announcements is unknown while their backend cannot be
-        read.  A former run, or a change that took too long, may have left an
-        announcement.  Without the resource, the node would attract traffic
-        and drop it.
-        """
-        return (resource.subject is not None and
-                resource.stage is not resources.Stage.ANNOUNCE and
-                any(self._backends.unread(b.name) or
-                    self._backends.is_unreadable(b.name)
-                    for b in self._backends.backends_at(
-                        resources.Stage.ANNOUNCE)))
-
-    def _first_look_under(self, resource):
-        """Likewise, while the backend of announcements is first read."""
-        return (resource.subject is not None and
-                resource.stage is not resources.Stage.ANNOUNCE and
-                any(self._backends.first_look(b.name)
-                    for b in self._backends.backends_at(
-                        resources.Stage.ANNOUNCE)))
 
     def _before(self, resource, states):
         """Refs about the same address, of earlier stages and in some states.

@@ -45,6 +45,8 @@ class State(enum.Enum):
     DISPUTED = 'disputed'
 
 
+#: The state while a backend works, for :meth:`Ledger.beside`.
+WORKING = frozenset({State.UNDER_WAY})
 #: States that count as a failure of the pass.
 FAILING = frozenset({State.WAITS, State.UNREACHABLE, State.REFUSED})
 # States that last beyond a pass, until something about the resource changes.

@@ -29,6 +29,7 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import removal
 from ovn_network_agent.engine import table
 from ovn_network_agent.engine import tracking
 
@@ -63,9 +64,12 @@ class Reconciler:
         self._wanted = contributions.Contributions(
             drivers, self.tracker, self._backends.kinds)
         self._precedence = application.Precedence(clock)
+        self._removals = removal.Removals(
+            self._backends, self.tracker, self._ledger, wake,
+            self._beside.patience)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
-            self._precedence, wake)
+            self._precedence, self._removals)
         self.health = self._backends.health({})
 
     def run(self, asked):
@@ -195,8 +199,8 @@ class Reconciler:
                           for r in changed]
         for _name, delta in self._deltas(
                 sorted(resources.Stage, reverse=True)):
-            steps += [('unknown' if self._work.blind_under(r) else 'delete',
-                       r) for r in delta.delete]
+            steps += [('unknown' if self._removals.blind_under(r)
+                       else 'delete', r) for r in delta.delete]
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out)

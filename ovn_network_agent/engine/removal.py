@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The conditions of removals: what has to stay while something needs it.
+
+The engine holds back the removal of a resource that an announcement still
+needs.  Otherwise the node would attract traffic and drop it.
+"""
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import ledger
+from ovn_network_agent.engine import replacement
+
+
+class Removals:
+    """Decides which resources may go.
+
+    :param backends: :class:`engine.actual.Backends`
+    :param tracker: :class:`engine.tracking.Tracker`
+    :param entries: :class:`engine.ledger.Ledger`
+    :param wake: function(reason) that wakes the loop
+    :param patience: seconds to wait for an answer of FRR
+    """
+
+    def __init__(self, backends, tracker, entries, wake, patience):
+        self._backends = backends
+        self._ledger = entries
+        self._successors = replacement.Successors(backends, tracker, wake,
+                                                  patience)
+
+    def find(self, deletes):
+        """Find the announcements that stay until their successor counts.
+
+        :param deletes: resources of one backend and stage that are to go
+        """
+        self._successors.find(deletes)
+
+    def may_delete(self, resource):
+        """Whether a resource may be removed; notes in the ledger why not.
+
+        A resource stays while an announcement that needs it is in place.
+        """
+        if (self._ledger.still_kept(resource.ref) or
+                self._ledger.beside(resource, ledger.WORKING) or
+                self._first_look_under(resource)):
+            return False
+        held, holder = self._successors.keep(resource)
+        failed = self._ledger.beside(resource, ledger.FAILING)
+        if not held and (failed or self.blind_under(resource)):
+            held = (f'stays while what announces {resource.subject} could not '
+                    'be withdrawn')
+            holder = failed[0] if failed else None
+        if held:
+            self._ledger.waits(resource.ref, held, holder)
+        return not held and not self._ledger.still_refused(resource.ref)
+
+    def blind_under(self, resource):
+        """Whether an announcement that needs a resource may be unseen.
+
+        The state of announcements is unknown while their backend cannot be
+        read.  A former run, or a change that took too long, may have left an
+        announcement.
+        """
+        return _is_needed(resource) and any(
+            self._backends.unread(b.name) or
+            self._backends.is_unreadable(b.name) for b in self._announcers())
+
+    def _first_look_under(self, resource):
+        """Likewise, while the backend of announcements is first read."""
+        return _is_needed(resource) and any(
+            self._backends.first_look(b.name) for b in self._announcers())
+
+    def _announcers(self):
+        return self._backends.backends_at(resources.Stage.ANNOUNCE)
+
+
+def _is_needed(resource):
+    """Whether announcements of the same address need a resource."""
+    return (resource.subject is not None and
+            resource.stage is not resources.Stage.ANNOUNCE)

@@ -92,7 +92,6 @@ class Application:
         self._beside = beside
         self._removals = removals
         self._precedence = hurry
-        self._hurried = False
         self._untold = []
         self.begin()
 
@@ -112,8 +111,7 @@ class Application:
         for name, delta in self._beside.changing().items():
             if self._backends.backend(name).system:
                 self._hold_back(delta)
-        self._hurried = urgent or self._precedence.held
-        if not self._hurried:
+        if not (urgent or self._precedence.held):
             self._go_on(lambda resource: True)
             return
         self._create(lambda resource: not resource.follows)
@@ -130,8 +128,6 @@ class Application:
 
     def _go_on(self, chosen):
         self._precedence.release()
-        self._hurried = False
-        self.tell()
         self._create(chosen)
 
     def _create(self, chosen):
@@ -284,8 +280,6 @@ class Application:
                 self._tracker.gone(resource.ref)
             else:
                 self._tracker.found(resource)
-        if not self._hurried:
-            self.tell()
         if any(not isinstance(reason, base.Kept)
                for reason in failures.values()):
             self._backends.doubt([backend.name])
@@ -298,7 +292,7 @@ class Application:
     def tell(self):
         """Log the changes that are not logged yet.
 
-        An urgent pass delays these lines, because they take time.
+        No change waits for its line, because the lines take time.
         """
         untold, self._untold = self._untold, []
         for verb, resource in untold:

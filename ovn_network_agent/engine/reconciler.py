@@ -92,6 +92,8 @@ class Reconciler:
         else:
             self._withdraw(asked.snapshot.forwards)
         self._backends.catch_up()
+        if not self.announcing:
+            self._work.tell()
         self._retries.note(
             self._ledger.troubled() | set(self._backends.unreadable),
             self._backends.names)

@@ -23,6 +23,8 @@ every reconcile interval.
 import abc
 import dataclasses
 
+from ovn_network_agent import resources
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Delta:
@@ -208,3 +210,22 @@ class Backend(abc.ABC):
 
     def close(self):
         """Close connections; called once at the end."""
+
+
+def apply(backend, delta):
+    """Have a backend make changes, and check the type of its answer.
+
+    A backend may be foreign code.  An answer of a wrong type must neither end
+    the pass nor count as success.
+
+    :param backend: :class:`Backend`
+    :param delta: :class:`Delta`
+    :returns: see :meth:`Backend.apply`
+    :raises TypeError: when the answer is something else
+    """
+    failures = backend.apply(delta)
+    if not isinstance(failures, dict) or not all(
+            isinstance(ref, resources.Ref) for ref in failures):
+        raise TypeError(f'apply() answered {failures!r}, which is no dict of '
+                        'Ref to reason')
+    return failures

@@ -190,9 +190,10 @@ class Backends:
         for name in names:
             if name not in beside:
                 self._read(name, by_us)
-        self._beside.wait(self._beside.patience, awaited, wake=False)
-        for backend, _delta, found, error in self._beside.done(beside):
-            self._has_read(backend.name, found, error)
+        if beside:
+            self._beside.wait(self._beside.patience, awaited, wake=False)
+            for backend, _delta, found, error in self._beside.done(beside):
+                self._has_read(backend.name, found, error)
 
     def catch_up(self):
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -210,9 +211,8 @@ class Backends:
 
     def _to_read(self):
         """Names of what is in doubt and can be read now, a list."""
-        busy = self._beside.running()
         return [name for name, known in self._known.items()
-                if known.stale and name not in busy and
+                if known.stale and name not in self._beside.jobs and
                 not self.hopeless(name)]
 
     def _first_to_be_changed(self, name):
@@ -334,7 +334,7 @@ class Backends:
         backend = self._known[name].backend
         if backend.system:
             return self._beside.look(backend, self._refs(name))
-        if name in self._beside.running():
+        if name in self._beside.jobs:
             return None
         found = concurrent.futures.Future()
         found.set_result(backend.read(self._refs(name)))
@@ -350,15 +350,15 @@ class Backends:
         failed = collections.defaultdict(list)
         for ref, reason in failures.items():
             failed[self._owners.get(ref.kind)].append(reason)
-        running = self._beside.running()
         now = self._clock()
         found = []
         for name, known in self._known.items():
             due = self._retries.due_in(name)
             found.append(health.Health(
                 name, known.unreadable or '', len(failed[name]),
-                failed[name][0] if failed[name] else '', name in running,
-                known.read, known.looked, None if due is None else now + due,
+                failed[name][0] if failed[name] else '',
+                name in self._beside.jobs, known.read, known.looked,
+                None if due is None else now + due,
                 self._drift.repairs(name)))
         return tuple(found)
 

@@ -29,7 +29,6 @@ from oslo_log import log as logging
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import actual
-from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
 
@@ -108,9 +107,8 @@ class Application:
 
         :param urgent: announce as soon as possible, see :class:`Precedence`
         """
-        for name, delta in self._beside.changing().items():
-            if self._backends.backend(name).system:
-                self._hold_back(delta)
+        if self._beside.jobs:
+            self._hold_back_busy()
         if not (urgent or self._precedence.held):
             self._go_on(lambda resource: True)
             return
@@ -125,6 +123,11 @@ class Application:
             self._precedence.hold()
         if not self._precedence.held:
             self._go_on(lambda resource: resource.follows)
+
+    def _hold_back_busy(self):
+        for name, delta in self._beside.changing().items():
+            if self._backends.backend(name).system:
+                self._hold_back(delta)
 
     def _go_on(self, chosen):
         self._precedence.release()
@@ -176,8 +179,7 @@ class Application:
 
         Then nothing has failed, and the end of this work wakes the loop.
         """
-        running = self._beside.running()
-        return all(self._backends.owner(ref.kind) in running or
+        return all(self._backends.owner(ref.kind) in self._beside.jobs or
                    self._ledger.is_under_way(ref) for ref in refs)
 
     def _before(self, resource, states):
@@ -211,7 +213,7 @@ class Application:
             return
         began = time.monotonic()
         try:
-            failures = executor.apply(backend, delta)
+            failures = base.apply(backend, delta)
         except Exception as e:
             self._failed_whole(name, delta, actual.expected(name, e))
             return

@@ -19,7 +19,7 @@ The end of such work wakes the loop, and the next pass collects the result.
 import concurrent.futures
 import threading
 
-from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 
 # Seconds that the loop waits for the end of such work.  vtysh takes 0.03 s on
 # a common machine and 0.35 s on a very slow machine.
@@ -52,28 +52,26 @@ class Beside:
         does not wait for
     :param patience: seconds that the loop waits for the end of a job
     :ivar patience: the same
+    :ivar jobs: dict of backend name to the job that is not collected yet;
+        empty while nothing works beside the loop; only this class changes it
     """
 
     def __init__(self, wake, patience=PATIENCE):
         self._wake = wake
         self.patience = patience
-        self._running = {}
+        self.jobs = {}
         self._lock = threading.Lock()
-
-    def running(self):
-        """Names of backends with a job that is not collected yet, a tuple."""
-        return tuple(self._running)
 
     def systems(self):
         """The :attr:`base.Backend.system` of running backends, a set."""
-        return {job.backend.system for job in self._running.values()}
+        return {job.backend.system for job in self.jobs.values()}
 
     def changing(self):
         """Deltas under way.
 
         :returns: dict of backend name to :class:`backends.base.Delta`
         """
-        return {name: job.delta for name, job in self._running.items()
+        return {name: job.delta for name, job in self.jobs.items()
                 if job.delta is not None}
 
     def submit(self, backend, delta, awaited=False):
@@ -82,7 +80,8 @@ class Beside:
         :param awaited: True when the caller calls :meth:`wait` next, so that
             the end of the job does not wake the loop
         """
-        self._begin(backend, delta, awaited, lambda: apply(backend, delta))
+        self._begin(backend, delta, awaited,
+                    lambda: base.apply(backend, delta))
 
     def read(self, backend, known, awaited=False):
         """Start ``backend.read(known)``; see :meth:`submit`."""
@@ -97,20 +96,20 @@ class Beside:
         :returns: concurrent.futures.Future of the result, or None if the
             backend or its system is at work
         """
-        if backend.name in self._running or (
+        if backend.name in self.jobs or (
                 backend.system and backend.system in self.systems()):
             return None
         return self._begin(backend, None, False,
                            lambda: backend.read(known), asked=True).future
 
     def _begin(self, backend, delta, awaited, work, asked=False):
-        if backend.name in self._running:
+        if backend.name in self.jobs:
             return None
         job = _Job(backend, delta, awaited, asked)
         threading.Thread(target=self._work, args=(job, work),
                          name=f'beside-{backend.name}',
                          daemon=True).start()
-        self._running[backend.name] = job
+        self.jobs[backend.name] = job
         return job
 
     def _work(self, job, work):
@@ -136,11 +135,11 @@ class Beside:
             None, exception or None)
         """
         ended = []
-        for name, job in list(self._running.items()):
+        for name, job in list(self.jobs.items()):
             if not job.future.done() or (
                     names is not None and name not in names):
                 continue
-            del self._running[name]
+            del self.jobs[name]
             if job.asked:
                 continue
             error = job.future.exception()
@@ -157,7 +156,7 @@ class Beside:
             meanwhile
         :returns: True when none of the jobs is running any more
         """
-        jobs = [job for name, job in self._running.items()
+        jobs = [job for name, job in self.jobs.items()
                 if names is None or name in names]
         with self._lock:
             for job in jobs:
@@ -167,25 +166,6 @@ class Beside:
             for job in jobs:
                 job.awaited = False
             return all(job.future.done() for job in jobs)
-
-
-def apply(backend, delta):
-    """Have a backend make changes, and check the type of its answer.
-
-    A backend may be foreign code.  An answer of a wrong type must neither end
-    the pass nor count as success.
-
-    :param backend: :class:`backends.base.Backend`
-    :param delta: :class:`backends.base.Delta`
-    :returns: see :meth:`backends.base.Backend.apply`
-    :raises TypeError: when the answer is something else
-    """
-    failures = backend.apply(delta)
-    if not isinstance(failures, dict) or not all(
-            isinstance(ref, resources.Ref) for ref in failures):
-        raise TypeError(f'apply() answered {failures!r}, which is no dict of '
-                        'Ref to reason')
-    return failures
 
 
 def begin(function):

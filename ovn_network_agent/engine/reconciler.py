@@ -83,7 +83,8 @@ class Reconciler:
         self._backends.begin()
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
-        self._work.collect()
+        if self._beside.jobs:
+            self._work.collect()
         self._prepare(asked)
         prepared = time.monotonic() - began
         self._work.create(asked.urgent)
@@ -132,7 +133,7 @@ class Reconciler:
         return table.Table(self.tracker, self._ledger, self._moments,
                            self._wanted.conflicts, self._backends.owner,
                            self._backends.kinds,
-                           self._beside.running(), self._wanted.left_out,
+                           tuple(self._beside.jobs), self._wanted.left_out,
                            self._wanted.broken, self._backends.unreadable)
 
     def _note_moments(self):
@@ -174,7 +175,7 @@ class Reconciler:
 
     def _pending(self):
         """Names of backends with work, and 'announcing', a tuple."""
-        return self._beside.running() + (
+        return tuple(self._beside.jobs) + (
             ('announcing',) if self.announcing else ())
 
     def plan(self, snapshot):

@@ -102,7 +102,8 @@ class AgentService(service.Service):
         self._metrics = metrics_endpoint.Endpoint(
             conf, backends, self._observers, metrics_endpoint.State(
                 self.status, self._view, self._databases,
-                lambda: self._forwards.standings, self._stop.is_set))
+                lambda: self._forwards.standings, self._stop.is_set,
+                parts.passes))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control,

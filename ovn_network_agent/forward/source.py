@@ -38,6 +38,8 @@ class Source:
     :param read_addresses: function(vrf), see :func:`presence.read`
     :raises flaws.BadRules: when the rules cannot be used at the start
     :ivar reasons: tuple of str: why newer rules are not in force
+    :ivar active: whether there is a rules file; without one, there is nothing
+        to add to a snapshot
     """
 
     def __init__(self, conf, health=None, read_addresses=presence.read):
@@ -54,7 +56,8 @@ class Source:
         self._standings = standing.Standings(conf)
         self._vips = ()
         self._watcher = None
-        if conf.port_forward.rules_file:
+        self.active = bool(conf.port_forward.rules_file)
+        if self.active:
             self._watcher = watcher.Watcher(
                 lambda: conf.port_forward.rules_file, self.take)
             self._put_in_force(rules.load(conf))

@@ -44,7 +44,7 @@ class Collection(record.Record):
 
     def __init__(self, backends, clock=time.monotonic, wall=time.time):
         self.store = None
-        self.gauges = {'reconcile_in_progress': 0}
+        self.gauges = {}
         self.backends = tuple(backend.name for backend in backends)
         self.kinds = tuple(kind.kind for backend in backends
                            for kind in backend.kinds)
@@ -54,7 +54,6 @@ class Collection(record.Record):
                 for kind in backend.kinds)}
         self._clock = clock
         self._wall = wall
-        self._began = None
         self._since = None
         self._takeover = None
         self._failures = frozenset()
@@ -63,14 +62,8 @@ class Collection(record.Record):
 
     # -- what the loop tells ----------------------------------------------
 
-    def begins(self):
-        self._began = self._clock()
-        self._set(reconcile_in_progress=1)
-
-    def ends(self):
-        self._set(reconcile_in_progress=0)
-        self.store.observe('reconcile_duration_seconds',
-                           self._clock() - self._began)
+    def ended(self, seconds):
+        self.store.observe('reconcile_duration_seconds', seconds)
 
     def failed(self):
         self.store.count('reconcile_failures_total')

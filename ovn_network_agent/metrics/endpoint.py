@@ -22,6 +22,7 @@ from ovn_network_agent.control import health
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import present
 from ovn_network_agent.metrics import server
+from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
 from ovn_network_agent.watches import base
 
@@ -44,6 +45,7 @@ class State:
         :class:`forward.standing.Standing`
     :ivar stopping: function without arguments that returns whether the agent
         has been asked to stop
+    :ivar passes: :class:`runtime.pass_log.PassLog`
     """
 
     status: typing.Any
@@ -51,6 +53,7 @@ class State:
     databases: dict
     standings: typing.Callable
     stopping: typing.Callable
+    passes: pass_log.PassLog
 
 
 class Endpoint(base.Observer):
@@ -114,6 +117,8 @@ class Endpoint(base.Observer):
                                  else len(status.reasons)),
             'reconcile_interval_seconds': self._conf.reconcile_interval,
             'missing_chassis': len(view.dead),
+            'reconcile_in_progress': int(
+                self._state.passes.running is not None),
             **dict.fromkeys(_OBSERVED, 0),
             **self._counts.gauges,
             **present.of_view(snapshot, self._conf),

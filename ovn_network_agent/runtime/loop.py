@@ -28,6 +28,7 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
 from ovn_network_agent.runtime import trouble
 
@@ -94,8 +95,9 @@ class Loop:
 
     def run(self):
         """Make passes until the stop is requested."""
-        with self.passes.one(('start',)):
-            self._run_without_ovn()
+        self.passes.running = pass_log.Running(('start',))
+        self._run_without_ovn()
+        self.passes.end()
         while not self._stopping.is_set():
             wake = self._wait(self._timeout())
             if not self._stopping.is_set():
@@ -248,9 +250,8 @@ class Loop:
         :param waiting_for: tuple of reasons for the status
         """
         try:
-            snapshot = self._forwards.with_rules(
-                self._view.last or model.Snapshot(
-                    self.bare_node(self._phase)))
+            snapshot = self._with_rules(self._view.last or model.Snapshot(
+                self.bare_node(self._phase)))
             outcome = self._reconciler.run(passes.Pass(
                 snapshot, wake.stale if wake else (), prune=False))
             self._forwards.after_pass(outcome, self._reconciler.tracker)
@@ -269,16 +270,17 @@ class Loop:
         :param wake: :class:`trigger.Wake`
         :param at_once: see :class:`passes.Pass`
         """
-        self._record.begins()
-        with self.passes.one(wake.reasons):
-            try:
-                self._pass(wake, at_once)
-            except view.NotReady as e:
-                self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
-                self._compare_at(self._clock() + backoff.FIRST)
-            except Exception as e:
-                self._pass_failed(e)
-        self._record.ends()
+        began = self._clock()
+        self.passes.running = pass_log.Running(wake.reasons)
+        try:
+            self._pass(wake, at_once)
+        except view.NotReady as e:
+            self._run_without_ovn(wake, (f'waiting for OVN: {e}',))
+            self._compare_at(self._clock() + backoff.FIRST)
+        except Exception as e:
+            self._pass_failed(e)
+        self.passes.end()
+        self._record.ended(self._clock() - began)
 
     def _tell(self, trigger, wake, outcome, full=False):
         self._record.made(record.Passed(
@@ -307,8 +309,7 @@ class Loop:
         # A failure below must not lose the words of the wake-up.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
-        snapshot = self._forwards.with_rules(
-            self._view.snapshot(self._serving, full))
+        snapshot = self._with_rules(self._view.snapshot(self._serving, full))
         self._viewed = True
         self._phase = self._serving
         viewed = self._clock() - started
@@ -339,6 +340,11 @@ class Loop:
             self.reloads.passed()
             self._status.ready(
                 sum(1 for r in snapshot.routers if r.local_ports))
+
+    def _with_rules(self, snapshot):
+        """A view with the rules of port forwards, if there may be any."""
+        return (self._forwards.with_rules(snapshot) if self._forwards.active
+                else snapshot)
 
     def _trigger_word(self, due):
         """Why a pass is made, for the metrics."""

@@ -23,6 +23,20 @@ KEPT = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Running:
+    """A pass that runs.
+
+    :ivar reasons: tuple of str: what woke the loop
+    :ivar at: begin of the pass, seconds since the epoch
+    :ivar began: likewise, monotonic seconds
+    """
+
+    reasons: tuple
+    at: float = dataclasses.field(default_factory=time.time)
+    began: float = dataclasses.field(default_factory=time.monotonic)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Done:
     """A pass that has ended.
 
@@ -48,33 +62,19 @@ class PassLog:
     The loop thread writes.  Any thread may read.
 
     :ivar last: tuple of :class:`Done`, the newest last, replaced as a whole
+    :ivar running: :class:`Running`, which the loop sets at the begin of a
+        pass, or None
     """
 
     def __init__(self):
         self.last = ()
-        self._running = None
-        self._made = Done(0.0, ())
+        self.running = None
+        self._result = {}
         self._ended = threading.Condition()
         self._count = 0
         self._listeners = []
 
     # -- on the loop thread -----------------------------------------------
-
-    @contextlib.contextmanager
-    def one(self, reasons):
-        """The context of one pass.
-
-        :param reasons: tuple of str: what woke the loop
-        """
-        began = time.monotonic()
-        self._made = Done(time.time(), tuple(reasons))
-        self._running = ', '.join(reasons), began
-        try:
-            yield
-        finally:
-            self._running = None
-            self._end(dataclasses.replace(
-                self._made, seconds=time.monotonic() - began))
 
     def note(self, outcome, full=False, trouble=''):
         """Note the result of the pass that runs.
@@ -83,8 +83,8 @@ class PassLog:
         :param full: whether everything was read and compared
         :param trouble: see :class:`Done`
         """
-        self._made = dataclasses.replace(
-            self._made, changes=outcome.changes, full=full, trouble=trouble)
+        self._result = {'changes': outcome.changes, 'full': full,
+                        'trouble': trouble}
         with self._ended:
             for heard in self._listeners:
                 heard.extend(outcome.applied)
@@ -94,9 +94,14 @@ class PassLog:
 
         :param trouble: text
         """
-        self._made = dataclasses.replace(self._made, trouble=trouble)
+        self._result['trouble'] = trouble
 
-    def _end(self, done):
+    def end(self):
+        """Note the end of the pass that runs, completed or not."""
+        ran, self.running = self.running, None
+        result, self._result = self._result, {}
+        done = Done(ran.at, tuple(ran.reasons),
+                    seconds=time.monotonic() - ran.began, **result)
         with self._ended:
             self.last = (*self.last, done)[-KEPT:]
             self._count += 1
@@ -107,12 +112,12 @@ class PassLog:
     @property
     def work(self):
         """The pass that runs, in words; '' between two passes."""
-        running = self._running
+        running = self.running
         if running is None:
             return ''
-        reasons, began = running
-        return (f'a pass has been running for {time.monotonic() - began:.1f} '
-                f's ({reasons})')
+        return (f'a pass has been running for '
+                f'{time.monotonic() - running.began:.1f} s '
+                f'({", ".join(running.reasons)})')
 
     @contextlib.contextmanager
     def changes(self):

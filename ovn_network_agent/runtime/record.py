@@ -48,9 +48,6 @@ class Record:
     All methods run on the loop thread and have to be quick.
     """
 
-    def begins(self):
-        """Note the begin of a pass of the loop."""
-
     def made(self, passed):
         """Note a completed pass.
 
@@ -60,8 +57,11 @@ class Record:
     def failed(self):
         """Note that an error ended a pass."""
 
-    def ends(self):
-        """Note the end of a pass of the loop, completed or not."""
+    def ended(self, seconds):
+        """Note the end of a pass of the loop, completed or not.
+
+        :param seconds: duration
+        """
 
     def reloaded(self, good):
         """Note a reload of the configuration.
@@ -89,17 +89,14 @@ class Guarded(Record):
         self._inner = inner
         self._said = set()
 
-    def begins(self):
-        self._try(self._inner.begins)
-
     def made(self, passed):
         self._try(self._inner.made, passed)
 
     def failed(self):
         self._try(self._inner.failed)
 
-    def ends(self):
-        self._try(self._inner.ends)
+    def ended(self, seconds):
+        self._try(self._inner.ended, seconds)
 
     def reloaded(self, good):
         self._try(self._inner.reloaded, good)

@@ -118,6 +118,7 @@ class ScrapedTest(services.ServiceTestCase):
         agent.trigger.fire('test', stale=('route',))
         self.becomes(1, 'route_drift_total', plane='kernel')
         self.becomes(1, 'consecutive_readds', backend='route')
+        self.becomes(0, 'reconcile_in_progress')
 
     def test_a_database_that_goes(self):
         self.running()

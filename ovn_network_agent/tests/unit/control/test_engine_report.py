@@ -17,6 +17,7 @@ import json
 from ovn_network_agent import trigger
 from ovn_network_agent.control import engine_report
 from ovn_network_agent.runtime import inside
+from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -31,10 +32,12 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.parts = inside.make(self.made.reconciler, trigger.Trigger(0))
 
     def run_pass(self, *reasons, **options):
-        with self.parts.passes.one(reasons or ('test',)):
-            self.parts.passes.note(self.made.run(
-                worlds.router(fips=[gateways.FIP]), **options),
-                options.get('full', False))
+        passes = self.parts.passes
+        passes.running = pass_log.Running(reasons or ('test',))
+        passes.note(self.made.run(
+            worlds.router(fips=[gateways.FIP]), **options),
+            options.get('full', False))
+        passes.end()
 
     def report(self):
         found = engine_report.build(self.parts)
@@ -104,11 +107,12 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.assertRegex(text, r'kernel_route  1 times, last 2')
 
     def test_a_pass_that_runs_or_failed(self):
-        with self.parts.passes.one(('slow',)):
-            found, text = self.report()
-            self.assertIn('(slow)', found['working'])
-            self.assertIn('at work: a pass has been running', text)
-            self.parts.passes.fail('a bug')
+        self.parts.passes.running = pass_log.Running(('slow',))
+        found, text = self.report()
+        self.assertIn('(slow)', found['working'])
+        self.assertIn('at work: a pass has been running', text)
+        self.parts.passes.fail('a bug')
+        self.parts.passes.end()
         found, text = self.report()
         self.assertEqual('a bug', found['passes'][-1]['trouble'])
         self.assertIn('for slow: a bug', text)

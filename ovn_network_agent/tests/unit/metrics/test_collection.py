@@ -66,7 +66,8 @@ class CollectionTest(base.BaseTestCase):
             self.backends, lambda: self.clock, lambda: 1.7e9)
         self.record.store = store.Store(
             {'backend': self.record.backends, 'kind': self.record.kinds},
-            lambda: self.record.gauges)
+            lambda: {**self.record.gauges, 'reconcile_in_progress': int(
+                self.loop.passes.running is not None)})
         drivers = [world.driver(name, self.conf)
                    for name in ('fip_route', 'veth_leak')]
         self.work = reconciler.Reconciler(drivers, self.backends,

@@ -78,6 +78,10 @@ class Failing(view.View):
 class Exhausted(source.Source):
     """The process has no file descriptor left."""
 
+    def __init__(self, conf):
+        super().__init__(conf)
+        self.active = True
+
     def with_rules(self, snapshot):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 

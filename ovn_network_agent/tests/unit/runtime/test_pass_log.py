@@ -31,15 +31,16 @@ class PassLogTest(base.BaseTestCase):
         self.log = pass_log.PassLog()
 
     def make(self, *reasons, changes=0, applied=(), **options):
-        with self.log.one(reasons):
-            self.log.note(outcome.Outcome(changes, applied=applied),
-                          **options)
+        self.log.running = pass_log.Running(reasons)
+        self.log.note(outcome.Outcome(changes, applied=applied), **options)
+        self.log.end()
 
     def test_a_pass(self):
         before = time.time()
-        with self.log.one(('a', 'b')):
-            self.assertIn('(a, b)', self.log.work)
-            self.log.note(outcome.Outcome(3), True)
+        self.log.running = pass_log.Running(('a', 'b'))
+        self.assertIn('(a, b)', self.log.work)
+        self.log.note(outcome.Outcome(3), True)
+        self.log.end()
         self.assertEqual('', self.log.work)
         done, = self.log.last
         self.assertEqual((('a', 'b'), 3, True, ''), (
@@ -48,8 +49,9 @@ class PassLogTest(base.BaseTestCase):
         self.assertGreater(done.seconds, 0.0)
 
     def test_a_pass_that_fails(self):
-        with self.log.one(('a',)):
-            self.log.fail('a bug')
+        self.log.running = pass_log.Running(('a',))
+        self.log.fail('a bug')
+        self.log.end()
         self.make('b')
         self.assertEqual(['a bug', ''],
                          [done.trouble for done in self.log.last])

@@ -69,6 +69,7 @@ class Seen(view.View):
 class Rules:
     """In the place of the rules file: one VIP."""
 
+    active = True
     reasons = ()
 
     def reread(self):

@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""The completion of bash for both programs, from their parsers.
+"""The completion of bash for all programs, from their parsers.
 
 Prints nothing when the files in contrib/completion are up to date; with
 --write puts them there.  Ends with status 1 when a file is out of date.
@@ -135,6 +135,7 @@ def files():
     """dict of path to the content that it has to have."""
     sys.path.insert(0, str(ROOT))
     from ovn_network_agent.cmd import ctl
+    from ovn_network_agent.cmd import migrate
     from ovn_network_agent.conf import command_line
     parser = ctl.parser()
     commands = {
@@ -146,7 +147,10 @@ def files():
         'FILE' if metavar in _FILES else []))
         for texts, metavar, _help in command_line.options()
         if not _NOT_EVERYWHERE.intersection(texts)]
+    other = migrate.parser()
+    migration = [of_action(action) for action in other.actions()]
     return {FOLDER / parser.prog: render(parser.prog, own, commands),
+            FOLDER / other.prog: render(other.prog, migration, {}),
             FOLDER / 'ovn-network-agent': render('ovn-network-agent', agent,
                                                  {})}
 

@@ -40,7 +40,9 @@ man_pages = [
      'makes the floating IPs of OVN routers reachable through BGP',
      [copyright], 8),
     ('reference/ctl', 'ovn-network-agent-ctl',
-     'commands to the running ovn-network-agent', [copyright], 8)]
+     'commands to the running ovn-network-agent', [copyright], 8),
+    ('reference/migrate', 'ovn-network-agent-migrate',
+     'takes over the settings of the original program', [copyright], 8)]
 
 BEHAVIOUR = 'reference/behaviour'
 AGENT = 'reference/agent'

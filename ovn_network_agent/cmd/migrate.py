@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Console script ovn-network-agent-migrate: settings of the original, ours."""
+
+import argparse
+import sys
+
+from ovn_network_agent import version
+from ovn_network_agent.ctl import parsing
+from ovn_network_agent.migrate import command
+
+_DESCRIPTION = f"""\
+Reads the settings of the original program, which is written in Go and has the
+same name, and writes them as the configuration of this agent. The sources are
+the YAML file, the file of environment variables, and the flags of the original
+after "--". A flag wins over a variable, and a variable wins over the YAML
+file. Without --config and --environment-file the usual files are read, if they
+are there: {command.YAML} and
+{command.ENVIRONMENT}.
+"""
+_EPILOG = """\
+exit status: 0: done, and the agent would start with the result. 1: a file is
+there already, or cannot be written. 2: the command line or a source cannot be
+used; nothing is written. 3: written, but the agent would not start with the
+result on this node; the messages say why.
+"""
+
+
+def main(argv=None):
+    """Convert the settings.
+
+    :param argv: list of str, default sys.argv[1:]
+    :returns: exit status, see the epilog of the help
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    own, original = words, []
+    if '--' in words:
+        place = words.index('--')
+        own, original = words[:place], words[place + 1:]
+    given = parser().parse_args(own)
+    given.words = original
+    return command.run(given)
+
+
+def parser():
+    """The command line, a :class:`parsing.Parser`."""
+    made = parsing.Parser(
+        prog=command.PROGRAM, description=_DESCRIPTION, epilog=_EPILOG,
+        usage='%(prog)s [OPTION]... [-- FLAG-OF-THE-ORIGINAL...]',
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument('--version', action='version',
+                      version=f'{command.PROGRAM} {version.STRING}',
+                      help='show the version of the program, and exit')
+    made.add_argument('--config', metavar='FILE',
+                      help='YAML file of the original')
+    made.add_argument('--environment-file', metavar='FILE',
+                      help='file with variables OVN_NETWORK_... of the '
+                      'original')
+    made.add_argument('--output', metavar='DIR',
+                      help='directory that gets the files; without this '
+                      'option they go to standard output')
+    made.add_argument('--rules-file', metavar='PATH',
+                      help='path of the file of port forwards; default: '
+                      f'{command.RULES} in the directory of --output, or in '
+                      f'{command.FOLDER}')
+    made.add_argument('--force', action='store_true',
+                      help='replace files that are there')
+    return made
+
+
+if __name__ == '__main__':
+    sys.exit(main())

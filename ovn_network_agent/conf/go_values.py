@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values as the original program writes them, which is written in Go.
+
+Each function returns the text that the options of this agent take.
+"""
+
+import re
+
+_UNITS = {'ns': 1e-9, 'us': 1e-6, '\u00b5s': 1e-6, '\u03bcs': 1e-6,
+          'ms': 1e-3, 's': 1, 'm': 60, 'h': 3600}
+_PART = re.compile(r'(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)')
+_TRUE = ('1', 't', 'T', 'TRUE', 'true', 'True')
+_FALSE = ('0', 'f', 'F', 'FALSE', 'false', 'False')
+
+
+def text(value):
+    """A text, or a number, as it is.
+
+    :param value: str or int
+    """
+    return str(value)
+
+
+def seconds(value):
+    """A duration, like ``1m30s`` or ``500ms``, as a number of seconds.
+
+    :param value: str
+    :returns: str, like '90' or '0.5'
+    :raises ValueError: when the text is no duration of Go
+    """
+    given = str(value).strip()
+    rest = given.removeprefix('+')
+    parts = _PART.findall(rest)
+    if rest == '0':
+        return '0'
+    if not parts or ''.join(number + unit for number, unit in parts) != rest:
+        raise ValueError(f'{given!r} is not a duration of at least 0; write '
+                         'it like 60s, 500ms or 1m30s')
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return f'{total:.9f}'.rstrip('0').rstrip('.')
+
+
+def boolean(value):
+    """A boolean, as 'true' or 'false'.
+
+    :param value: str or bool
+    :raises ValueError: when the text is no boolean of Go
+    """
+    given = str(value).strip()
+    if given in _TRUE:
+        return 'true'
+    if given in _FALSE:
+        return 'false'
+    raise ValueError(f'{given!r} is not a boolean; use true or false')
+
+
+def listen(value):
+    """An address to listen on, whose host may be missing, or localhost.
+
+    :param value: str, like ':9273', 'localhost:9273' or '127.0.0.1:9273'
+    :returns: str with an address and a port
+    """
+    given = str(value).strip()
+    host, colon, port = given.rpartition(':')
+    if colon and host in ('', 'localhost'):
+        return f'{"127.0.0.1" if host else "0.0.0.0"}:{port}'  # noqa: S104
+    return given

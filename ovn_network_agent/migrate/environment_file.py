@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The file of environment variables that the original's unit reads.
+
+Its form is that of EnvironmentFile= in systemd.exec(5).
+"""
+
+from ovn_network_agent.conf import original
+from ovn_network_agent.migrate import given
+
+_QUOTES = ('"', "'")
+# Known beside the options; the caller looks at the first one.
+_OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
+    'a package of this agent never restarts a running agent, so there is '
+    'nothing to set; left out')}
+
+
+def parse(content, name):
+    """The settings in a file of environment variables.
+
+    :param content: bytes
+    :param name: name of the file, for messages
+    :returns: :class:`given.Source`, with ``config`` among the settings if
+        the file names the YAML file
+    """
+    made = given.Source()
+    try:
+        text = content.decode('utf-8-sig')
+    except UnicodeDecodeError:
+        made.problems.append(f'{name}: this is no UTF-8; save it as such')
+        return made
+    for number, line in _lines(text):
+        where = f'{name}, line {number}'
+        variable, equals, value = line.partition('=')
+        if not equals:
+            made.problems.append(f'{where}: {line!r} has no "="; write '
+                                 'NAME=VALUE, or begin the line with "#"')
+            continue
+        _take(made, given.Setting(_unquoted(value.strip()), where,
+                                  variable.strip()))
+    return made
+
+
+def _lines(text):
+    """(number, line) of the assignments; a backslash continues a line."""
+    waiting, first = '', 0
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not waiting:
+            first = number
+            if not line or line[0] in '#;':
+                continue
+        if line.endswith('\\'):
+            waiting += line[:-1]
+            continue
+        yield first, waiting + line
+        waiting = ''
+    if waiting:
+        yield first, waiting
+
+
+def _unquoted(value):
+    if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES:
+        return value[1:-1]
+    return value
+
+
+def _take(made, setting):
+    name = setting.spelling.removeprefix(original.PREFIX).lower()
+    known = [option.variable for option in original.OPTIONS]
+    if not setting.spelling.startswith(original.PREFIX) or not (
+            name in original.BY_NAME or name in _OTHERS):
+        made.warnings.append(setting.say(
+            'is no variable of the original; left out'
+            f'{given.meant(setting.spelling, known)}'))
+    elif _OTHERS.get(name):
+        made.warnings.append(setting.say(_OTHERS[name]))
+    else:
+        made.settings[name] = setting

@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line of the original, in the form of Go's package flag."""
+
+from ovn_network_agent.conf import go_values
+from ovn_network_agent.conf import original
+from ovn_network_agent.migrate import given
+
+_WHERE = 'command line of the original'
+# Flags without a value that only look at something.
+_LOOKS = ('version', 'check_config', 'help', 'h')
+
+
+def parse(words):
+    """The settings on a command line.
+
+    :param words: list of str, without the program
+    :returns: :class:`given.Source`, with ``config`` among the settings if
+        the line names the YAML file
+    """
+    made = given.Source()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith('-') or word in ('-', '--'):
+            made.problems.append(
+                f'{_WHERE}: {word}: is no flag; a flag begins with "--"')
+            continue
+        flag, equals, value = word.lstrip('-').partition('=')
+        _take(made, flag, value if equals else None, rest)
+    return made
+
+
+def _take(made, flag, value, rest):
+    name = flag.replace('-', '_')
+    spelling = f'--{flag}'
+    if name in _LOOKS:
+        made.warnings.append(f'{_WHERE}: {spelling}: sets no option; '
+                             'left out')
+        return
+    option = original.BY_NAME.get(name)
+    if (option is None and name != original.CONFIG) or '_' in flag:
+        made.problems.append(
+            f'{_WHERE}: {spelling}: is no flag of the original; remove it'
+            f'{given.meant(spelling, _spellings())}')
+        return
+    if value is None:
+        # The value of a boolean needs an equals sign.
+        if option and option.convert is go_values.boolean:
+            value = 'true'
+        elif not rest:
+            made.problems.append(f'{_WHERE}: {spelling}: has no value; add '
+                                 'one, or remove the flag')
+            return
+        else:
+            value = rest.pop(0)
+    made.settings[name] = given.Setting(value, _WHERE, spelling,
+                                        empty_counts=True)
+
+
+def _spellings():
+    return ['--' + name.replace('_', '-')
+            for name in (*original.BY_NAME, original.CONFIG)]

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From ``port_forwards`` of the original to the rules file of this agent.
+
+Both have the same shape.  This agent refuses unknown keys and numbers in
+quotes, which the original lets pass.
+"""
+
+import yaml
+
+from ovn_network_agent.conf import original
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.migrate import given
+
+_VIP = ('vip', 'manage_vip', 'masquerade', 'hairpin_masquerade',
+        'router_masquerade', 'rules')
+_RULE = ('proto', 'port', 'dest_addr', 'dest_addrs', 'dest_port',
+         'masquerade')
+_NUMBERS = ('port', 'dest_port')
+# A dead node must not attract what its gateways have left.
+ANNOUNCE = ('port_forward', 'vip_announce')
+
+
+def convert(found, name):
+    """The rules file for the port forwards of the original.
+
+    :param found: :class:`given.Source` of all sources
+    :param name: path of the rules file, for messages
+    :returns: (text, '' without port forwards; :class:`given.Source` with
+        problems and warnings)
+    """
+    made = given.Source()
+    setting = found.settings.get(original.RULES)
+    if setting is None or setting.value in ([], ''):
+        return '', made
+    if not isinstance(setting.value, list):
+        made.problems.append(f'{setting.where}: {setting.spelling}: is no '
+                             'list; begin each VIP with "- vip:"')
+        return '', made
+    vips = [_vip(made, setting, index, vip)
+            for index, vip in enumerate(setting.value)]
+    text = yaml.safe_dump({original.RULES: vips}, sort_keys=False,
+                          default_flow_style=False, allow_unicode=True)
+    try:
+        rules.parse(text.encode(), name)
+    except flaws.BadRules as error:
+        made.problems.extend(f'{setting.where}: as {message}'
+                             for message in error.messages)
+    return text, made
+
+
+def _vip(made, setting, index, vip):
+    path = f'{setting.spelling}[{index}]'
+    if not isinstance(vip, dict):
+        return vip
+    kept = _known(made, setting, path, vip, _VIP)
+    if isinstance(kept.get('rules'), list):
+        kept['rules'] = [_rule(made, setting, f'{path}.rules[{place}]', rule)
+                         for place, rule in enumerate(kept['rules'])]
+    return kept
+
+
+def _rule(made, setting, path, rule):
+    if not isinstance(rule, dict):
+        return rule
+    kept = _known(made, setting, path, rule, _RULE)
+    for key in _NUMBERS:
+        value = kept.get(key)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            kept[key] = int(value)
+    if isinstance(kept.get('proto'), str):
+        kept['proto'] = kept['proto'].lower()
+    return kept
+
+
+def _known(made, setting, path, mapping, known):
+    """What the original knows of a mapping; the rest gets a warning."""
+    for key in mapping:
+        if key not in known:
+            made.warnings.append(
+                f'{setting.where}: {path}.{key} = {mapping[key]}: is no key '
+                'of the original, which ignores it; left out'
+                f'{given.meant(key, known)}')
+    return {key: value for key, value in mapping.items()
+            if key in known and value is not None}

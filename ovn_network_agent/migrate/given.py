@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the sources of the original say: settings, mistakes, remarks."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """The value that one source gives to an option of the original.
+
+    :ivar value: str, int, float or bool, or a list of these
+    :ivar where: the source, such as 'config.yaml, line 3'
+    :ivar spelling: the option as that source writes it, '--bridge-dev'
+    :ivar empty_counts: whether an empty text is a value; for the original it
+        is one on the command line alone
+    """
+
+    value: object
+    where: str
+    spelling: str
+    empty_counts: bool = False
+
+    def say(self, text):
+        """A message about this setting.
+
+        :param text: the problem and the remedy
+        """
+        value = (','.join(map(str, self.value))
+                 if isinstance(self.value, list) else self.value)
+        return f'{self.where}: {self.spelling} = {value}: {text}'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """All that one source of the original says.
+
+    :ivar settings: dict of the option's name, as in the YAML file, to
+        :class:`Setting`
+    :ivar problems: list of str; nothing can be written then
+    :ivar warnings: list of str
+    """
+
+    settings: dict = dataclasses.field(default_factory=dict)
+    problems: list = dataclasses.field(default_factory=list)
+    warnings: list = dataclasses.field(default_factory=list)
+
+
+def meant(word, known):
+    """The hint about a typo, or ''.
+
+    :param word: str
+    :param known: iterable of str
+    """
+    import difflib
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f'; did you mean {close[0]}?' if close else ''
+
+
+def merged(sources):
+    """The settings in force, as the original would choose them.
+
+    :param sources: iterable of :class:`Source`, the strongest first
+    :returns: :class:`Source`
+    """
+    made = Source()
+    for source in sources:
+        for name, setting in source.settings.items():
+            if setting.value == '' and not setting.empty_counts:
+                made.warnings.append(setting.say(
+                    'the original takes an empty value for none, and so does '
+                    'this program; only the flag of the command line can '
+                    'make an option empty'))
+                continue
+            made.settings.setdefault(name, setting)
+        made.problems.extend(source.problems)
+        made.warnings.extend(source.warnings)
+    return made

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From settings of the original to options of this agent."""
+
+import math
+
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original
+from ovn_network_agent.migrate import given
+
+_CONTAINERS = ('docker', 'podman', 'nerdctl')
+
+
+def convert(found):
+    """The options of this agent for settings of the original.
+
+    :param found: :class:`given.Source`, with port forwards or without
+    :returns: :class:`given.Source` whose settings have keys (section,
+        option) and values of type str, and the problems and warnings of this
+        conversion alone
+    """
+    made = given.Source()
+    types = {(section, option.dest): option.type
+             for section, option in opts.everything()}
+    for option in original.OPTIONS:
+        setting = found.settings.get(option.name)
+        if setting is None:
+            continue
+        if option.why:
+            made.warnings.append(setting.say(
+                f'has no counterpart here, left out: {option.why}'))
+            continue
+        key = option.section, option.option
+        try:
+            value = _value(made, option, setting)
+            types[key](value)
+        except ValueError as error:
+            made.problems.append(setting.say(
+                f'as {option.here}: {error}'))
+            continue
+        made.settings[key] = given.Setting(value, setting.where,
+                                           setting.spelling)
+    made.warnings.extend(_remarks(found))
+    return made
+
+
+def _value(made, option, setting):
+    """The text of one option here.
+
+    :raises ValueError: with the problem and the remedy
+    """
+    value = setting.value
+    if isinstance(value, list):
+        if option.name not in ('network_cidr', 'ovn_nb_remote',
+                               'ovn_sb_remote'):
+            raise ValueError('is a list; write one value')
+        value = ','.join(map(str, value))
+    if isinstance(value, bool):
+        value = 'true' if value else 'false'
+    text = option.convert(value) if value != '' else ''
+    if not text.isprintable():
+        raise ValueError('has a character that no option may have; write it '
+                         'in one line')
+    if option.name == 'reconcile_interval' and '.' in text:
+        whole = str(math.ceil(float(text)))
+        made.warnings.append(setting.say(
+            f'here this is a whole number of seconds; {whole} is written'))
+        return whole
+    if option.name == 'metrics_listen' and text != str(value):
+        made.warnings.append(setting.say(
+            f'here an address is required; {text} is written'))
+    return text
+
+
+def _remarks(found):
+    """Warnings about values that mean something else here."""
+    wrapper = found.settings.get('ovs_wrapper')
+    if wrapper is None or not wrapper.value:
+        return
+    words = str(wrapper.value).split()
+    if words[0].rpartition('/')[2] in _CONTAINERS and not any(
+            word in ('-i', '-it', '-ti', '--interactive')
+            for word in words):
+        yield wrapper.say(
+            'does not pass standard input on, so no flow can be written; '
+            f'write it like "{words[0]} exec -i CONTAINER"')
+    yield wrapper.say(
+        'is for ovs-ofctl alone; the agent connects to the database of Open '
+        'vSwitch itself, so [ovs] ovsdb_connection has to be reachable on '
+        'this node; where [ovs] ovs_rundir is reachable too, no wrapper is '
+        'needed')

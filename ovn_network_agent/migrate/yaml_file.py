@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The YAML file of the original."""
+
+from ovn_network_agent.conf import original
+from ovn_network_agent.forward import document
+from ovn_network_agent.migrate import given
+
+_KNOWN = (*original.BY_NAME, original.RULES)
+_SCALARS = (str, int, float, bool)
+
+
+def parse(content, name):
+    """The settings in a YAML file.
+
+    :param content: bytes
+    :param name: name of the file, for messages
+    :returns: :class:`given.Source`; the value of ``port_forwards`` is as in
+        the file
+    """
+    made = given.Source()
+    try:
+        found = document.parse(content.decode('utf-8-sig'))
+    except UnicodeDecodeError:
+        made.problems.append(f'{name}: this is no UTF-8; save it as such')
+        return made
+    made.problems.extend(flaw.say(name) for flaw in found.flaws)
+    if found.value is None or made.problems:
+        return made
+    if not isinstance(found.value, dict):
+        made.problems.append(f'{name}: holds no options; it has lines '
+                             '"option: value"')
+        return made
+    for key, value in found.value.items():
+        setting = given.Setting(
+            value, f'{name}, line {found.line((key,))}', key)
+        if key not in _KNOWN:
+            made.warnings.append(setting.say(
+                'is no option of the original, which ignores it; left out'
+                f'{given.meant(key, _KNOWN)}'))
+        elif value is not None:
+            _take(made, key, setting)
+    return made
+
+
+def _take(made, key, setting):
+    values = (setting.value if isinstance(setting.value, list)
+              else [setting.value])
+    if key == original.RULES or all(isinstance(v, _SCALARS) for v in values):
+        made.settings[key] = setting
+    else:
+        made.problems.append(setting.say(
+            'is a mapping; write one value, or a list of values'))

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values of Go, and what the options here take."""
+
+from oslotest import base
+
+from ovn_network_agent.conf import go_values
+
+
+class SecondsTest(base.BaseTestCase):
+
+    def test_durations(self):
+        for given, seconds in (
+                ('60s', '60'), ('500ms', '0.5'), ('5m', '300'),
+                ('1m30s', '90'), ('1h0m1.5s', '3601.5'), ('0', '0'),
+                ('0s', '0'), ('+2s', '2'), ('250us', '0.00025'),
+                ('250\u00b5s', '0.00025'), ('.5s', '0.5'), ('100h', '360000')):
+            self.assertEqual(seconds, go_values.seconds(given), given)
+
+    def test_what_go_refuses(self):
+        for given in ('60', '', 's', '1m 30s', '-5s', '5 s', '1d', 'x1s',
+                      '1.2.3s'):
+            error = self.assertRaises(ValueError, go_values.seconds, given)
+            self.assertIn(repr(given), str(error))
+            self.assertIn('60s', str(error))
+
+
+class OthersTest(base.BaseTestCase):
+
+    def test_booleans(self):
+        for given in ('1', 't', 'T', 'TRUE', 'true', 'True'):
+            self.assertEqual('true', go_values.boolean(given))
+        for given in ('0', 'f', 'F', 'FALSE', 'false', 'False'):
+            self.assertEqual('false', go_values.boolean(given))
+        for given in ('yes', 'on', '', 'tRUE', '2'):
+            self.assertRaises(ValueError, go_values.boolean, given)
+
+    def test_listen(self):
+        for given, here in ((':9273', '0.0.0.0:9273'),
+                            ('localhost:9273', '127.0.0.1:9273'),
+                            ('[::1]:9273', '[::1]:9273'),
+                            ('192.0.2.1:80', '192.0.2.1:80'),
+                            ('9273', '9273')):
+            self.assertEqual(here, go_values.listen(given))

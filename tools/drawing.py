@@ -46,9 +46,9 @@ COLOURS = {
     'packets': ('#c05621', 'none'),
     'network': ('#4a5568', 'none'),
 }
-_BACKGROUND = '#ffffff'
-_INK = '#1a202c'
-_FONT = 'Liberation Sans, Arial, Helvetica, sans-serif'
+BACKGROUND = '#ffffff'
+INK = '#1a202c'
+FONT = 'Liberation Sans, Arial, Helvetica, sans-serif'
 # Sizes of the letters, and the mean width of a letter as a part of the size,
 # in the widest of the common fonts (DejaVu Sans).
 TITLE, PLAIN = 14, 12
@@ -225,11 +225,11 @@ def svg(picture):
         f'<svg xmlns="http://www.w3.org/2000/svg" '
         f'viewBox="0 0 {picture.width:g} {picture.height:g}" '
         f'width="{picture.width:g}" height="{picture.height:g}" role="img" '
-        f'font-family="{_FONT}" fill="{_INK}">',
+        f'font-family="{FONT}" fill="{INK}">',
         f'<title>{html.escape(picture.title)}</title>',
         '<defs>', *_arrow_heads(picture), '</defs>',
         f'<rect x="0.5" y="0.5" width="{picture.width - 1:g}" '
-        f'height="{picture.height - 1:g}" rx="10" fill="{_BACKGROUND}" '
+        f'height="{picture.height - 1:g}" rx="10" fill="{BACKGROUND}" '
         'stroke="#cbd5e0"/>']
     for shape in picture.shapes:
         if isinstance(shape, Box):

@@ -12,24 +12,22 @@
 
 """Real agents on nodes of their own, scraped by clients and by Prometheus."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-import urllib.parse
-
-import yaml
+import sys
 
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import prometheus
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import node
 from ovn_network_agent.tests.functional.control import base as control
 from ovn_network_agent.tests.functional.metrics import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.unit.metrics import test_rules
 
 # On a bridge of its own; nothing is announced, so no FRR is needed.
 CONFIG = '''[frr]
@@ -44,8 +42,14 @@ listen = {listen}
 # The way between the two nodes; Prometheus is on the first one.
 ADDRESSES = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12'}
 CHASSIS = {'gw1': cloud.CHASSIS, 'gw2': cloud.OTHER}
-# Seconds of "for" in the place of minutes, and between two scrapes.
-SHORT = 1
+# Two minutes of the alert rules take a second.
+FASTER = 120
+# Panels of the dashboard that these nodes leave empty, and the reason.
+EMPTY = {
+    'Default route of the VRF': 'the nodes have no VRF',
+    'From the event to the announcement, 95 of 100': 'nothing is announced',
+    'Mean time of the changes of a pass, by backend': 'nothing changes',
+    'Backends that are dead': 'no destination has a health check'}
 
 
 class AgentsTestCase(node.NodeTestCase, control.ControlTestCase):
@@ -187,57 +191,26 @@ class AgentsTest(AgentsTestCase):
 
 @needs.needs(shutil.which('prometheus'), 'prometheus is not installed')
 class PrometheusTest(AgentsTestCase):
-    """A real Prometheus with the rules, whose times are short."""
+    """A real Prometheus with the alert rules."""
 
     def prometheus(self):
         """Prometheus on the first node."""
-        rules = yaml.safe_load(test_rules.RULES.read_text())
-        for group in rules['groups']:
-            for rule in group['rules']:
-                if 'for' in rule:
-                    rule['for'] = f'{SHORT:d}s'
-        every = f'{SHORT:d}s'
-        files = {'rules.yml': rules, 'prometheus.yml': {
-            'global': {'scrape_interval': every, 'scrape_timeout': every,
-                       'evaluation_interval': every},
-            'rule_files': ['rules.yml'],
-            'scrape_configs': [{
-                'job_name': 'ovn-network-agent', 'static_configs': [{
-                    'targets': [f'{address}:9132'],
-                    'labels': {'instance': name}}
-                    for name, address in ADDRESSES.items()]}]}}
-        for name, content in files.items():
+        targets = {name: f'{address}:{base.PORT:d}'
+                   for name, address in ADDRESSES.items()}
+        for name, text in prometheus.files(targets, FASTER).items():
             with open(os.path.join(self.directory, name), 'w') as opened:
-                yaml.safe_dump(content, opened)
+                opened.write(text)
         with open(os.path.join(self.directory, 'prometheus.log'),
                   'wb') as log:
             started = subprocess.Popen(
-                self.node.inside(
-                    'prometheus', '--config.file', os.path.join(
-                        self.directory, 'prometheus.yml'),
-                    '--storage.tsdb.path', os.path.join(
-                        self.directory, 'tsdb'),
-                    '--web.listen-address', '127.0.0.1:9090'),
+                self.node.inside(*prometheus.command(
+                    self.directory, '127.0.0.1:9090')),
                 cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log)
         self.addCleanup(started.wait)
         self.addCleanup(started.kill)
-        self.server = base.Listener('127.0.0.1', self.node, 9090)
-
-    def query(self, expression):
-        """The result of an expression, a list of dict of labels."""
-        status, text = self.server.ask('/api/v1/query?' + (
-            urllib.parse.urlencode({'query': expression})))
-        if status != 200:
-            return None
-        return [one['metric'] for one in json.loads(text)['data']['result']]
-
-    def firing(self):
-        """Alerts that fire, a set of (name, node or port)."""
-        found = self.query('ALERTS{alertstate="firing"}')
-        return None if found is None else {
-            (one['alertname'].removeprefix('OVNNetworkAgent'),
-             one.get('instance') or one.get('port', '')) for one in found}
+        self.server = prometheus.Server(
+            base.Listener('127.0.0.1', self.node, 9090).ask)
 
     def fires(self, *alerts, degraded=('gw1', 'gw2')):
         """Wait until exactly these alerts fire.
@@ -247,15 +220,15 @@ class PrometheusTest(AgentsTestCase):
         expected = {*alerts, *(
             (alert, name) for name in degraded
             for alert in ('NotReady', 'BackendUnreadable'))}
-        waiting.eventually(lambda: self.firing() == expected, lambda: (
-            f'{self.firing()} and not {expected}\n{self.said()}'))
+        waiting.eventually(lambda: self.server.firing() == expected, lambda: (
+            f'{self.server.firing()} and not {expected}\n{self.said()}'))
 
     def test_a_drain_and_a_hard_kill(self):
         agents = {name: self.agent_on(name) for name in self.nodes}
         self.seen(*agents)
         self.prometheus()
-        waiting.eventually(lambda: self.query('up == 1') and len(
-            self.query('up == 1')) == 2, 'both are scraped')
+        waiting.eventually(lambda: self.server.nodes('up == 1') == set(
+            self.nodes), 'both are scraped')
         self.fires()
         agents['gw1'].send_signal(signal.SIGTERM)
         self.soon(lambda: self.lowered(cloud.CHASSIS))
@@ -271,3 +244,29 @@ class PrometheusTest(AgentsTestCase):
                    degraded=['gw1'])
         self.cloud.move('lrp-r1', cloud.CHASSIS)
         self.fires(('Down', 'gw2'), degraded=['gw1'])
+
+    def test_each_panel_of_the_dashboard_has_data(self):
+        self.agent_on('gw1')
+        self.seen('gw1')
+        self.prometheus()
+        waiting.eventually(lambda: self.empty() == set(EMPTY), lambda: (
+            f'empty: {self.empty()}\n{self.said()}'))
+
+    def empty(self):
+        """Titles of the panels without data, a set."""
+        path = os.path.join(self.directory, 'dashboard.svg')
+        drawn = subprocess.run(
+            self.node.inside(
+                sys.executable, os.path.join(tools.ROOT, 'tools',
+                                             'dashboard.py'),
+                '--scrape', str(prometheus.EVERY), '--last', '60',
+                '--write', path), capture_output=True, text=True,
+            timeout=60, check=False)
+        self.assertEqual('', drawn.stderr)
+        found = [line.strip().partition('  ')
+                 for line in drawn.stdout.splitlines()]
+        empty = {title for count, _blank, title in found if count == '0'}
+        self.assertEqual(int(bool(empty)), drawn.returncode)
+        with open(path) as opened:
+            self.assertEqual(len(empty), opened.read().count('>no data<'))
+        return empty

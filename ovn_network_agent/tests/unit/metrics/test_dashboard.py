@@ -65,6 +65,8 @@ class DashboardTest(base.BaseTestCase):
                 known = {'instance', 'job'}.union(*(
                     of.get(name, ()) for name
                     in test_rules.series(target['expr'])))
+                known.update(re.findall(r'count_values\("(\w+)"',
+                                        target['expr']))
                 used = re.findall(r'\{\{(\w+)\}\}', target['legendFormat'])
                 self.assertLessEqual(set(used), known, target)
 
@@ -84,3 +86,11 @@ class DashboardTest(base.BaseTestCase):
                      for y in range(place['y'], place['y'] + place['h'])}
             self.assertFalse(cells & taken, panel['title'])
             taken |= cells
+
+    def test_a_tile_does_not_show_the_past(self):
+        """A question about a time has an answer for an agent that is dead."""
+        tiles = [target for panel in self.panels if panel['type'] == 'stat'
+                 for target in panel['targets']]
+        self.assertEqual(4, len(tiles))
+        for target in tiles:
+            self.assertTrue(target['instant'], target)

@@ -26,9 +26,9 @@ RUNBOOK = ROOT / 'doc' / 'source' / 'admin' / 'alerts.rst'
 # What is not of the agent itself.
 _FOREIGN = {'up', 'process_start_time_seconds'}
 # Words of PromQL that look like metrics.
-_WORDS = {'absent', 'and', 'by', 'changes', 'histogram_quantile', 'increase',
-          'instance', 'job', 'le', 'max', 'on', 'or', 'port', 'address',
-          'rate', 'sum', 'time', 'unless'}
+_WORDS = {'absent', 'and', 'bool', 'changes', 'count_values',
+          'histogram_quantile', 'increase', 'max', 'or', 'rate', 'sum', 'time',
+          'unless'}
 
 
 def rules():
@@ -40,9 +40,10 @@ def rules():
 def series(expression):
     """Names of the series in an expression of PromQL, a set.
 
-    Selectors by label and durations are left out.
+    Names of labels and durations are left out.
     """
-    bare = re.sub(r'\{[^}]*\}|\[[^\]]*\]|"[^"]*"', ' ', expression)
+    bare = re.sub(r'\{[^}]*\}|\[[^\]]*\]|"[^"]*"|\b(by|on) \([^)]*\)', ' ',
+                  expression)
     return set(re.findall(r'[a-z_]\w*', bare)) - _WORDS
 
 

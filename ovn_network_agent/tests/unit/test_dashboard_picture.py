@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The picture of the dashboard shows what Prometheus has answered."""
+
+import http.server
+import json
+import threading
+import urllib.parse
+import xml.etree.ElementTree
+
+from oslotest import base
+
+from ovn_network_agent.tests import tools
+
+dashboard = tools.load('dashboard')
+charts = dashboard.charts
+# Seconds since 1970 and between two scrapes.
+START, STEP = 1000.0, 10.0
+WINDOW = dashboard.Window(START, START + 100, STEP)
+
+
+class AnswersTest(base.BaseTestCase):
+    """Against a server with fixed answers."""
+
+    def setUp(self):
+        super().setUp()
+        answers = self.answers = {}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+
+            def do_GET(self):
+                path, _mark, query = self.path.partition('?')
+                params = dict(urllib.parse.parse_qsl(query))
+                status, content = answers[path.rpartition('/')[2]](params)
+                body = json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_args):
+                pass
+
+        server = http.server.HTTPServer(('127.0.0.1', 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.server = dashboard.Prometheus(
+            f'http://127.0.0.1:{server.server_port:d}')
+        self.asked = []
+
+    def answering(self, *found):
+        def answer(params):
+            self.asked.append(params['query'])
+            return 200, {'data': {'result': list(found)}}
+        self.answers['query_range'] = self.answers['query'] = answer
+
+    def series(self, expression, legend='{{instance}}', **more):
+        return dashboard.series_of(
+            {'expr': expression, 'legendFormat': legend, **more},
+            {'instance': '(gw1|gw2)'}, self.server, WINDOW)
+
+    def test_curves(self):
+        self.answering({'metric': {'instance': 'gw1', 'phase': 'running'},
+                        'values': [[START, '1'], [START + STEP, '2']]})
+        found, = self.series('rate(x{instance=~"$instance"}'
+                             '[$__rate_interval])', '{{instance}} {{phase}}')
+        self.assertEqual('gw1 running', found.name)
+        self.assertEqual(((START, 1.0), (START + STEP, 2.0)), found.points)
+        self.assertEqual(['rate(x{instance=~"(gw1|gw2)"}[40000ms])'],
+                         self.asked)
+
+    def test_the_present_value(self):
+        self.answering({'metric': {}, 'value': [START, '7']})
+        found, = self.series('x', instant=True)
+        self.assertEqual(((START, 7.0),), found.points)
+
+    def test_a_quantile_of_nothing_is_no_data(self):
+        self.answering({'metric': {}, 'values': [[START, 'NaN']]})
+        self.assertEqual([], self.series('x'))
+
+    def test_values_of_variables_are_texts_and_no_patterns(self):
+        self.answers['series'] = lambda params: (200, {'data': [
+            {'instance': 'gw2'}, {'instance': 'gw1.example'}]})
+        values = dashboard.variables(
+            {'templating': {'list': [
+                {'type': 'query', 'name': 'instance',
+                 'definition': 'label_values(x{job=~"a"}, instance)'}]}},
+            self.server, WINDOW)
+        self.assertEqual(r'x{instance=~"(gw1\\.example|gw2)"}',
+                         dashboard.filled('x{instance=~"$instance"}', values))
+
+    def test_an_expression_that_is_refused(self):
+        self.answers['query_range'] = lambda params: (
+            400, {'error': 'parse error'})
+        found, = dashboard.read({
+            'templating': {'list': []}, 'panels': [{
+                'title': 'one', 'type': 'timeseries',
+                'gridPos': {'x': 0, 'y': 0, 'w': 8, 'h': 8},
+                'targets': [{'expr': 'x(', 'legendFormat': ''}]}]},
+            self.server, WINDOW)
+        self.assertEqual('parse error', found.error)
+        self.assertEqual(1, dashboard.report([found]))
+        self.assertIn('parse error', charts.svg([found], 0, 60))
+
+    def test_nobody_answers(self):
+        self.assertEqual(2, dashboard.main(
+            ['--prometheus', 'http://127.0.0.1:1']))
+
+
+class ChartsTest(base.BaseTestCase):
+
+    def panel(self, *series, kind='timeseries', **more):
+        return charts.Panel('A <title>', kind, (0, 0, 8, 8), series, **more)
+
+    def drawn(self, panel):
+        """The texts of a picture, and the number of its curves."""
+        text = charts.svg([panel], START, START + 100)
+        root = xml.etree.ElementTree.fromstring(text)
+        return ([one.text for one in root.iter()
+                 if one.tag.endswith('}text')],
+                sum(one.tag.endswith('}polyline') for one in root.iter()))
+
+    def test_a_gap_is_not_drawn(self):
+        points = [(START + STEP * n, float(n)) for n in (0, 1, 2, 5, 6, 9)]
+        self.assertEqual([3, 2, 1],
+                         [len(piece) for piece in charts.pieces(points)])
+        texts, curves = self.drawn(self.panel(
+            charts.Series('gw1', tuple(points))))
+        self.assertEqual(2, curves)
+        self.assertIn('gw1', texts)
+
+    def test_a_panel_without_data_says_so(self):
+        texts, curves = self.drawn(self.panel())
+        self.assertEqual((['A <title>', 'no data'], 0), (texts, curves))
+
+    def test_a_tile_has_the_text_of_its_value(self):
+        texts, _curves = self.drawn(self.panel(
+            charts.Series('gw1', ((START, 1.0), (START, 0.0))), kind='stat',
+            mappings={'0': ('down', 'red'), '1': ('up', 'green')}))
+        self.assertEqual(['A <title>', 'gw1', 'down'], texts)
+
+    def test_axes(self):
+        for highest, expected in ((0, [0, 1]), (1, [0, .5, 1]),
+                                  (2, [0, .5, 1, 1.5, 2]),
+                                  (7, [0, 2, 4, 6, 8]),
+                                  (45, [0, 20, 40, 60])):
+            self.assertEqual(expected, charts.ticks(highest), highest)
+        self.assertEqual([0, 15, 30, 45, 60], charts.moments(60))
+        for value, unit, expected in (
+                (0.25, 's', '250 ms'), (2, 's', '2 s'), (0.5, 'ops', '0.5 /s'),
+                (3 << 20, 'bytes', '3 MiB'), (0.05, 'percentunit', '5 %'),
+                (7, 'short', '7')):
+            self.assertEqual(expected, charts.number(value, unit))

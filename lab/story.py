@@ -178,14 +178,14 @@ class Story:
             probe.wait_reachable(client, 'tcp', self.vip, 20, port=80)
             near = probe.ping(client, self.vip, kind='tcp', count=5,
                               interval=0.1, port=80)
-            self.result('client to VIP, a backend on the gateway', near,
+            self.result('client to VIP, destination on the gateway', near,
                         near.lost == 0 and near.seen_sources ==
                         {plan.CLIENT} and near.responders < {
                             plan.HOSTS[name]
                             for name in self.cloud.gateways})
             far = probe.ping(client, self.vip, kind='tcp', count=5,
                              interval=0.1, port=81)
-            self.result('client to VIP, one elsewhere, masqueraded', far,
+            self.result('client to VIP, another node, masqueraded', far,
                         far.lost == 0 and far.responders ==
                         {plan.HOSTS['backend']} and
                         far.seen_sources == near.responders)

@@ -85,10 +85,10 @@ class Tables:
                 [list(target) for target in sorted(targets)])
         except context.FAILURES as error:
             raise base.BackendError(
-                f'connections to backends that were removed stay in '
+                f'connections to destinations that were removed stay in '
                 f'connection tracking: {error}') from error
-        LOG.info('%d connections to %d removed backends were deleted',
-                 count, len(targets))
+        LOG.info('%d connections to %d removed destinations were '
+                 'deleted', count, len(targets))
 
 
 def _reading(function, *args):

@@ -126,7 +126,7 @@ def _vip(vip):
     yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
         yield (f'  {rule["proto"]} {rule["port"]:d}: '
-               f'{len(rule["backends"])} backends, '
+               f'{len(rule["backends"])} destinations, '
                f'port {rule["dest_port"]:d}, {_health(rule)}')
 
 

@@ -92,7 +92,7 @@ class Checker:
             self._flaw(path, text,
                        f'is IPv{address.version:d} and its VIP is '
                        f'IPv{family:d}; there is no translation between the '
-                       'two, so name a backend of the same family')
+                       'two, so name a destination of the same family')
             return None
         return str(address)
 
@@ -136,8 +136,8 @@ class Checker:
             self._flaw(path + ('port',), port,
                        f'{proto} port {port:d} of this VIP is forwarded '
                        f'in line {self._document.line(first)} already '
-                       f'({flaws.where_is(first)}); for several backends '
-                       'use dest_addrs there')
+                       f'({flaws.where_is(first)}); for several '
+                       'destinations use dest_addrs there')
 
     # -- a rule -----------------------------------------------------------
 
@@ -171,8 +171,8 @@ class Checker:
         if one == many:
             self._flaw(path, flaws.NOTHING, (
                 'has both dest_addr and dest_addrs; keep one of them'
-                if one else 'has no backend; name it as dest_addr, or '
-                'several as dest_addrs'))
+                if one else 'has no destination; name one as dest_addr, '
+                'or several as dest_addrs'))
         listed = list(self._items(rule, path, 'dest_addrs'))
         if one:
             listed.append((path + ('dest_addr',), rule['dest_addr']))
@@ -185,7 +185,7 @@ class Checker:
             first = seen.setdefault(address, where)
             if first != where:
                 self._flaw(where, address,
-                           'this backend is in line '
+                           'this destination is in line '
                            f'{self._document.line(first):d} already '
                            f'({flaws.where_is(first)}); for a larger share '
                            'use weight')
@@ -194,8 +194,8 @@ class Checker:
                 if isinstance(value, dict) else 1)))
         if found and not any(each.weight for _path, each in found):
             self._flaw(path, flaws.NOTHING,
-                       'all its backends have weight 0, so that no client '
-                       'gets any; give one a weight from 1 to '
+                       'all its destinations have weight 0, so that no '
+                       'client gets any; give one a weight from 1 to '
                        f'{schema.MOST_WEIGHT:d}')
         return found
 
@@ -221,8 +221,8 @@ class Checker:
             here = 'here' if masquerade else 'elsewhere and not here'
             there = 'not' if masquerade else 'so'
             self._flaw(path, flaws.NOTHING,
-                       f'the backend {address}, {proto} port {port:d}, is '
-                       f'masqueraded {here}, and in line '
+                       f'the destination {address}, {proto} port {port:d}, '
+                       f'is masqueraded {here}, and in line '
                        f'{self._document.line(first[1])} '
                        f'({flaws.where_is(first[1])}) it is {there}; the two '
                        'cannot be told apart behind the translation, so make '

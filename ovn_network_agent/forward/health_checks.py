@@ -173,11 +173,12 @@ class Checks(health.Health):
                 self._dead[target] = why
             trigger = self._trigger
         if verdict.alive:
-            LOG.info('Backend %s: dead -> alive (%d good checks in a row)',
+            LOG.info('Destination %s: dead -> alive (%d good checks in a '
+                     'row)',
                      _name(target), verdict.row)
         else:
-            LOG.warning('Backend %s: alive -> dead: %s (%d bad checks in a '
-                        'row)', _name(target), why, verdict.row)
+            LOG.warning('Destination %s: alive -> dead: %s (%d bad checks in '
+                        'a row)', _name(target), why, verdict.row)
         trigger.fire(f'health of {_name(target)}', urgent=True)
 
 

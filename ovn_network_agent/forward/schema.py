@@ -57,7 +57,7 @@ _HEALTH_CHECK = {
         'fall': _COUNT,
         'port': {'type': 'integer', 'minimum': 0, 'maximum': 65535,
                  'description': 'a TCP port, a number from 1 to 65535, or '
-                                '0 for that of the backend'},
+                                '0 for that of the destination'},
         'path': {'type': 'string', 'pattern': r'^/[!-~]*$',
                  'description': 'a path that begins with "/", without '
                                 'blanks; others as %20'},
@@ -91,7 +91,7 @@ _RULE = {
         'dest_addrs': {'type': 'array', 'minItems': 1,
                        'maxItems': MOST_BACKENDS, 'items': _BACKEND,
                        'description': 'a list of 1 to '
-                                      f'{MOST_BACKENDS} backends'},
+                                      f'{MOST_BACKENDS} destinations'},
         'dest_port': _PORT_OR_SAME,
         'masquerade': _SWITCH,
         'health_check': _HEALTH_CHECK}}

@@ -138,7 +138,7 @@ def _standings(forwards, conf, outcome, tracker):
 def _silent(vip, gateway, conf):
     """(state, reason) of a VIP that must not be announced, or None."""
     if vip.dead:
-        return State.DOWN, 'none of its backends is alive'
+        return State.DOWN, 'none of its destinations is alive'
     if mode.forwards_only(conf) and not (vip.managed or vip.present):
         return State.DORMANT, ('without OVN only managed VIPs are announced; '
                                'set manage_vip: true, or lead its packets '

@@ -76,7 +76,8 @@ class DyingTest(base.ForwardTestCase):
         self.kill(1)
         self.eventually(lambda: self.vips() == [])
         self.eventually(lambda: self.vip()['state'] == 'down')
-        self.assertIn('none of its backends is alive', self.vip()['reason'])
+        self.assertIn('none of its destinations is alive',
+                      self.vip()['reason'])
         self.assertIn(f'dead: {first} (connection refused), {second} '
                       '(connection refused)',
                       self.ctl('status').stdout)

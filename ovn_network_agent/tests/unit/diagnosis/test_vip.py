@@ -60,7 +60,7 @@ class VipTest(test_address.AddressTestCase):
         self.assertEqual(['backends'], self.found(facts, Verdict.WARN))
         self.assertIn('connection refused', self.evidence(facts, 'backends'))
         self.assert_broken('backends', healthy.vip(said(
-            'down', 'none of its backends is alive', (False, False))))
+            'down', 'none of its destinations is alive', (False, False))))
 
     def test_address(self):
         facts = healthy.vip(said())

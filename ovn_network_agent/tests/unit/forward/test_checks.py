@@ -96,7 +96,7 @@ class AddressTest(documents.RulesTestCase):
     def test_one_way_to_name_backends(self):
         """CFG-66."""
         self.says(self.rule('proto: tcp, port: 1'), 'line 5', 'rules[0]',
-                  'no backend')
+                  'no destination')
         self.says(self.rule('proto: tcp, port: 1, dest_addr: 10.0.0.5, '
                             'dest_addrs: [10.0.0.6]'), 'line 5', 'both')
         self.says(self.rule('proto: tcp, port: 1, dest_addrs: []'),
@@ -119,7 +119,7 @@ class AddressTest(documents.RulesTestCase):
                          [b.weight for b in found.rules[0].destinations])
         self.says(text(257, ', 10.0.0.6'), 'weight = 257', '0 to 256')
         self.says(text(-1, ', 10.0.0.6'), 'weight = -1', '0 to 256')
-        self.says(text(0, ''), 'rules[0]', 'all its backends have weight')
+        self.says(text(0, ''), 'rules[0]', 'all its destinations have weight')
 
     def two(self, first, second):
         return f'''\

@@ -143,7 +143,7 @@ class StandingTest(base.BaseTestCase):
         self.want(ADDRESS, LINE)
         self.assertEqual('announced',
                          self.after(dying(VIP, '10.0.0.5'))[0])
-        self.assertEqual(('down', 'none of its backends is alive'),
+        self.assertEqual(('down', 'none of its destinations is alive'),
                          self.after(dying(VIP, '10.0.0.5', '10.0.0.6')))
 
     def test_without_ovn_only_managed_ones_are_announced(self):
@@ -239,7 +239,7 @@ class StandingTest(base.BaseTestCase):
             vip['rules'])
         said = text.of_status(found)
         self.assertIn('vip 192.0.2.53: announced\n'
-                      '  tcp 53: 2 backends, port 1053, dead: 10.0.0.6 '
+                      '  tcp 53: 2 destinations, port 1053, dead: 10.0.0.6 '
                       '(timed out)\n'
                       'vip 192.0.2.5: refused (nothing announces it)\n'
-                      '  tcp 53: 2 backends, port 1053, all alive\n', said)
+                      '  tcp 53: 2 destinations, port 1053, all alive\n', said)

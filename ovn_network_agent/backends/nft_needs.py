@@ -31,7 +31,7 @@ def missing(conf):
         if not rules.load(conf):
             return []
     except flaws.BadRules:
-        # Who checks the configuration says so.
+        # The check of the configuration reports the file.
         return []
     return [*_program(conf), *_device(conf)]
 
@@ -48,7 +48,7 @@ def _device(conf):
     try:
         found = links.read_all()
     except OSError:
-        # The backend link says so.
+        # The backend link reports the error.
         return
     if device not in found:
         vrf = conf.frr.vrf_name

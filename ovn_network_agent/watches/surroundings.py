@@ -126,7 +126,7 @@ def ipv6_forwarding(conf):
         if opened.read().strip() != '0':
             return []
     return ['there are IPv6 VIPs, and this node does not forward IPv6, so '
-            'only backends on the node itself can be reached; set '
+            'only destinations on the node itself can be reached; set '
             'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
             'for devices that take routes from router advertisements']
 

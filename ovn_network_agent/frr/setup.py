@@ -73,10 +73,9 @@ def read(text, vrf, prefix_list):
                       if line[0] == 'redistribute'})),
         any(line[0] == 'neighbor' or line[:2] == ['bgp', 'listen']
             for line in words),
-        any(line.split()[-2:] == ['prefix-list', prefix_list] and
-            line.strip().startswith('match ip address') for line in lines)
-        or any(line[0] == 'neighbor' and line[-3:] == [
-            'prefix-list', prefix_list, 'out'] for line in words),
+        any(line[0] == 'neighbor' and line[-3:] == [
+            'prefix-list', prefix_list, 'out'] for line in words) or
+        not _route_maps(lines, prefix_list).isdisjoint(_passed(words)),
         any(line.startswith(f'ip prefix-list {prefix_list} description ')
             for line in lines),
         tuple(_undefined(words, {line.split()[1] for line in lines
@@ -93,6 +92,31 @@ def _undefined(words, defined):
             name = line[line.index('route-map') + 1]
             if name not in defined:
                 yield line[1], name
+
+
+def _route_maps(lines, prefix_list):
+    """Route maps that use a prefix list, also by a call; a set of names."""
+    uses, calls, name = set(), set(), ''
+    for words in map(str.split, lines):
+        if words[:1] == ['route-map']:
+            name = words[1]
+        elif words == ['match', 'ip', 'address', 'prefix-list', prefix_list]:
+            uses.add(name)
+        elif words[:1] == ['call']:
+            calls.add((name, words[1]))
+    while more := {by for by, called in calls if called in uses} - uses:
+        uses |= more
+    return uses
+
+
+def _passed(words):
+    """Route maps that announced routes pass, iterator of names."""
+    for line in words:
+        if line[0] == 'redistribute' and 'route-map' in line[:-1]:
+            yield line[line.index('route-map') + 1]
+        elif line[0] == 'neighbor' and line[2:3] == ['route-map'] and (
+                line[-1] == 'out'):
+            yield line[3]
 
 
 def _instance(lines, vrf):

@@ -68,9 +68,9 @@ def route(facts):
     if not own:
         return verdicts.broken(
             'frr-route', f'zebra has no {origin} route {prefix} in '
-            f'{_where(facts)}', 'have the agent compare: "systemctl reload '
-            'ovn-network-agent"; if the route is configured ("show '
-            'running-config"), its next hop is not reachable')
+            f'{_where(facts)}', f'{kernel.RESTORE}; if the route is '
+            'configured ("show running-config"), its next hop is not '
+            'reachable')
     _protocol, selected, installed, hops = own[0]
     if not selected:
         winner = next((each[0] for each in facts.zebra if each[1]), 'none')
@@ -92,8 +92,7 @@ def prefix_list(facts, daemon):
     entries = facts.lists[daemon]
     # zebra filters nothing with the list.
     judged = verdicts.broken if daemon == 'bgpd' else verdicts.warn
-    remedy = ('have the agent compare: "systemctl reload ovn-network-agent"; '
-              'a deny is for the operator to remove')
+    remedy = f'{kernel.RESTORE}; a deny is for the operator to remove'
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
     decisive = next((entry for entry in sorted(entries)

@@ -35,6 +35,7 @@ class Setup:
     :ivar client: address outside, for the questions about the way back
     :ivar vip_device: device of managed VIPs
     :ivar frr: whether the agent announces through FRR
+    :ivar zone: the agent's zone of connection tracking
     """
 
     bridge: str = 'br-ex'
@@ -49,6 +50,7 @@ class Setup:
     client: str = '192.0.2.1'
     vip_device: str = 'loopback1'
     frr: bool = True
+    zone: int = 64000
 
 
 NOT_READ = readers.Unread('not read')
@@ -74,7 +76,7 @@ class Facts:
     :ivar path: see :func:`readers.frr.read_path`
     :ivar neighbours: see :func:`readers.frr.read_neighbours`
     :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
-    :ivar targets: for a VIP, see :func:`readers.nft.read_targets`
+    :ivar translation: for a VIP, see :func:`readers.nft.read`
     """
 
     setup: Setup
@@ -90,7 +92,7 @@ class Facts:
     path: object = NOT_READ
     neighbours: object = NOT_READ
     frr_setup: object = None
-    targets: object = NOT_READ
+    translation: object = NOT_READ
 
     @property
     def announces(self):

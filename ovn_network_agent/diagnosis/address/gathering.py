@@ -56,7 +56,8 @@ def setup(conf, client):
         conf.frr.bgp_check,
         tuple(conf.network_cidr), conf.gateway_port, tuple(conf.drivers),
         client, conf.port_forward.port_forward_dev,
-        not mode.forwards_only(conf))
+        not mode.forwards_only(conf),
+        conf.port_forward.port_forward_ct_zone)
 
 
 def gather(conf, address, client, control):
@@ -115,7 +116,8 @@ def _vip(found):
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
-        targets=attempt(nft.read_targets, about.vip.version))
+        translation=attempt(nft.read, about.vip.version, found.setup.zone,
+                            about.targets))
     if not found.announces:
         return found
     return announcement(found)

@@ -16,7 +16,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import verdicts
 
-RESTORE = ('have the agent compare: "systemctl reload ovn-network-agent"; '
+RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
            'without an agent: start it')
 
 
@@ -54,13 +54,13 @@ def bridge(facts):
     link = kernel.links.get(name)
     if link is None:
         return verdicts.broken('bridge-device', f'there is no device {name}',
-                               f'ovs-vsctl add-br {name}')
+                               f'"ovs-vsctl add-br {name}"')
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),
-            RESTORE if link.up else f'ip link set {name} up')
+            RESTORE if link.up else f'"ip link set {name} up"')
     return verdicts.ok(
         'bridge-device', f'{name} is up, {link.mac}, '
         f'{", ".join(kernel.addresses.get(name, ())) or "no address"}')
@@ -256,7 +256,8 @@ def in_vrf(facts):
     if found is None:
         return verdicts.broken(
             'vrf-lookup', f'there is no device {vrf}',
-            f'ip link add {vrf} type vrf table NUMBER; ip link set {vrf} up')
+            f'"ip link add {vrf} type vrf table NUMBER", and "ip link set '
+            f'{vrf} up"')
     if found.dst != prefix or found.dev != ownership.VETH_PROVIDER:
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '

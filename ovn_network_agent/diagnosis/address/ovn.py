@@ -178,8 +178,8 @@ def wanted(facts):
     if setup.vrf and subject.node.device(setup.vrf) is None:
         return verdicts.broken(
             'wanted', f'the VRF {setup.vrf} does not exist',
-            f'ip link add {setup.vrf} type vrf table NUMBER; ip link set '
-            f'{setup.vrf} up')
+            f'"ip link add {setup.vrf} type vrf table NUMBER", and "ip link '
+            f'set {setup.vrf} up"')
     return verdicts.broken(
         'wanted', 'the agent keeps what there is, and announces nothing new'
         if subject.kept else 'no driver announces it, since it is in no '

@@ -85,6 +85,14 @@ class Subject:
             self.port is not None and self.port.local)
 
     @property
+    def targets(self):
+        """Where a VIP has to lead, see :attr:`nft.listing.Listed.targets`."""
+        return frozenset(
+            (rule.proto, self.vip.address, rule.port, each.address,
+             rule.dest_port)
+            for rule in self.vip.rules for each in rule.usable)
+
+    @property
     def silent(self):
         """Whether nothing is to announce the address."""
         return self.announcement is None and not (

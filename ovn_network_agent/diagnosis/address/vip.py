@@ -12,6 +12,8 @@
 
 """Judges of a VIP, whose ports are forwarded to destinations.  Pure."""
 
+import collections
+
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
@@ -19,6 +21,9 @@ from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import verdicts
+
+# The most destinations that one finding names.
+_NAMED = 5
 
 
 def judge(facts):
@@ -34,7 +39,7 @@ def judge(facts):
                    'leak-table': kernel.leak_table}
     found += [verdicts.unread(check, facts.kernel) or function(facts)
               for check, function in checks.items()]
-    found.append(verdicts.unread('nft-rules', facts.targets) or
+    found.append(verdicts.unread('nft-rules', facts.translation) or
                  _rules(facts))
     return found + bgp.judge(facts) if facts.announces else found
 
@@ -103,8 +108,9 @@ def _address(facts):
         return verdicts.broken(
             'vip-address', f'{setup.vip_device} is '
             f'{"down" if link else "missing"}',
-            f'ip link set {setup.vip_device} up' if link else
-            f'ip link add {setup.vip_device} type dummy')
+            f'"ip link set {setup.vip_device} up"' if link else
+            f'"ip link add {setup.vip_device} type dummy", and "ip link set '
+            f'{setup.vip_device} up"')
     if wanted[0].address not in facts.kernel.addresses[setup.vip_device]:
         return verdicts.broken(
             'vip-address', f'{setup.vip_device} has no address '
@@ -115,17 +121,35 @@ def _address(facts):
 
 def _rules(facts):
     """The finding about the table of nftables."""
-    vip = facts.subject.vip
-    if facts.targets is None:
+    found, wanted = facts.translation, facts.subject.targets
+    if found is None:
         return verdicts.broken('nft-rules', 'there is no table '
                                f'{ownership.NFT_TABLE}', kernel.RESTORE)
-    wanted = {(rule.proto, vip.address, rule.port, each.address,
-               rule.dest_port) for rule in vip.rules for each in rule.usable}
-    lacking = sorted(wanted - facts.targets)
+    lacking = sorted(wanted - found.targets)
     if lacking:
         proto, _vip_, port, backend, dest_port = lacking[0]
         return verdicts.broken(
             'nft-rules', f'{proto}/{port} does not lead to {backend} port '
             f'{dest_port}', kernel.RESTORE)
-    return verdicts.ok('nft-rules', f'{len(wanted)} destinations of '
-                                    f'{len(vip.rules)} rules')
+    if found.altered:
+        return verdicts.broken(
+            'nft-rules', f'another program has changed the table '
+            f'{ownership.NFT_TABLE}', kernel.RESTORE)
+    return verdicts.ok(
+        'nft-rules', f'{len(wanted)} destinations of '
+        f'{len(facts.subject.vip.rules)} rules; {_count(found.connections)}')
+
+
+def _count(connections):
+    """How many connections there are, and where most of them lead."""
+    if isinstance(connections, readers.Unread):
+        return f'connections not counted ({connections})'
+    by_backend = collections.Counter()
+    for target, number in connections.items():
+        by_backend[target[3]] += number
+    total = sum(by_backend.values())
+    if not total:
+        return 'no connection at present'
+    return f'{total:d} connections at present: ' + ', '.join(
+        f'{number:d} to {backend}'
+        for backend, number in by_backend.most_common(_NAMED))

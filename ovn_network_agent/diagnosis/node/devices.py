@@ -137,13 +137,17 @@ def judge_uplink(found):
                            f'there: "ip link set DEVICE master {found.name}"')
     elif not any(up for _name, up in found.uplinks):
         yield check.broken(f'{names} in {found.name}: down',
-                           'set the uplink up: "ip link set DEVICE up"')
+                           f'set the uplink up: {_up(found.uplinks)}')
     elif not all(up for _name, up in found.uplinks):
         down = ', '.join(name for name, up in found.uplinks if not up)
         yield check.warn(f'{down} in {found.name}: down',
                          'set it up, or take it out of the VRF')
     else:
         yield check.ok(f'{names} in {found.name}')
+
+
+def _up(links):
+    return ', '.join(f'"ip link set {name} up"' for name, _up in links)
 
 
 class Forwarding(typing.NamedTuple):
@@ -191,9 +195,26 @@ def judge_forwarding(found):
     if closed:
         yield check.broken(
             f'{", ".join(closed)}: forwarding of IPv4 is off',
-            '"sysctl -w net.ipv4.ip_forward=1", and a file in /etc/sysctl.d/')
+            f'{_open(closed, found.values)}, and a file in /etc/sysctl.d/')
     else:
         yield check.ok(f'IPv4 is forwarded: {", ".join(concerned)}')
+
+
+def _open(closed, values):
+    """The commands that switch forwarding on."""
+    if not values['all'].get('forwarding', 1):
+        return '"sysctl -w net.ipv4.ip_forward=1"'
+    # The kernel passes ip_forward on to the devices only when the value
+    # changes.
+    return ', '.join(f'"sysctl -w {_name(device, "forwarding")}=1"'
+                     for device in closed)
+
+
+def _name(device, name):
+    """A sysctl of a device; the name of a VLAN device has a dot."""
+    if '.' in device:
+        return f'net/ipv4/conf/{device}/{name}'
+    return f'net.ipv4.conf.{device}.{name}'
 
 
 def judge_rp_filter(found):
@@ -218,8 +239,9 @@ def judge_proxy_arp(found):
     elif not value:
         yield check.broken(
             f'{found.bridge}: proxy_arp is 0, so nobody answers for the '
-            'virtual gateway', f'"sysctl -w net.ipv4.conf.{found.bridge}'
-            '.proxy_arp=1", and see what changes it')
+            'virtual gateway',
+            f'"sysctl -w {_name(found.bridge, "proxy_arp")}=1", and see what '
+            'changes it')
     else:
         yield check.ok(f'{found.bridge}: {value:d}')
 

@@ -217,5 +217,5 @@ CHECKS = (
     check.Check(
         'bgp-sessions', 'BGP', 'the neighbours are established, and have '
         'sent routes', read_sessions, judge_sessions,
-        ('frr-daemons', 'uplink', 'l3mdev-rule', 'bgp-instance')),
+        ('frr-daemons', 'vrf', 'uplink', 'l3mdev-rule', 'bgp-instance')),
 )

@@ -97,8 +97,9 @@ def judge_objects(found):
             len(texts) > _NAMED) else ''
         yield check.broken(
             f'{_VERBS[verb]}: {"; ".join(texts[:_NAMED])}{more}',
-            'another program changes them, or the agent cannot make them: '
-            'look into its log; "ovn-network-agent --dry-run" shows all')
+            '"ovn-network-agent-ctl resync" makes the agent repair them, and '
+            'says what fails; if they differ again, another program changes '
+            'them')
     if not found.unread and not found.differences:
         yield check.ok('all are there, and none too many')
 
@@ -109,7 +110,7 @@ CHECKS = (
         'rules, flows, tables, announcements and rows are there, and none '
         'too many', read_objects, judge_objects,
         ('configuration', 'agent', 'privileges', 'single-agent',
-         'provider-bridge', 'vrf', 'frr-daemons', 'prefix-list',
+         'provider-bridge', 'vrf', 'proxy-arp', 'frr-daemons', 'prefix-list',
          'ovs-database', 'nb-database', 'sb-database', 'bridge-mappings',
          'routing-tables')),
 )

@@ -70,6 +70,7 @@ class Chassis(typing.NamedTuple):
     :ivar name: external_ids:system-id, '' when not set
     :ivar known: whether the Southbound database has this chassis
     :ivar hostname: its host name there
+    :ivar key: key of the local database that has ovn-cms-options
     :ivar options: tuple of the words of ovn-cms-options
     :ivar bridge: bridge_dev
     :ivar mappings: tuple of (physical network, bridge)
@@ -79,6 +80,7 @@ class Chassis(typing.NamedTuple):
     name: str
     known: bool
     hostname: str
+    key: str
     options: tuple
     bridge: str
     mappings: tuple
@@ -93,13 +95,14 @@ def read_chassis(sources):
         bridges = frozenset(row.name for row in ovs['Bridge'].values())
     name = external_ids.get('system-id', '')
     # ovn-controller prefers the keys of this chassis.
-    words = external_ids.get(f'{_OPTIONS}-{name}',
-                             external_ids.get(_OPTIONS, ''))
+    key = next((key for key in (f'{_OPTIONS}-{name}', _OPTIONS)
+                if key in external_ids), _OPTIONS)
+    words = external_ids.get(key, '').split(',')
     with sources.database('sb').rows() as sb:
         hostname = next((row.hostname for row in sb['Chassis'].values()
                          if row.name == name), None)
-    return Chassis(name, hostname is not None, hostname or '',
-                   tuple(word.strip() for word in words.split(',')),
+    return Chassis(name, hostname is not None, hostname or '', key,
+                   tuple(filter(None, map(str.strip, words))),
                    sources.conf.bridge_dev,
                    wiring.bridge_mappings(external_ids), bridges)
 
@@ -124,9 +127,16 @@ def judge_gateway(found):
         yield check.ok(_GATEWAY)
     else:
         yield check.broken(
-            f'{_OPTIONS} has no {_GATEWAY}, so Neutron schedules no gateway '
-            'here', '"ovs-vsctl set Open_vSwitch . external_ids:'
-            f'{_OPTIONS}={_GATEWAY}"')
+            f'{found.key} is "{",".join(found.options)}", without {_GATEWAY}, '
+            'so Neutron schedules no gateway here', _add_gateway(found))
+
+
+def _add_gateway(found):
+    where = f'external_ids:{found.key}'
+    if found.options:
+        return (f'append ",{_GATEWAY}" to {where} of the local Open_vSwitch '
+                'database, and keep the other words')
+    return f'"ovs-vsctl set Open_vSwitch . {where}={_GATEWAY}"'
 
 
 def judge_mappings(found):

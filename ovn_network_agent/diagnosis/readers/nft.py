@@ -10,31 +10,61 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The destinations of port forwards in the agent's table of nftables."""
+"""The agent's table of nftables, and the connections through it."""
+
+import collections
+import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.nft import listing
 
 _FAMILIES = {4: 'ip', 6: 'ip6'}
-# Seconds.
 _TIMEOUT = 5
+# The agent marks a table as loaded a moment after the load.
+_READINGS = 2
 
 
-def read_targets(version):
-    """The destinations in the set of the agent's table.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Translation:
+    """The agent's table of one family.
 
-    The agent writes this set in one transaction with the rules.
+    :ivar targets: frozenset, see :attr:`listing.Listed.targets`
+    :ivar altered: whether the table is another one than the agent has loaded
+    :ivar connections: dict of a target to the number of its present
+        connections, or :class:`readers.Unread`
+    """
+
+    targets: frozenset
+    altered: bool
+    connections: object
+
+
+def read(version, zone, targets):
+    """Read the agent's table, and count the connections of some targets.
 
     :param version: 4 or 6
-    :returns: frozenset, see :attr:`listing.Listed.targets`; None without
-        the table
+    :param zone: the agent's zone of connection tracking
+    :param targets: frozenset, see :attr:`Translation.targets`
+    :returns: :class:`Translation`; None without the table
     :raises readers.Unread: when nft fails
     """
+    family = _FAMILIES[version]
+    for _reading in range(_READINGS):
+        found = _table(family)
+        if found is None:
+            return None
+        if found.digest != listing.ALTERED:
+            break
+    return Translation(found.targets, found.digest == listing.ALTERED,
+                       _connections(family, zone, targets))
+
+
+def _table(family):
+    """The table, a :class:`listing.Listed`, or None."""
     # The privileged side takes long to import; only a VIP needs it.
     from ovn_network_agent.privileged import command
-    argv = ['nft', '-j', '-n', 'list', 'set', _FAMILIES[version],
-            ownership.NFT_TABLE, ownership.NFT_TARGETS]
+    argv = ['nft', '-j', '-n', 'list', 'table', family, ownership.NFT_TABLE]
     try:
         done = command.run(argv, _TIMEOUT)
     except OSError as error:
@@ -44,6 +74,22 @@ def read_targets(version):
             return None
         raise readers.Unread(f'nft: {done.messages}')
     try:
-        return listing.parse(done.stdout).targets
+        return listing.parse(done.stdout)
     except listing.Unreadable as error:
         raise readers.Unread(readers.reason(error)) from error
+
+
+def _connections(family, zone, targets):
+    """See :attr:`Translation.connections`."""
+    from ovn_network_agent.netlink import connection
+    from ovn_network_agent.netlink import conntrack
+    from ovn_network_agent.nft import elements
+    numbers = {(elements.PROTOCOLS[proto], *rest): (proto, *rest)
+               for proto, *rest in targets}
+    try:
+        with connection.Connection(
+                True, conntrack.NETLINK_NETFILTER) as kernel:
+            found = conntrack.read(kernel, family, zone, set(numbers))
+    except OSError as error:
+        return readers.Unread(f'kernel: {readers.reason(error)}')
+    return dict(collections.Counter(numbers[one[:5]] for one in found))

@@ -22,6 +22,7 @@ import fixtures
 import ovn_network_agent
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 FIP = '198.51.100.10'
 TOP = os.path.dirname(os.path.dirname(ovn_network_agent.__file__))
@@ -81,6 +82,39 @@ class ExplainTest(base.OvsdbTestCase):
         for check in ('hairpin-flow', 'frr-route', 'redistribute'):
             self.assertEqual('NOT CHECKED', found[check], said)
         self.assertEqual('WARN', found['agent'])
+
+    def test_each_broken_layer_of_ovn_has_its_name(self):
+        """Where the node has nothing to do with the address.
+
+        Faults of the layers of a node are only in the lab
+        (tests/lab/test_explain.py).
+        """
+        for check, evidence, breaks, repairs in (
+                ('router', 'neutron-one has no gateway port',
+                 self.without_port, lambda: self.cloud.add_port(
+                     'one', 'other', ('198.51.100.1/24',), cloud.OTHER)),
+                ('gateway-port', 'cr-lrp-other is bound to no chassis',
+                 lambda: self.cloud.move('lrp-other', None),
+                 lambda: self.cloud.move('lrp-other', cloud.OTHER)),
+                ('nat-row', 'no NAT row',
+                 lambda: self.cloud.remove_nat('one', FIP),
+                 lambda: self.cloud.add_nat('one', FIP))):
+            breaks()
+            _status, said = self.explain(FIP)
+            found, = [one for one in said['findings']
+                      if one['verdict'] == 'BROKEN']
+            self.assertEqual(check, found['check'], said)
+            self.assertIn(evidence, found['evidence'])
+            self.assertTrue(found['remedy'], found)
+            repairs()
+            status, said = self.explain(FIP)
+            self.assertEqual((5, 'elsewhere'), (status, said['outcome']),
+                             said)
+
+    def without_port(self):
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-one'},
+            ports=ovsdb.ovsdb_set(())))
 
     def test_for_people(self):
         ended = self.run_program(FIP)

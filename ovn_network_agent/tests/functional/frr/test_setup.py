@@ -50,15 +50,23 @@ class SetupTest(base.FrrTestCase):
         self.frr.configure(*FAMILY, without)
         text, = self.lacks()
         self.assertIn(f'"neighbor ADDRESS prefix-list {base.LIST} out"', text)
-        # A route map does as well.
-        self.frr.configure('route-map OUT permit 10',
+        # A route map that the routes pass does as well.
+        self.frr.configure('route-map INNER permit 10',
                            f'match ip address prefix-list {base.LIST}')
+        self.addCleanup(self.frr.configure, 'no route-map INNER')
+        self.frr.configure('route-map OUT permit 10', 'call INNER')
         self.addCleanup(self.frr.configure, 'no route-map OUT')
-        self.assertEqual([], self.lacks())
+        self.assertEqual([text], self.lacks())
+        for line in ('neighbor 10.0.0.2 route-map OUT out',
+                     'redistribute static route-map OUT'):
+            self.frr.configure(*FAMILY, line)
+            self.assertEqual([], self.lacks(), line)
+            self.frr.configure(*FAMILY, 'no ' + line)
+            if line.startswith('redistribute'):
+                self.frr.configure(*FAMILY, 'redistribute static')
+            self.assertEqual([text], self.lacks(), line)
         self.conf.set_override('frr_prefix_list', '', 'frr')
-        self.frr.configure('no route-map OUT')
         self.assertEqual([], self.lacks())
-        self.frr.configure('route-map OUT permit 10')
 
     def test_a_description(self):
         """The list is then there without an entry, and denies nothing."""

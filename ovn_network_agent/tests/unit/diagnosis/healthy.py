@@ -25,6 +25,7 @@ from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.frr import output
 from ovn_network_agent.netlink import links
@@ -95,8 +96,8 @@ def vip(said=None, managed=True, **options):
             if not each.subject})
     return facts.Facts(
         known, about, agent=status, kernel=has,
-        targets=frozenset(('tcp', '192.0.2.53', 53, each.address, 5353)
-                          for each in rule.destinations),
+        translation=nft.Translation(about.targets, False, {
+            ('tcp', '192.0.2.53', 53, '10.0.0.6', 5353): 2}),
         zebra=(('connected' if managed else 'static', True, True, 'lo'),),
         lists={daemon: (output.Entry(1000000001, 'permit',
                                      '192.0.2.53/32', 32, 32),)

@@ -17,6 +17,7 @@ import dataclasses
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.tests.unit.diagnosis import healthy
 from ovn_network_agent.tests.unit.diagnosis import test_address
 
@@ -73,10 +74,25 @@ class VipTest(test_address.AddressTestCase):
 
     def test_rules(self):
         facts = healthy.vip(said())
-        for targets in (None, frozenset(), frozenset(
-                [('tcp', '192.0.2.53', 53, '10.0.0.5', 5353)])):
+        first = ('tcp', '192.0.2.53', 53, '10.0.0.5', 5353)
+        for translation in (
+                None, nft.Translation(frozenset(), False, {}),
+                nft.Translation(frozenset([first]), False, {}),
+                dataclasses.replace(facts.translation, altered=True)):
             self.assert_broken('nft-rules', dataclasses.replace(
-                facts, targets=targets))
+                facts, translation=translation))
+
+    def test_connections(self):
+        facts = healthy.vip(said())
+        self.assertIn('2 connections at present: 2 to 10.0.0.6',
+                      self.evidence(facts, 'nft-rules'))
+        for connections, text in (
+                ({}, 'no connection at present'),
+                (readers.Unread('kernel: no'), '(kernel: no)')):
+            self.assertIn(text, self.evidence(dataclasses.replace(
+                facts, translation=dataclasses.replace(
+                    facts.translation, connections=connections)),
+                'nft-rules'))
 
     def test_marks(self):
         facts = healthy.vip(said())

@@ -100,6 +100,8 @@ class SysctlTest(base.JudgeTestCase):
             said = self.judged(devices.judge_forwarding, forwarding(
                 **{name: {'forwarding': 0}}), base.BROKEN)
             self.assertIn(name.replace('_', '-'), said)
+            self.assertIn(f'net.ipv4.conf.{name.replace("_", "-")}.'
+                          'forwarding=1"', said)
         # Devices of others are theirs.
         self.judged(devices.judge_forwarding,
                     forwarding(all={'forwarding': 0}), base.OK)
@@ -114,7 +116,15 @@ class SysctlTest(base.JudgeTestCase):
 
     def test_without_a_vrf_the_switch_of_all_counts(self):
         closed = forwarding(all={'forwarding': 0})._replace(vrf=())
-        self.judged(devices.judge_forwarding, closed, base.BROKEN)
+        self.assertIn('net.ipv4.ip_forward=1', self.judged(
+            devices.judge_forwarding, closed, base.BROKEN))
+
+    def test_a_dot_in_a_name(self):
+        closed = forwarding()._replace(vrf=('eth1.5',))
+        closed.values['eth1.5'] = {'forwarding': 0}
+        self.assertIn('"sysctl -w net/ipv4/conf/eth1.5/forwarding=1"',
+                      self.judged(devices.judge_forwarding, closed,
+                                  base.BROKEN))
 
     def test_the_highest_rp_filter_counts(self):
         """Documentation/networking/ip-sysctl: the maximum of both."""

@@ -16,9 +16,10 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 def chassis(**changed):
-    return ovn.Chassis('c1', True, 'gw1', ('enable-chassis-as-gw', 'x'),
-                       'br-ex', (('physnet1', 'br-ex'),),
-                       frozenset(('br-ex', 'br-int')))._replace(**changed)
+    return ovn.Chassis('c1', True, 'gw1', 'ovn-cms-options',
+                       ('enable-chassis-as-gw', 'x'), 'br-ex',
+                       (('physnet1', 'br-ex'),), frozenset(
+                           ('br-ex', 'br-int')))._replace(**changed)
 
 
 class ReachTest(base.JudgeTestCase):
@@ -46,9 +47,16 @@ class ChassisTest(base.JudgeTestCase):
             ovn.judge_chassis, chassis(known=False), base.BROKEN))
 
     def test_no_gateway(self):
-        for options in ((), ('enable-chassis',)):
-            self.judged(ovn.judge_gateway, chassis(options=options),
-                        base.BROKEN)
+        key = 'ovn-cms-options-c1'
+        self.assertIn(f'external_ids:{key}=enable-chassis-as-gw"',
+                      self.judged(ovn.judge_gateway, chassis(
+                          key=key, options=()), base.BROKEN))
+        # A command would take the other words away.
+        said = self.judged(ovn.judge_gateway, chassis(
+            options=('x', 'enable-chassis')), base.BROKEN)
+        self.assertIn('"x,enable-chassis"', said)
+        self.assertIn('append ",enable-chassis-as-gw"', said)
+        self.assertNotIn('ovs-vsctl', said)
 
     def test_mappings(self):
         self.assertIn('names nothing', self.judged(

@@ -1,0 +1,165 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Explain of a VIP: each broken layer has its name, on a real node.
+
+Layers of the VRF, of BGP and of OVN are only in the lab
+(tests/lab/forward_explained.py).
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.functional.forward import base
+
+RULES = f'''\
+port_forwards:
+- vip: {base.VIP}
+  manage_vip: true
+  rules:
+  - proto: tcp
+    port: 53
+    dest_port: {base.PORT:d}
+    dest_addrs: [{', '.join(base.BACKENDS)}]
+    health_check: {{type: tcp, interval: 0.2, rise: 1, fall: 1}}
+'''
+_TABLE = f'ip {ownership.NFT_TABLE}'
+_TYPED = re.compile(r'"(ip link set .*?)"')
+
+
+class Fault(typing.NamedTuple):
+    """A broken layer.
+
+    :ivar check: name of the check that has to be broken, alone
+    :ivar evidence: regular expression that is found in its evidence
+    :ivar breaks: script for sh(1) on the node
+    :ivar repairs: likewise; '' for the command of the remedy
+    """
+
+    check: str
+    evidence: str
+    breaks: str
+    repairs: str = ''
+
+
+# With the table as it was.
+_RESTORE = f'nft delete table {_TABLE} || true; nft -f $SAVED'
+FAULTS = (
+    Fault('vip-address', 'loopback1 is down', 'ip link set loopback1 down'),
+    Fault('vip-address', 'has no address ' + base.VIP,
+          f'ip address del {base.VIP}/32 dev loopback1',
+          f'ip address add {base.VIP}/32 dev loopback1'),
+    Fault('nft-rules', 'there is no table', f'nft delete table {_TABLE}',
+          _RESTORE),
+    Fault('nft-rules', f'tcp/53 does not lead to {base.BACKENDS[0]}',
+          f'nft flush set {_TABLE} {ownership.NFT_TARGETS}', _RESTORE),
+    Fault('nft-rules', 'another program has changed the table',
+          f'nft flush chain {_TABLE} prerouting_dnat', _RESTORE),
+)
+
+
+class ExplainTest(base.ForwardTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.servers = {
+            address: self.serve(self.backend(address), address)
+            for address in base.BACKENDS}
+        self.write_rules(RULES)
+        self.path = self.alone(reconcile_interval=3600)
+        self.agent = self.start(self.path)
+        self.eventually(self.ask)
+        self.eventually(lambda: self.vips() == [base.VIP])
+
+    def explain(self):
+        """(exit status, dict of check to finding) of the VIP."""
+        ended = subprocess.run(
+            self.inside(sys.executable, '-m', 'ovn_network_agent.cmd.ctl',
+                        '--config-file', self.path, 'explain', base.VIP,
+                        '--json'),
+            env=self.env, cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual('', ended.stderr)
+        said = json.loads(ended.stdout)
+        self.assertEqual('VIP', said['kind'])
+        return ended.returncode, {one['check']: one
+                                  for one in said['findings']}
+
+    def verdicts(self, verdict):
+        """The findings with a verdict, a dict of check to finding."""
+        return {check: one for check, one in self.explain()[1].items()
+                if one['verdict'] == verdict}
+
+    def broken(self):
+        return self.verdicts('BROKEN')
+
+    def test_healthy(self):
+        """All layers are OK, and connections are counted."""
+        answers = {self.ask() for _time in range(3)}
+        status, found = self.explain()
+        self.assertEqual((0, {'OK'}), (
+            status, {one['verdict'] for one in found.values()}), found)
+        backend = answers.pop().split()[0]
+        self.assertRegex(found['nft-rules']['evidence'],
+                         rf'^2 destinations of 1 rules; [3-9] connections at '
+                         rf'present: \d to {backend}')
+        self.assertEqual(f'tcp/53 to {" ".join(base.BACKENDS)}',
+                         found['backends']['evidence'])
+
+    def test_destinations(self):
+        """One of two dead is a warning, and all dead is broken."""
+        first, second = base.BACKENDS
+        self.servers[first].kill()
+        self.eventually(lambda: set(self.verdicts('WARN')) == {'backends'})
+        self.assertIn(first, self.verdicts('WARN')['backends']['evidence'])
+        self.assertEqual({}, self.broken())
+        self.servers[second].kill()
+        self.eventually(lambda: set(self.broken()) == {'backends'})
+        self.assertIn('none is alive', self.broken()['backends']['evidence'])
+        for address in base.BACKENDS:
+            self.serve_again(address)
+        self.eventually(lambda: self.explain()[0] == 0)
+
+    def serve_again(self, address):
+        self.serve(self.behind[address], address)
+
+    def backend(self, address):
+        holder = super().backend(address)
+        self.behind = {**getattr(self, 'behind', {}), address: holder}
+        return holder
+
+    def test_each_broken_layer_has_its_name(self):
+        """While no agent repairs it; then the agent repairs all at once."""
+        saved = os.path.join(self.directory, 'saved')
+        self.sh(f'nft list table {_TABLE} >{saved}')
+        self.agent.send_signal(signal.SIGKILL)
+        self.agent.wait()
+        for fault in FAULTS:
+            with self.subTest(fault=fault):
+                self.sh(fault.breaks)
+                found = self.broken()
+                self.assertEqual({fault.check}, set(found), found)
+                one = found[fault.check]
+                self.assertRegex(one['evidence'], fault.evidence)
+                self.sh(f'SAVED={saved}; ' + (
+                    fault.repairs or _TYPED.search(one['remedy'])[1]))
+                self.assertEqual({}, self.broken())
+        for fault in FAULTS[1:3]:
+            self.sh(fault.breaks)
+        self.start(self.path)
+        self.eventually(lambda: self.explain()[0] == 0)
+        self.assertTrue(self.ask())

@@ -44,6 +44,7 @@ from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime import watchdog
 from ovn_network_agent.watches import kernel
 
 # This must come before the import of the library's service module, whose
@@ -87,9 +88,10 @@ class AgentService(service.Service):
                                         lambda: self._view.dead,
                                         lambda: self._view.silent,
                                         self.trigger.fire))
+        watched = watchdog.from_environment()
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
-            retries=retries)
+            retries=retries, alive=watched.alive)
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
@@ -109,7 +111,7 @@ class AgentService(service.Service):
                                [*self._observers, self._control,
                                 self._metrics],
                                self._forwards, parts=parts,
-                               told=self._metrics.record)
+                               told=self._metrics.record, watched=watched)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node, self._forwards, self._metrics.record)

@@ -17,6 +17,7 @@ handles signals itself.  The launcher of oslo.service would lose SIGINT, and
 would restart the service on SIGHUP, which would drain the gateway ports.
 """
 
+import faulthandler
 import queue
 import signal
 import sys
@@ -148,6 +149,8 @@ def _run(conf, drivers, backends):
     levels.apply(conf)
     guru_meditation_report.TextGuruMeditation.setup_autorun(
         version.Info(), conf=conf)
+    # systemd ends a loop that hangs with SIGABRT; the log then says where.
+    faulthandler.enable()
     signals = _catch_signals()
     for message in validate.warnings(conf):
         LOG.warning('%s', message)

@@ -75,11 +75,14 @@ class Backends:
     :param retries: :class:`backoff.Retries`
     :param beside: :class:`executor.Beside`
     :param clock: function that returns monotonic seconds
+    :param alive: function that is called before each reading
     :ivar lost: list of Ref: what others removed or changed, as found by the
         readings of this pass
     """
 
-    def __init__(self, backends, tracker, retries, beside, clock):
+    def __init__(self, backends, tracker, retries, beside, clock,
+                 alive=lambda: None):
+        self._alive = alive
         self._known = {b.name: _Known(b) for b in backends}
         self._owners = {k.kind: b.name for b in backends for k in b.kinds}
         self._stages = {k.kind: k.stage for b in backends for k in b.kinds}
@@ -234,6 +237,7 @@ class Backends:
         self._beside.read(known.backend, self._refs(name), awaited=awaited)
 
     def _read(self, name, by_us):
+        self._alive()
         self._known[name].since = self._clock()
         try:
             found = self._known[name].backend.read(self._refs(name))

@@ -82,9 +82,12 @@ class Application:
     :param beside: :class:`executor.Beside`
     :param hurry: :class:`Precedence`
     :param removals: :class:`removal.Removals`
+    :param alive: function that is called before each change of a backend
     """
 
-    def __init__(self, backends, tracker, entries, beside, hurry, removals):
+    def __init__(self, backends, tracker, entries, beside, hurry, removals,
+                 alive=lambda: None):
+        self._alive = alive
         self._backends = backends
         self._tracker = tracker
         self._ledger = entries
@@ -193,6 +196,7 @@ class Application:
     def _apply(self, backend, delta):
         if not delta:
             return
+        self._alive()
         name = backend.name
         busy = backend.system and backend.system in self._beside.systems()
         if busy and name not in self._backends.unreadable:

@@ -46,18 +46,21 @@ class Reconciler:
     :param clock: function that returns monotonic seconds
     :param beside: :class:`executor.Beside`, None to make one
     :param retries: :class:`backoff.Retries`, None to make one
+    :param alive: function that is called before each step of a pass
     :ivar tracker: :class:`engine.tracking.Tracker`
     :ivar health: tuple of :class:`engine.health.Health` after the last pass,
         replaced as a whole, so that any thread may read it
     """
 
     def __init__(self, drivers, backends, wake, clock=time.monotonic,
-                 beside=None, retries=None):
+                 beside=None, retries=None, alive=lambda: None):
+        self._alive = alive
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
         self._beside = beside or executor.Beside(wake)
         self._backends = actual.Backends(backends, self.tracker,
-                                         self._retries, self._beside, clock)
+                                         self._retries, self._beside, clock,
+                                         alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self._backends.owner)
         self._moments = moments.Moments(clock)
@@ -69,7 +72,7 @@ class Reconciler:
             self._beside.patience)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
-            self._precedence, self._removals)
+            self._precedence, self._removals, alive)
         self.health = self._backends.health({})
 
     def run(self, asked):
@@ -267,7 +270,9 @@ class Reconciler:
             self._ledger.forget()
         if asked.at_once or asked.snapshot.node.phase is model.Phase.STOPPED:
             self._precedence.release()
+        self._alive()
         self._wanted.update(asked.snapshot)
+        self._alive()
         self._backends.refresh()
 
     def _due(self):

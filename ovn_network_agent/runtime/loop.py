@@ -12,6 +12,7 @@
 
 """The loop: it waits for a wake-up, makes a pass, and survives errors."""
 
+import math
 import socket
 import time
 
@@ -31,6 +32,7 @@ from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
 from ovn_network_agent.runtime import trouble
+from ovn_network_agent.runtime import watchdog
 
 LOG = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ class Loop:
     :param clock: function that returns monotonic seconds
     :param parts: :class:`inside.Inside`, None to make one
     :param told: :class:`record.Record`, None for nobody
+    :param watched: :class:`watchdog.Watchdog`, None for a loop that nobody
+        watches
     :ivar questions: :class:`questions.Questions` of other threads
     :ivar passes: :class:`pass_log.PassLog`
     :ivar reloads: :class:`reloads.Reloads`
@@ -65,7 +69,7 @@ class Loop:
 
     def __init__(self, conf, state, reconciler, trigger, status, stopping,
                  observers=(), forwards=None, clock=time.monotonic,
-                 parts=None, told=None):
+                 parts=None, told=None, watched=None):
         parts = parts or inside.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
         self.reloads = parts.reloads
@@ -79,6 +83,7 @@ class Loop:
         self._observers = observers
         self._forwards = forwards or source.Source(conf)
         self._record = told or record.Record()
+        self._watchdog = watched or watchdog.Watchdog(math.inf)
         self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
@@ -132,17 +137,20 @@ class Loop:
             self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
 
     def _wait(self, timeout):
-        """Wait for a wake-up, and answer questions meanwhile.
+        """Wait for a wake-up, with answers and signs of life meanwhile.
 
         :param timeout: seconds, at the most
         :returns: :class:`trigger.Wake`, or None when the time passed
         """
         deadline = time.monotonic() + timeout
         while True:
-            wake = self._trigger.wait(max(0.0, deadline - time.monotonic()))
-            if wake is not triggers.QUESTION:
+            self._watchdog.alive()
+            left = max(0.0, deadline - time.monotonic())
+            wake = self._trigger.wait(min(left, self._watchdog.pause))
+            if wake is triggers.QUESTION:
+                self.questions.answer()
+            elif wake is not None or left <= self._watchdog.pause:
                 return wake
-            self.questions.answer()
 
     def _present(self):
         """The present view, because the last pass may have been long ago."""
@@ -309,6 +317,7 @@ class Loop:
         # A failure below must not lose the words of the wake-up.
         self._reconciler.heed(wake.stale, wake.revived)
         self._viewed = False
+        self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(self._serving, full))
         self._viewed = True
         self._phase = self._serving

@@ -16,6 +16,7 @@ import configparser
 import pathlib
 import unittest
 
+from ovn_network_agent import privileged
 from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import base
 from ovn_network_agent.tests.unit import world
@@ -81,6 +82,21 @@ class ServiceUnitTest(unittest.TestCase):
             unit.read(path)
             self.assertEqual('0', unit['Unit']['StartLimitIntervalSec'])
             self.assertNotIn('StartLimitBurst', unit['Unit'])
+
+    def test_a_call_that_is_given_up_comes_before_the_watchdog(self):
+        # A pass waits for FRR for a second at most, beside the loop.
+        longest = max(context.timeout for context in privileged.CONTEXTS
+                      if context is not privileged.frr)
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            unit = configparser.ConfigParser(strict=False,
+                                             interpolation=None)
+            unit.optionxform = str
+            unit.read(path)
+            self.assertGreater(int(unit['Service']['WatchdogSec']), longest)
+            self.assertEqual('on-failure', unit['Service']['Restart'])
+            # Type=notify and the main process alone: its signs count.
+            self.assertEqual('main', unit['Service']['NotifyAccess'])
+            self.assertNotIn('WatchdogSignal', unit['Service'])
 
     def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
         # Row DRN-22: systemd kills what is not done by then.

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Signs of life to the supervisor: sd_watchdog_enabled(3).
+
+The loop gives a sign of life at each step of its work, and while it waits.
+No other thread does, so that a loop that hangs is silent.
+"""
+
+import math
+import os
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent.runtime import notify
+
+LOG = logging.getLogger(__name__)
+
+_MICROSECONDS = 1000000
+# Signs of life that come faster are left out: a pass has many steps.
+_AT_MOST = 10
+
+
+class Watchdog:
+    """Tells the supervisor that the loop makes progress.
+
+    :param interval: seconds after which the supervisor takes a silent process
+        for dead, math.inf without a supervisor that watches
+    :param clock: function that returns monotonic seconds
+    :ivar pause: seconds after which a waiting loop has to call :meth:`alive`
+    """
+
+    def __init__(self, interval, clock=time.monotonic):
+        self.pause = interval / 2
+        self._between = interval / _AT_MOST
+        self._clock = clock
+        self._last = -math.inf
+
+    def alive(self):
+        """Give a sign of life, unless the last one is very recent."""
+        if self.pause == math.inf:
+            return
+        now = self._clock()
+        if now - self._last >= self._between:
+            self._last = now
+            notify.notify(WATCHDOG=1)
+
+
+def from_environment():
+    """The watchdog that the supervisor asks for.
+
+    WATCHDOG_USEC is the interval, and WATCHDOG_PID the process that is meant;
+    a process without WATCHDOG_PID is meant, too.
+
+    :returns: :class:`Watchdog`, which does nothing if no supervisor watches
+        this process
+    """
+    interval = os.environ.get('WATCHDOG_USEC')
+    process = os.environ.get('WATCHDOG_PID', str(os.getpid()))
+    if interval is None or process != str(os.getpid()):
+        return Watchdog(math.inf)
+    if not interval.isdecimal() or not int(interval):
+        LOG.warning('WATCHDOG_USEC = %r is no number of microseconds, so the '
+                    'supervisor gets no signs of life; set WatchdogSec= of '
+                    'the unit', interval)
+        return Watchdog(math.inf)
+    return Watchdog(int(interval) / _MICROSECONDS)

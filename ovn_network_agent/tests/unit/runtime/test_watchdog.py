@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Signs of life: when the loop gives them, and when nobody asks for them."""
+
+import os
+import socket
+import threading
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent import trigger
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler
+from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.tests.unit import world
+
+INTERVAL = 180.0
+
+
+class Supervisor:
+    """The socket that a supervisor reads."""
+
+    def __init__(self, case):
+        folder = case.useFixture(fixtures.TempDir()).path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        case.addCleanup(self._socket.close)
+        self._socket.bind(os.path.join(folder, 'notify'))
+        self._socket.setblocking(False)
+        case.useFixture(fixtures.EnvironmentVariable(
+            'NOTIFY_SOCKET', os.path.join(folder, 'notify')))
+
+    def heard(self):
+        """The messages since the last call, a list."""
+        found = []
+        try:
+            while True:
+                found.append(self._socket.recv(1000))
+        except BlockingIOError:
+            return found
+
+
+class WatchdogTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.clock = 1000.0
+        self.supervisor = Supervisor(self)
+
+    def asked(self, interval=None, process=None):
+        """What is sent where the environment has these values."""
+        for name, value in (('WATCHDOG_USEC', interval),
+                            ('WATCHDOG_PID', process)):
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        made = watchdog.from_environment()
+        made.alive()
+        return made.pause, self.supervisor.heard()
+
+    def test_half_of_the_interval_that_the_supervisor_names(self):
+        for process in (None, str(os.getpid())):
+            self.assertEqual((90.0, [b'WATCHDOG=1']),
+                             self.asked('180000000', process))
+
+    def test_nobody_watches_this_process(self):
+        nobody = (float('inf'), [])
+        self.assertEqual(nobody, self.asked())
+        self.assertEqual(nobody, self.asked('180000000', str(os.getppid())))
+        self.assertEqual(nobody, self.asked('180000000', ''))
+
+    def test_what_is_no_interval_is_named(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        for value in ('', '0', '-5', '3min', '1.5'):
+            self.assertEqual((float('inf'), []), self.asked(value))
+            self.assertIn(f'WATCHDOG_USEC = {value!r}', log.output)
+
+    def test_not_one_for_each_step_of_a_fast_pass(self):
+        made = watchdog.Watchdog(INTERVAL, lambda: self.clock)
+        for _step in range(1000):
+            self.clock += 0.1
+            made.alive()
+        self.assertEqual(6, len(self.supervisor.heard()))
+
+
+class Slow(world.WorldBackend):
+    """Each reading and each change takes a while.
+
+    :ivar work: function that passes the time
+    """
+
+    def read(self, known):
+        self.work()
+        return super().read(known)
+
+    def apply(self, delta):
+        self.work()
+        return super().apply(delta)
+
+
+class LongPassTest(base.BaseTestCase):
+    """A long pass gives signs of life between its steps."""
+
+    def test_no_silence_is_longer_than_one_step(self):
+        clock = [0.0]
+        signs = [0.0]
+
+        def work():
+            clock[0] += 5.0
+
+        conf = world.conf(drivers=['fip_route', 'veth_leak'])
+        slow = [Slow(name, world.World()) for name in world.BACKENDS]
+        for backend in slow:
+            backend.work = work
+        made = reconciler.Reconciler(
+            [world.driver(name, conf) for name in conf.drivers], slow,
+            lambda reason: None, alive=lambda: signs.append(clock[0]))
+        self.addCleanup(made.close)
+        outcome = made.run(passes.Pass(
+            world.snapshot(world.router(fips=['198.51.100.10'])), full=True))
+        self.assertGreater(outcome.changes, 0)
+        signs.append(clock[0])
+        # Twice as long as the interval, and nothing of it silent.
+        self.assertGreater(clock[0], 50.0)
+        self.assertEqual(5.0, max(
+            after - before for before, after
+            in zip(signs, signs[1:], strict=False)))
+
+
+class LoopTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.supervisor = Supervisor(self)
+        self.trigger = trigger.Trigger(0)
+        work = reconciler.Reconciler([], [], lambda reason: None)
+        self.addCleanup(work.close)
+        self.watched = watchdog.Watchdog(0.01)
+        self.loop = loop.Loop(
+            world.conf(), None, work, self.trigger, status.Status({}),
+            threading.Event(), watched=self.watched)
+
+    def test_a_waiting_loop_gives_signs_and_goes_on_waiting(self):
+        heard = []
+
+        def listen():
+            while len(heard) < 3:
+                heard.extend(self.supervisor.heard())
+            self.trigger.fire('test')
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        self.addCleanup(listening.join)
+        # An hour, but for the wake-up by the listener.
+        self.assertEqual(('test',), self.loop._wait(3600.0).reasons)
+        self.assertEqual({b'WATCHDOG=1'}, set(heard))
+
+    def test_the_end_of_the_wait_stays_the_end(self):
+        self.assertIsNone(self.loop._wait(0.05))
+        self.assertIsNone(self.loop._wait(0.0))

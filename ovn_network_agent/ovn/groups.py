@@ -111,7 +111,7 @@ class Groups:
         """The groups that this chassis is a candidate of.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wiring: :class:`ovs.wiring.Wiring`
+        :param wiring: :class:`model.wiring.Wiring`
         :returns: tuple of :class:`model.GatewayGroup`
         """
         if wiring != self._wiring:

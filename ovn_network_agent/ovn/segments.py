@@ -63,7 +63,7 @@ class Segments:
         localnet port is on the datapath of this patch port.
 
         :param bindings: dict of UUID to row of Port_Binding
-        :param wiring: :class:`ovs.wiring.Wiring`
+        :param wiring: :class:`model.wiring.Wiring`
         :param lrp: name of the Logical_Router_Port
         :returns: :class:`Located`
         """

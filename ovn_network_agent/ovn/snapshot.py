@@ -57,7 +57,7 @@ class Builder:
         """Bring the view up to date.
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
-        :param wiring: :class:`ovs.wiring.Wiring`
+        :param wiring: :class:`model.wiring.Wiring`
         :param dirty: dict of ('nb'|'sb', table) to set of changed UUIDs
         :param phase: :class:`model.Phase`
         :param full: build everything anew

@@ -10,55 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The wiring of this node: bridge mappings, patch ports and devices."""
+"""The wiring of this node, read from the local Open_vSwitch database."""
 
-import dataclasses
-
-from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.model import wiring as values
 from ovn_network_agent.ovs import drains
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wiring:
-    """The wiring of this node, and the wishes in the local database.
-
-    :ivar chassis: external_ids:system-id
-    :ivar hostname: external_ids:hostname, '' when not set
-    :ivar mappings: tuple of (physical network, bridge)
-    :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
-    :ivar devices: tuple of :class:`model.Device`
-    :ivar drains: see :class:`model.Node`
-    :ivar problems: tuple of str: the malformed parts that are left out
-    :ivar relays: tuple of :class:`model.Relay`
-    :ivar overlapping: see :class:`model.Node`
-    """
-
-    chassis: str = ''
-    hostname: str = ''
-    mappings: tuple = ()
-    patch_ports: tuple = ()
-    devices: tuple = ()
-    drains: frozenset = frozenset()
-    problems: tuple = ()
-    relays: tuple = ()
-    overlapping: bool = False
-
-    def segment(self, datapath, localnet, network, vlan):
-        """The :class:`model.Segment` of a localnet port on this node."""
-        bridge = dict(self.mappings).get(network, '')
-        device = bridge if not vlan else f'{bridge}.{vlan:d}'
-        mac = next((d.mac for d in self.devices if d.name == device), '')
-        port = next((number for b, name, number in self.patch_ports
-                     if (b, name) == (bridge, localnet)), 0)
-        return model.Segment(datapath, localnet, network, vlan, bridge,
-                             device if bridge else '', mac, port)
-
-
 def read(ovs, devices):
-    """:class:`Wiring` from the local Open_vSwitch database.
+    """:class:`model.wiring.Wiring` from the local Open_vSwitch database.
 
     :param ovs: dict of table name to dict of UUID to row
     :param devices: tuple of :class:`model.Device`
@@ -70,13 +32,12 @@ def read(ovs, devices):
     wanted, problems = drains.parse(
         external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
-    return Wiring(external_ids.get('system-id', ''),
-                external_ids.get('hostname', ''), mappings,
-                tuple(sorted(_patch_ports(ovs, bridges))), devices,
-                wanted, problems, tuple(sorted(
-                    relay.usable(ovs),
-                    key=lambda r: (r.bridge, r.address, r.port))),
-                ownership.EXT_ID_OVERLAP in external_ids)
+    return values.Wiring(
+        external_ids.get('system-id', ''), external_ids.get('hostname', ''),
+        mappings, tuple(sorted(_patch_ports(ovs, bridges))), devices, wanted,
+        problems, tuple(sorted(
+            relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
+        ownership.EXT_ID_OVERLAP in external_ids)
 
 
 def ports(ovs, bridge):

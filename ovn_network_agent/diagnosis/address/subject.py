@@ -118,7 +118,7 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
     :param gateway_port: the option of that name
     :param nb: rows of NB, see :mod:`readers.northbound`
     :param sb: rows of SB, see :mod:`readers.southbound`
-    :param wiring: :class:`ovs.wiring.Wiring`
+    :param wiring: :class:`model.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
     :returns: :class:`Subject`
     """

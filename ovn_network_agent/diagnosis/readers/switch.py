@@ -28,7 +28,7 @@ def read(conf, timeout):
 
     :param conf: the oslo.config ConfigOpts
     :param timeout: seconds
-    :returns: :class:`ovs.wiring.Wiring`
+    :returns: :class:`model.wiring.Wiring`
     :raises readers.Unread: when the database or the kernel cannot be read
     """
     try:

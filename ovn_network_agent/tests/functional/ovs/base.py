@@ -139,7 +139,7 @@ class LocalDatabase:
         self._handler.stop()
 
     def wiring(self):
-        """:class:`ovs.wiring.Wiring` as it is now."""
+        """:class:`model.wiring.Wiring` as it is now."""
         with self.database.rows() as ovs:
             return wiring.read(ovs, ())
 

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wiring of this node: bridge mappings, patch ports and devices.
+
+The view is built from it.  Drivers get its parts as :class:`node.Node` and
+:class:`node.Segment`.
+"""
+
+import dataclasses
+
+from ovn_network_agent.model import node
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wiring:
+    """The wiring of this node, and the wishes in the local database.
+
+    :ivar chassis: external_ids:system-id
+    :ivar hostname: external_ids:hostname, '' when not set
+    :ivar mappings: tuple of (physical network, bridge)
+    :ivar patch_ports: tuple of (bridge, localnet port, OpenFlow port)
+    :ivar devices: tuple of :class:`node.Device`
+    :ivar drains: see :class:`node.Node`
+    :ivar problems: tuple of str: the malformed parts that are left out
+    :ivar relays: tuple of :class:`node.Relay`
+    :ivar overlapping: see :class:`node.Node`
+    """
+
+    chassis: str = ''
+    hostname: str = ''
+    mappings: tuple = ()
+    patch_ports: tuple = ()
+    devices: tuple = ()
+    drains: frozenset = frozenset()
+    problems: tuple = ()
+    relays: tuple = ()
+    overlapping: bool = False
+
+    def segment(self, datapath, localnet, network, vlan):
+        """The :class:`node.Segment` of a localnet port on this node."""
+        bridge = dict(self.mappings).get(network, '')
+        device = bridge if not vlan else f'{bridge}.{vlan:d}'
+        mac = next((d.mac for d in self.devices if d.name == device), '')
+        port = next((number for b, name, number in self.patch_ports
+                     if (b, name) == (bridge, localnet)), 0)
+        return node.Segment(datapath, localnet, network, vlan, bridge,
+                            device if bridge else '', mac, port)

@@ -47,6 +47,8 @@ FILE_FIRST = re.compile(r'``([\w/]+\.py)``,?\s+' + _NAME + r'(?!  )')
 FILE_LAST = re.compile(_NAME + r'\s+\(``([\w/]+\.py)``\)')
 # A line of the list of files that the path enters.
 STEP = re.compile(r'^ ?\d+ ([\w/]+\.py) ', re.M)
+# A line of the table that gives the reason for each.
+REASON = re.compile(r'^``([\w/]+\.py)``  ', re.M)
 FUNCTION = re.compile(r'(_\w+|[a-z]\w+\(\))')
 OPTION = re.compile(r'\[(\w+)\] ([a-z]\w+)( *=.*)?')
 VIRTUAL_GATEWAY = re.compile(
@@ -192,6 +194,15 @@ class ContributorTest(DocumentsTestCase):
         self.assertGreater(len(seen), 20)
         self.assertEqual([], [name for name in seen
                               if f'``{name}``' not in page.read_text()])
+
+    def test_the_record_says_why_each_file_is_on_the_path(self):
+        seen = STEP.findall(
+            (CONTRIBUTOR / 'path-of-a-floating-ip.txt').read_text())
+        record = (CONTRIBUTOR / 'adr' / '0013-rooms.rst').read_text()
+        # The files behind the wall come on top.
+        wanted = {name for name in seen if not name.startswith('privileged/')}
+        self.assertEqual(wanted, set(REASON.findall(record)))
+        self.assertIn(f'The {len(wanted)} files, and the reason', record)
 
     def test_modules(self):
         self.assertEqual([], [

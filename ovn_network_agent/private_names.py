@@ -97,6 +97,10 @@ NAMES = (
         'oslo_privsep.daemon', '_fd_logger', ('privileged.helper',),
         'what the helper command says goes to the log'),
     PrivateName(
+        'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.variables',),
+        'variables with the names of the original; a further source of '
+        'values would come after the files'),
+    PrivateName(
         'oslo_config.cfg:ConfigOpts', '_make_config_options',
         ('conf.command_line',),
         'the help says where files are looked for, and not "None"'),

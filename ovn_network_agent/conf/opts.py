@@ -13,8 +13,8 @@
 """All options: registered, listed, and read from their sources.
 
 Sources in the order of precedence: the command line, the environment
-(``OS_<GROUP>__<OPTION>``), the files of ``--config-dir`` and
-``--config-file``, the defaults.
+(``OS_<GROUP>__<OPTION>``, then the names of the original), the files of
+``--config-dir`` and ``--config-file``, the defaults.
 """
 
 import copy
@@ -33,6 +33,7 @@ from ovn_network_agent.conf import metrics
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
+from ovn_network_agent.conf import variables
 from ovn_network_agent.conf import veth_leak
 
 PROJECT = base.PROJECT
@@ -90,6 +91,7 @@ def register(conf):
     value in a file, without the name of the file.  The options of external
     drivers are registered when a driver is loaded.
     """
+    variables.accept_former_names(conf)
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
     conf.register_opts(base.CLI_OPTS)

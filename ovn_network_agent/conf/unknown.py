@@ -19,6 +19,7 @@ import re
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original
 from ovn_network_agent.conf import plugins
 
 # Sections that libraries register when they are used, which may be never.
@@ -28,7 +29,6 @@ _COMMON = 'privsep'
 # The environment variables of oslo.config; those of OpenStack's clients
 # (OS_AUTH_URL) have no double underscore.
 _VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
-_ORIGINAL = 'OVN_NETWORK_'
 
 
 def keys(conf):
@@ -65,12 +65,30 @@ def variables(conf):
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
             yield (f'{name} in the environment is no '
                    f'option{_meant(name, by_variable)}')
-        elif name.startswith(_ORIGINAL):
-            option = name.removeprefix(_ORIGINAL).lower()
-            remedies = ''.join(
-                f'; set {opts.env_name(group, option)} instead'
-                for group in _homes(groups, option))
-            yield f'{name} in the environment is not read{remedies}'
+        elif name.startswith(original.PREFIX):
+            yield f'{name} in the environment {_former(name)}'
+
+
+def _former(variable):
+    """What becomes of a variable of the original."""
+    name = variable.removeprefix(original.PREFIX).lower()
+    option = original.BY_NAME.get(name)
+    if name == original.CONFIG:
+        return ('is not read; ovn-network-agent-migrate makes a '
+                'configuration of the file that it names')
+    if option is None:
+        return f'is not read{_meant(name, original.BY_NAME)}'
+    if option.why:
+        return f'has no counterpart and is not read: {option.why}'
+    instead = opts.env_name(option.section, option.option)
+    if instead in os.environ:
+        return (f'is not read, because {instead} has precedence; '
+                'remove one of them')
+    if not os.environ[variable]:
+        return ('is empty, which has no effect, as in the original program; '
+                f'set {instead} to nothing if that is meant')
+    return (f'is a name of the original program and counts as {option.here}; '
+            f'set {instead} instead')
 
 
 def _known(conf):

@@ -23,6 +23,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original
 from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
@@ -119,11 +120,14 @@ def _bad_value(group, name, error):
     match = _OSLO_ERROR.search(str(error))
     reason = match['reason'] if match else str(error)
     source = match['source'] if match else 'command line'
+    # The environment wins over a file, but oslo.config would name the file
+    # if both set the option.
     variable = opts.env_name(group, name.replace('-', '_'))
+    former = original.variable_for(group, name.replace('-', '_'))
     if variable in os.environ:
-        # The environment wins over a file, but oslo.config would name the
-        # file if both set the option.
         source = variable
+    elif former:
+        source, _value = former
     if reason.startswith('Unexpected boolean'):
         reason += '; use true or false'
     return f'[{group}] {name.replace("-", "_")}: {reason} (from {source})'

@@ -197,7 +197,8 @@ class MistakesTest(base.ProgramTestCase):
                 'option vrf_name in section [DEFAULT]; it belongs to '
                 'section [frr]',
                 'unknown section [veth-leak]; did you mean veth_leak?',
-                'OVN_NETWORK_BRIDGE_DEV in the environment is not read; set '
+                'OVN_NETWORK_BRIDGE_DEV in the environment is a name of the '
+                'original program and counts as [DEFAULT] bridge_dev; set '
                 'OS_DEFAULT__BRIDGE_DEV instead',
                 'OS_FRR__VRF_NAMES in the environment is no option; did you '
                 'mean OS_FRR__VRF_NAME?'):

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Options from the environment, also under the names of the original.
+
+The original's variables stay where they are when this agent takes its place,
+in the environment of a unit or of a container.
+"""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import original
+
+
+class Environment:
+    """The environment as a source of oslo.config, with former names.
+
+    A variable of this agent has precedence over a variable of the original.
+
+    :param own: the source of oslo.config for the names of this agent
+    """
+
+    def __init__(self, own):
+        self._own = own
+
+    def get(self, group_name, option_name, opt):
+        """As in the library.
+
+        :returns: (value, location); the value says by its own class that
+            there is none
+        """
+        found = self._own.get(group_name, option_name, opt)
+        if found[1] is not None:
+            return found
+        former = original.variable_for(group_name or 'DEFAULT',
+                                       option_name.replace('-', '_'))
+        if former is None:
+            return found
+        variable, value = former
+        return value, cfg.LocationInfo(cfg.Locations.environment, variable)
+
+    def get_name(self, group_name, option_name):
+        """Name of the variable of this agent, as in the library."""
+        return self._own.get_name(group_name, option_name)
+
+
+def accept_former_names(conf):
+    """Have an object read the variables of the original, too.
+
+    :param conf: oslo.config ConfigOpts
+    """
+    if not isinstance(conf._env_driver, Environment):
+        conf._env_driver = Environment(conf._env_driver)

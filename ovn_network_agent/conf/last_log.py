@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""The last lines of the log, for a report of a bug."""
+"""The last lines of the log, for a report of a bug, and their number."""
 
 import collections
 import logging
@@ -20,6 +20,9 @@ import logging
 KEPT = 500
 # Characters of one line.
 _LONGEST = 2000
+# Levels that are counted, and their names.
+COUNTED = {logging.WARNING: 'warning', logging.ERROR: 'error',
+           logging.CRITICAL: 'critical'}
 
 
 class LastLog(logging.Handler):
@@ -30,9 +33,12 @@ class LastLog(logging.Handler):
         self.setFormatter(logging.Formatter(
             '%(asctime)s %(process)d %(levelname)s %(name)s %(message)s'))
         self._lines = collections.deque(maxlen=KEPT)
+        self._counts = dict.fromkeys(COUNTED, 0)
 
     def emit(self, record):
         """As in the base class."""
+        if record.levelno in self._counts:
+            self._counts[record.levelno] += 1
         try:
             self._lines.append(self.format(record)[:_LONGEST])
         except Exception:
@@ -49,6 +55,13 @@ class LastLog(logging.Handler):
         """The last lines, the newest last, a list; on any thread."""
         with self.lock:
             return list(self._lines)
+
+    @property
+    def counts(self):
+        """Number of lines so far by name of the level, on any thread."""
+        with self.lock:
+            return {COUNTED[level]: number
+                    for level, number in self._counts.items()}
 
 
 #: The log of this process.

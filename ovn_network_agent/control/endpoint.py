@@ -34,7 +34,7 @@ from ovn_network_agent.watches import base
 _PATIENCE = 1.0
 
 
-class Endpoint(base.Observer):
+class Endpoint(base.Serving):
     """Gives the commands of the control socket the state of the agent.
 
     :param conf: the oslo.config ConfigOpts
@@ -51,6 +51,7 @@ class Endpoint(base.Observer):
 
     def __init__(self, conf, databases, snapshot, status,
                  standings=lambda: (), overlap=str, parts=None):
+        super().__init__('control socket')
         self._conf = conf
         self._databases = databases
         self._mode = mode.name(conf)
@@ -61,8 +62,6 @@ class Endpoint(base.Observer):
         self._parts = parts
         self._names = directory.Directory()
         self._since = since.Since()
-        self._trigger = None
-        self._server = None
         more = {'health': ('', self._health),
                 'log-level': (log_level.USAGE, log_level.run),
                 'report': ('', bug_report.BugReport(
@@ -80,26 +79,8 @@ class Endpoint(base.Observer):
                                             self._read_names),
                     self._report, more), self._changed)
 
-    @property
-    def reasons(self):
-        """The reason why no command can be given, a tuple of str."""
-        trouble = self._server.trouble if self._server else ''
-        return (trouble,) if trouble else ()
-
-    def start(self, trigger):
-        self._trigger = trigger
-        if self._server is not None:
-            self._server.start()
-
     def seen(self, snapshot):
         self._since.note(snapshot)
-
-    def stop(self):
-        if self._server is not None:
-            self._server.stop()
-
-    def _changed(self):
-        self._trigger.fire('control socket')
 
     def _report(self):
         return report.build(self._snapshot(), self._status.reasons,

@@ -20,6 +20,8 @@ original Go program have its name and meaning.
 import dataclasses
 import enum
 
+from ovn_network_agent import ownership
+
 PREFIX = 'ovn_network_agent_'
 
 
@@ -85,6 +87,9 @@ DATABASES = ('nb', 'sb', 'ovs')
 PHASES = ('restoring', 'running', 'draining', 'stopped')
 VIPS = ('announced', 'dormant', 'down', 'refused', 'waiting')
 VERBS = ('created', 'updated', 'deleted')
+LEVELS = ('warning', 'error', 'critical')
+VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
+DIRECTIONS = ('received', 'sent')
 
 _PASS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ANNOUNCE = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
@@ -102,6 +107,10 @@ _AGENT = (
            phase=PHASES),
     _counter('config_reload_total', 'Reloads of the configuration (SIGHUP).',
              result=RESULTS),
+    _counter('log_messages_total',
+             'Lines of the log since the start of the agent, by level. Lines '
+             'of the privileged daemons count when the agent logs them.',
+             level=LEVELS),
 )
 
 _PASSES = (
@@ -152,6 +161,15 @@ _ANNOUNCING = (
     _gauge('vrf_default_route_present',
            '1 if the VRF of the uplink has a default route, else 0. Missing '
            'without a VRF, and while the answer is not known.'),
+    _counter('veth_packets_total',
+             'Packets of the two ends of the veth pair, as the kernel counts '
+             'them, from the creation of the pair. Many more than on the '
+             'uplink are a loop between the VRFs. Missing without the device, '
+             'and while the kernel cannot be asked.',
+             device=VETH, direction=DIRECTIONS),
+    _counter('veth_dropped_total',
+             'The same for packets that an end of the pair dropped.',
+             device=VETH, direction=DIRECTIONS),
     _counter('nexthop_repairs_total',
              'Times that the address of the veth pair was set anew, because '
              'zebra did not know its network.'),

@@ -18,10 +18,12 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import version
+from ovn_network_agent.conf import last_log
 from ovn_network_agent.control import health
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import present
 from ovn_network_agent.metrics import server
+from ovn_network_agent.metrics import veth
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
 from ovn_network_agent.watches import base
@@ -32,6 +34,8 @@ _METRICS = 'text/plain; version=0.0.4; charset=utf-8'
 # Counters that observers keep.
 _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
              'nexthop_repairs_total')
+# Counters that the kernel and the log keep.
+_KEPT = ('veth_packets_total', 'veth_dropped_total', 'log_messages_total')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class State:
     passes: pass_log.PassLog
 
 
-class Endpoint(base.Observer):
+class Endpoint(base.Serving):
     """Serves ``[metrics] listen``; does nothing if that is empty.
 
     :param conf: the oslo.config ConfigOpts
@@ -67,11 +71,10 @@ class Endpoint(base.Observer):
     """
 
     def __init__(self, conf, backends, observers, state):
+        super().__init__('metrics')
         self._conf = conf
         self._observers = observers
         self._state = state
-        self._trigger = None
-        self._server = None
         self.record = record.Record()
         if conf.metrics.listen:
             self._serve(backends)
@@ -82,26 +85,11 @@ class Endpoint(base.Observer):
         self._counts = collection.Collection(backends)
         self._store = self._counts.store = store.Store(
             {'backend': self._counts.backends, 'kind': self._counts.kinds},
-            self.present, _OBSERVED)
+            self.present, (*_OBSERVED, *_KEPT))
         self.record = record.Guarded(self._counts)
         self._server = server.Server(self._conf.metrics.listen, {
             '/metrics': self._metrics, '/healthz': _alive,
             '/readyz': self._ready}, self._changed)
-
-    @property
-    def reasons(self):
-        """The reason why nobody can connect, a tuple of str."""
-        trouble = self._server.trouble if self._server else ''
-        return (trouble,) if trouble else ()
-
-    def start(self, trigger):
-        self._trigger = trigger
-        if self._server is not None:
-            self._server.start()
-
-    def stop(self):
-        if self._server is not None:
-            self._server.stop()
 
     def present(self):
         """The metrics to be asked for at a scrape.
@@ -117,6 +105,10 @@ class Endpoint(base.Observer):
                                  else len(status.reasons)),
             'reconcile_interval_seconds': self._conf.reconcile_interval,
             'missing_chassis': len(view.dead),
+            'log_messages_total': {
+                (level,): number for level, number
+                in last_log.last_log.counts.items()},
+            **veth.read(),
             'reconcile_in_progress': int(
                 self._state.passes.running is not None),
             **dict.fromkeys(_OBSERVED, 0),
@@ -158,9 +150,6 @@ class Endpoint(base.Observer):
                   if not database.connected and
                   database.trouble not in found]
         return [' '.join(reason.split()) for reason in found]
-
-    def _changed(self):
-        self._trigger.fire('metrics')
 
 
 def _alive():

@@ -67,3 +67,35 @@ class Observer(abc.ABC):
     @abc.abstractmethod
     def stop(self):
         """Tell the thread to end, without a wait; may be called twice."""
+
+
+class Serving(Observer):
+    """Serves clients on a thread of its own, and observes nothing.
+
+    :param name: who wakes the loop when the server's trouble has changed
+    """
+
+    def __init__(self, name):
+        self._name = name
+        self._trigger = None
+        # Set by a subclass: an object with start(), stop() and trouble; None
+        # while the configuration wants no server.
+        self._server = None
+
+    @property
+    def reasons(self):
+        """The reason why no client can connect, a tuple of str."""
+        trouble = self._server.trouble if self._server else ''
+        return (trouble,) if trouble else ()
+
+    def start(self, trigger):
+        self._trigger = trigger
+        if self._server is not None:
+            self._server.start()
+
+    def stop(self):
+        if self._server is not None:
+            self._server.stop()
+
+    def _changed(self):
+        self._trigger.fire(self._name)

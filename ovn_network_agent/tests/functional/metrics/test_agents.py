@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 
+from ovn_network_agent.metrics import declared
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import prometheus
@@ -162,6 +163,35 @@ class AgentsTest(AgentsTestCase):
         # From here on, there is no moment without a listener or an end.
         self.soon(lambda: listener.ask('/healthz')[0] == 0)
         self.assertEqual(0, agent.wait(control.LIMIT), self.said())
+
+    def test_the_veth_pair_and_the_log(self):
+        listener = self.listeners['gw1']
+        self.agent_on('gw1')
+        self.seen('gw1')
+        about = {'device': 'veth-default', 'direction': 'sent'}
+        self.assertIsNone(listener.value('veth_packets_total', **about))
+        self.node.sh('ip link add veth-default type veth peer name '
+                     'veth-provider; ip link set veth-provider up; '
+                     'ip link set veth-default up')
+        # The kernel sends packets of IPv6.
+        self.soon(lambda: listener.value('veth_packets_total', **about))
+        self.soon(lambda: self.arrived(listener.values()))
+        self.assertEqual(0, listener.value('veth_dropped_total', **about))
+        self.node.sh('ip link del veth-default')
+        self.assertIsNone(listener.value('veth_packets_total', **about))
+        self.soon(lambda: self.said().count(' WARNING ') == listener.value(
+            'log_messages_total', level='warning'))
+        self.assertEqual(0, listener.value('log_messages_total',
+                                           level='error'))
+
+    def arrived(self, values):
+        """Whether one end has received all that the other has sent."""
+        sent, received = (values[
+            declared.PREFIX + 'veth_packets_total',
+            frozenset({'device': device, 'direction': direction}.items())]
+            for device, direction in (('veth-default', 'sent'),
+                                      ('veth-provider', 'received')))
+        return sent == received > 0
 
     def test_a_port_of_somebody_else(self):
         script = ('import socket, sys; s = socket.create_server(("127.0.0.1", '

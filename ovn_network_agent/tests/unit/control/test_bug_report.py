@@ -85,6 +85,15 @@ class BugReportTest(base.BaseTestCase):
 
 class LastLogTest(base.BaseTestCase):
 
+    def test_lines_are_counted_by_level(self):
+        kept = last_log.LastLog()
+        for level in (logging.DEBUG, logging.INFO, logging.WARNING,
+                      logging.WARNING, logging.ERROR):
+            kept.handle(logging.LogRecord('x', level, '', 1, 'text', (),
+                                          None))
+        self.assertEqual({'warning': 2, 'error': 1, 'critical': 0},
+                         kept.counts)
+
     def test_only_the_last_lines_stay(self):
         kept = last_log.LastLog()
         for number in range(last_log.KEPT + 3):

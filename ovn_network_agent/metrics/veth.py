@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The counters of the veth pair, as the kernel has them."""
+
+from ovn_network_agent import ownership
+
+DEVICES = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
+# The devices of the network namespace of this process.
+PATH = '/proc/self/net/dev'
+# Fields behind the name of a device: those of received packets, then as many
+# of sent ones (the function dev_seq_printf_stats of Linux).
+_PACKETS, _DROPPED, _SENT = 1, 3, 8
+
+
+def read(path=PATH):
+    """The counters of the pair.
+
+    :returns: dict of the name of a metric to a dict of (device, direction) to
+        number, see :class:`store.Store`; a device that is not there is
+        missing, and all are if the kernel cannot be asked
+    """
+    try:
+        with open(path, encoding='ascii', errors='replace') as opened:
+            return parsed(opened.read())
+    except OSError:
+        return {}
+
+
+def parsed(text):
+    """The same from the text of the kernel."""
+    packets, dropped = {}, {}
+    for line in text.splitlines():
+        name, _colon, rest = line.partition(':')
+        device = name.strip()
+        if device in DEVICES:
+            fields = [int(field) for field in rest.split()]
+            for direction, first in (('received', 0), ('sent', _SENT)):
+                packets[device, direction] = fields[first + _PACKETS]
+                dropped[device, direction] = fields[first + _DROPPED]
+    return {'veth_packets_total': packets, 'veth_dropped_total': dropped}

@@ -261,11 +261,11 @@ _VIPS = (
     _gauge('announced_vips', 'VIPs that this node announces.'),
     _gauge('vip_announced', '1 if this node announces the VIP, else 0.',
            address=()),
-    _gauge('vip_backends', 'Backends of a rule of a VIP.',
+    _gauge('vip_backends', 'Destinations of a rule of a VIP.',
            address=(), proto=(), port=()),
     _gauge('vip_backends_alive',
-           'Backends of a rule of a VIP that are alive. No series for a rule '
-           'without a health check.', address=(), proto=(), port=()),
+           'Destinations of a rule of a VIP that are alive. No series for a '
+           'rule without a health check.', address=(), proto=(), port=()),
 )
 
 # In the order of the page, with the title of each part.

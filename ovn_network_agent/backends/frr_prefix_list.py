@@ -42,7 +42,7 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import shape
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import originals
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged import prefix_lists
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class PrefixListBackend(base.Backend):
         if not missing and not deletes:
             return failures
         refused, said = self._call(
-            vtysh.change_prefix_list, name,
+            prefix_lists.change, name,
             [[r.network, r.ge, r.le, numbered[r]] for r in missing],
             [[r.network, r.ge, r.le] for r in deletes])
         lists = {'adds': missing, 'deletes': deletes}
@@ -142,7 +142,7 @@ class PrefixListBackend(base.Backend):
 
     def _copies(self):
         """dict of daemon to list of :class:`frr.output.Entry`."""
-        found = self._call(vtysh.read_prefix_list,
+        found = self._call(prefix_lists.read,
                            self.conf.frr.frr_prefix_list)
         return {daemon: [output.Entry(*entry) for entry in entries]
                 for daemon, entries in found.items()}
@@ -156,14 +156,11 @@ class PrefixListBackend(base.Backend):
 
 
 def _by_family(copies):
-    """The copies of the list of each family, a list of dicts of daemon.
-
-    A daemon without the list is left out, except for bgpd.
-    """
-    return [{daemon: of_family for daemon, entries in copies.items()
-             if (of_family := [entry for entry in entries
-                               if (':' in entry.prefix) == ipv6])
-             or daemon == 'BGP'} for ipv6 in (False, True)]
+    """The copies of the list of each family, a list of dicts of daemon."""
+    return [{daemon: [entry for entry in entries
+                      if (':' in entry.prefix) == ipv6]
+             for daemon, entries in copies.items()}
+            for ipv6 in (False, True)]
 
 
 def _found(name, copies, known):

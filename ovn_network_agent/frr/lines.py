@@ -66,6 +66,19 @@ def check_network(text):
     return network
 
 
+def check_host(text):
+    """Check the route of one host.
+
+    :param text: text such as '198.51.100.10/32'
+    :returns: IPv4Address or IPv6Address
+    :raises ValueError: when the text is no such route
+    """
+    network = check_network(text)
+    if network.prefixlen != network.max_prefixlen:
+        raise ValueError(f'{text} is not the route of one host')
+    return network.network_address
+
+
 def static_route(prefix, nexthop):
     """The line 'ip route ...' of a host route.
 

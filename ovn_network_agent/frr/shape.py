@@ -12,6 +12,7 @@
 
 """Lines of the prefix list: their shape, and their numbers.  Pure."""
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
 # The Go program (see the glossary) numbers the lines in these steps.
@@ -37,6 +38,59 @@ def shaped(entries):
 def is_ours(network, number):
     """Whether the agent gives a sequence number to a network's line."""
     return number in ownership.prefix_list_numbers(network)
+
+
+def free_number(network, copies):
+    """A sequence number of a network that no entry has.
+
+    :param network: text such as '198.51.100.0/24'
+    :param copies: iterable of lists of :class:`frr.output.Entry`
+    :returns: int, or None when all numbers of the network are in use
+    """
+    taken = {entry.sequence for entries in copies for entry in entries
+             if (':' in entry.prefix) == (':' in network)}
+    return next((number for number in ownership.prefix_list_numbers(network)
+                 if number not in taken), None)
+
+
+def permitting(entries, addresses):
+    """The agent's entries for addresses that a list permits.
+
+    :param entries: iterable of :class:`frr.output.Entry`
+    :param addresses: iterable of IP addresses
+    :returns: dict of network to sequence number, without the networks of
+        addresses that no entry permits, or that an entry denies first
+    """
+    ordered = sorted(entries)
+    permitted = [address for address in addresses
+                 if _permits(ordered, address)]
+    return {network: number for network, number in shaped(ordered).items()
+            if is_ours(network, number) and any(
+                address in iptext.network(network) for address in permitted)}
+
+
+def _permits(ordered, address):
+    first = next((entry for entry in ordered if matches(entry, address)),
+                 None)
+    return first is not None and first.action == 'permit'
+
+
+def matches(entry, address):
+    """Whether an entry of a prefix list matches the route of an address.
+
+    :param entry: :class:`frr.output.Entry`
+    :param address: IP address
+    :returns: bool
+    """
+    if entry.prefix == 'any':
+        return True
+    network = iptext.network(entry.prefix)
+    if network.version != address.version or address not in network:
+        return False
+    length = address.max_prefixlen
+    if not entry.ge and not entry.le:
+        return network.prefixlen == length
+    return (entry.ge or network.prefixlen) <= length <= (entry.le or length)
 
 
 def counted(lines):

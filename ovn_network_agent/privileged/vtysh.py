@@ -24,7 +24,6 @@ are passed on.
 """
 
 import errno
-import functools
 import re
 
 from oslo_config import cfg
@@ -33,10 +32,8 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import shape
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
-from ovn_network_agent.privileged import originals
 from ovn_network_agent.privileged import vty
 
 # Most routes of one transaction.  A route takes 0.3 ms on a common machine and
@@ -46,7 +43,6 @@ _BATCH = 2500
 _GRACE = 2
 # The daemons that have the configuration, in versions with mgmtd.
 _OF_STATICS = (vty.MGMTD,)
-_OF_PREFIX_LISTS = (vty.MGMTD, 'zebra', 'bgpd')
 _CHATTER = re.compile(
     r"% Can't open configuration file|"
     r'\[\d+\|\w+\] (sending configuration|done)$|'
@@ -98,43 +94,6 @@ def read_known(vrf, origin):
         raise unreadable(error, result) from error
 
 
-@privileged.frr.entrypoint
-def read_prefix_list(name):
-    """Read the prefix lists of a name from each daemon.
-
-    IPv4 and IPv6 have a list each, with sequence numbers of its own.
-
-    :param name: name of the lists
-    :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
-        :class:`frr.output.Entry`; the dict always has bgpd, and another
-        daemon only if it has one of the lists
-    :raises OSError: when the lists cannot be read, or bgpd does not run
-    """
-    check_prefix_list(name)
-    found = _prefix_lists(name)
-    # This call notes the lines of the Go program while their proof exists.
-    originals.networks({daemon: [output.Entry(*entry) for entry in entries]
-                        for daemon, entries in found.items()},
-                       limits.current().leak)
-    return found
-
-
-def _prefix_lists(name):
-    result = show('show daemons', f'show ip prefix-list {name} json',
-                  f'show ipv6 prefix-list {name} json')
-    # A daemon without the list prints nothing.
-    brace = result.stdout.find('{')
-    brace = len(result.stdout) if brace < 0 else brace
-    running = output.daemons(result.stdout[:brace].split('\n'))
-    require(running, 'zebra', 'bgpd')
-    try:
-        found = output.prefix_lists(result.stdout[brace:], name)
-    except output.Unreadable as error:
-        raise unreadable(error, result) from error
-    return {daemon: [list(entry) for entry in entries] for daemon, entries
-            in {'BGP': [], **found}.items()}
-
-
 @privileged.frr.change
 def change_static(vrf, adds, deletes):
     """Add static host routes to a VRF, then remove some.
@@ -160,44 +119,10 @@ def change_static(vrf, adds, deletes):
         within.check_next_hop(hop)
         return lines.static_route(prefix, hop)
 
-    refused, configuration = _lines(adds, deletes, line)
+    refused, configuration = checked_lines(adds, deletes, line)
     said = [_write([*enter, *configuration[at:at + _BATCH], *leave])
             for at in range(0, len(configuration), _BATCH)]
     return [refused, '\n'.join(filter(None, said))]
-
-
-@privileged.frr.change
-def change_prefix_list(name, adds, deletes):
-    """Add entries to a prefix list, then remove some.
-
-    FRR replaces an entry that has the number of a new entry.  So a number has
-    to be one of the agent's (:func:`ownership.prefix_list_numbers`), or the
-    number of this entry in some daemon.  An entry to remove has a number of
-    the agent, or is of the Go program (:mod:`originals`).
-
-    :param name: name of the list
-    :param adds: list of [network, ge, le, sequence]
-    :param deletes: list of [network, ge, le]
-    :returns: as :func:`change_static`
-    :raises OSError: as :func:`change_static`
-    """
-    check_prefix_list(name)
-    copies = functools.cache(lambda: _copies(name))
-
-    def line(network, ge, le, *sequence):
-        text = lines.prefix_list_entry(name, network, ge, le, *sequence)
-        if not sequence:
-            if network not in _removable(copies()):
-                raise ValueError(f'there is no entry {network} of ours')
-        elif not shape.is_ours(network, *sequence) and not any(
-                (*sequence, 'permit', network, ge, le) in entries
-                for entries in copies().values()):
-            raise ValueError(f'sequence number {sequence[0]} is neither '
-                             f'ours nor that of the entry {network}')
-        return text
-    refused, configuration = _lines(adds, deletes, line)
-    return [refused, _configure(configuration, _OF_PREFIX_LISTS)
-            if configuration else '']
 
 
 @privileged.frr.change
@@ -234,22 +159,6 @@ def read_daemons(answering=False):
     return sorted(_running() if answering else _daemons())
 
 
-def _copies(name):
-    """A prefix list, dict of daemon to list of :class:`frr.output.Entry`."""
-    return {daemon: [output.Entry(*entry) for entry in entries]
-            for daemon, entries in _prefix_lists(name).items()}
-
-
-def _removable(copies):
-    """Networks of the entries that are not the operator's, a set."""
-    found = originals.networks(copies, limits.current().leak)
-    for entries in copies.values():
-        found |= {network for network, number in
-                  shape.shaped(entries).items()
-                  if shape.is_ours(network, number)}
-    return found
-
-
 def _daemons():
     """Names of the running daemons, a set, without vtysh if possible."""
     try:
@@ -258,8 +167,15 @@ def _daemons():
         return _running()
 
 
-def _lines(adds, deletes, line):
-    """Configuration lines, and [list name, index, reason] of bad items."""
+def checked_lines(adds, deletes, line):
+    """Make configuration lines.  This is no entry point.
+
+    :param adds: list of lists of arguments for ``line``
+    :param deletes: likewise
+    :param line: function that returns a line of the configuration
+    :returns: [list name ('adds', 'deletes'), index, reason] of each item
+        that ``line`` refuses, a list; and the lines of the others, a list
+    """
     refused = []
     configuration = []
     for name, no, items in (('adds', '', adds), ('deletes', 'no ', deletes)):
@@ -276,17 +192,22 @@ def _write(configuration):
     try:
         return vty.configure(configuration)
     except vty.Unavailable:
-        return _configure(configuration, _OF_STATICS)
+        return configure(configuration, _OF_STATICS)
 
 
-def _configure(configuration, daemons):
-    """Pass lines to vtysh; returns its messages.
+def configure(configuration, daemons, only=None):
+    """Pass lines to vtysh.  This is no entry point.
 
+    :param configuration: list of checked lines
     :param daemons: names of the daemons that the lines are for
+    :param only: name of the daemon that alone gets the lines; by default all
+    :returns: messages of vtysh, '' without a message
+    :raises OSError: as :func:`change_static`
     """
     text = '\n'.join(configuration) + '\n'
-    results = [_vtysh([*only, '-f', '/dev/stdin'], text)
-               for only in _one_by_one(daemons)]
+    processes = [['-d', only]] if only else _one_by_one(daemons)
+    results = [_vtysh([*arguments, '-f', '/dev/stdin'], text)
+               for arguments in processes]
     said = _said('\n'.join(text for result in results
                            for text in (result.stdout, result.stderr)))
     failed = [result.status for result in results if result.status != 0]
@@ -328,31 +249,34 @@ def _said(text):
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
-def ask(daemon, command):
-    """Run a command that changes nothing in one daemon, without vtysh.
+def ask(daemon, *commands):
+    """Run commands that change nothing in one daemon, without vtysh.
 
     This is no entry point.
 
     :param daemon: name of the daemon
-    :param command: as for :func:`show`
-    :returns: the answer, text
+    :param commands: as for :func:`show`
+    :returns: the answers, text
     :raises OSError: as :func:`change_static`, or when the daemon has ended
     """
     try:
-        return vty.ask(daemon, command)
+        return '\n'.join(vty.ask(daemon, text) for text in commands)
     except vty.Unavailable:
-        return show(command).stdout
+        return show(*commands, daemon=daemon).stdout
 
 
-def show(*commands):
+def show(*commands, daemon=None):
     """Run commands that change nothing.  This is no entry point.
 
     :param commands: fixed words with checked values
+    :param daemon: name of the only daemon to ask; by default vtysh asks each
+        daemon that knows the command
     :returns: :class:`command.Result`
     :raises OSError: as :func:`change_static`
     """
+    only = ['-d', daemon] if daemon else []
     arguments = [word for text in commands for word in ('-c', text)]
-    result = _vtysh(arguments)
+    result = _vtysh([*only, *arguments])
     if result.status != 0:
         raise OSError(errno.EIO, f'vtysh: {result.messages}')
     return result

@@ -20,7 +20,9 @@ without a change.
 
 A route that is missing in zebra puts its backend in doubt; the next pass reads
 that backend and adds the route again.  A route that is wrong twice in a row is
-reported.  The pauses between two checks grow until all routes are right.
+reported.  The pauses between two checks grow until all routes are right.  An
+address that bgpd goes on to keep back may have a line of the prefix list that
+bgpd does not obey (:mod:`frr_relisting`).
 """
 
 import threading
@@ -37,6 +39,7 @@ from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import readdress
 from ovn_network_agent.watches import base
+from ovn_network_agent.watches import frr_relisting
 
 LOG = logging.getLogger(__name__)
 
@@ -79,6 +82,7 @@ class Verification(base.Observer):
     def __init__(self, conf, clock=time.monotonic, trigger=None):
         self._conf = conf
         self._clock = clock
+        self._relisting = frr_relisting.Relisting(conf, clock)
         self._trigger = trigger
         self._news = threading.Condition()
         self._stopped = False
@@ -235,6 +239,8 @@ class Verification(base.Observer):
         self._mend({p for p in problems if problems[p] == effect.INACTIVE},
                    {p for p in certain if certain[p] == effect.INACTIVE},
                    pending, around)
+        self._relisting.mend(certain, bool(around.established),
+                             self._trigger)
         return problems, effect.reasons(certain, dict(self._wanted), around,
                                         vrf, self._nexthop)
 

@@ -17,6 +17,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.frr import shape
 
 _ESTABLISHED = 'Established'
 # The most neighbours that one finding names.
@@ -95,8 +96,9 @@ def prefix_list(facts, daemon):
     remedy = f'{kernel.RESTORE}; a deny is for the operator to remove'
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
+    address = iptext.address(facts.subject.address)
     decisive = next((entry for entry in sorted(entries)
-                     if matches(entry, facts.subject.address)), None)
+                     if shape.matches(entry, address)), None)
     if decisive is None:
         return judged(check, f'no entry of {name} permits '
                              f'{facts.subject.prefix}', remedy)
@@ -106,24 +108,6 @@ def prefix_list(facts, daemon):
     if decisive.action != 'permit':
         return judged(check, f'{name}: {text}', remedy)
     return verdicts.ok(check, f'{name}: {text}')
-
-
-def matches(entry, address):
-    """Whether an entry of a prefix list matches the route of an address.
-
-    :param entry: :class:`frr.output.Entry`
-    :param address: IP address
-    """
-    ip = iptext.address(address)
-    if entry.prefix == 'any':
-        return True
-    network = iptext.network(entry.prefix)
-    if network.version != ip.version or ip not in network:
-        return False
-    length = ip.max_prefixlen
-    if not entry.ge and not entry.le:
-        return network.prefixlen == length
-    return (entry.ge or network.prefixlen) <= length <= (entry.le or length)
 
 
 def _redistribute(facts):

@@ -18,7 +18,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.tests.functional.frr import base
 
 FOREIGN = ('seq 7 permit 198.51.100.0/24 ge 25 le 32',
@@ -169,6 +169,38 @@ exec {self.frr.real_vtysh} "$@" < {log}
         # With the number it had.
         self.assertEqual(before, self.shown())
 
+    def test_zebra_has_no_list(self):
+        """Trap T35: vtysh asks bgpd no more once zebra has said no."""
+        self.assert_restored()
+
+    def test_zebra_has_no_list_behind_a_wrapper(self):
+        self.root_side(vtysh_wrapper='env')
+        self.assert_restored()
+
+    def assert_restored(self):
+        six = resources.PrefixListEntry(base.LIST, '2001:db8::53/128', 128,
+                                        128)
+        for family, network in (('ip', entry().network),
+                                ('ipv6', six.network)):
+            self.frr.configure_one('bgpd', f'{family} prefix-list '
+                                   f'{base.LIST} {written(network)}')
+        lost = {found.ref: found for found in self.read()}
+        self.assertEqual({each.ref: ('ZEBRA',) for each in (entry(), six)},
+                         {ref: found.missing_in
+                          for ref, found in lost.items()})
+        self.assertEqual({}, self.backend.apply(backends.Delta(update=tuple(
+            (lost[each.ref], each) for each in (entry(), six)))))
+        self.assertEqual({entry(), six}, self.read())
+        for daemon in 'zebra', 'bgpd':
+            self.assertIn(entry().network, self.frr.ask(
+                daemon, f'show ip prefix-list {base.LIST}'))
+
+    def test_left_in_bgpd_only(self):
+        self.frr.configure_one(
+            'bgpd', f'ip prefix-list {base.LIST} {written()}')
+        self.assertEqual({}, self.delete(*self.read()))
+        self.assertEqual([], self.shown())
+
     def test_left_in_one_daemon_only(self):
         self.create(entry())
         self.frr.restart_bgpd()
@@ -239,7 +271,7 @@ exec {self.frr.real_vtysh} "$@" < {log}
     def test_hanging_bgpd(self):
         with self.wedged('bgpd'):
             with self.assertRaisesRegex(backends.BackendError,
-                                        'did not end within 1 s'):
+                                        'did not answer within 1 s'):
                 self.read()
         self.assertEqual({}, self.create(entry()))
 
@@ -302,7 +334,7 @@ class TestOwnership(PrefixListTestCase):
         self.foreign()
         self.create(self.OURS)
         before = self.shown()
-        refused, _said = vtysh.change_prefix_list(base.LIST, [], [
+        refused, _said = prefix_lists.change(base.LIST, [], [
             ['192.0.2.0/24', 32, 32], ['192.0.2.128/25', 32, 32]])
         self.assertEqual([0, 1], [item[1] for item in refused])
         self.assertIn('no entry 192.0.2.0/24 of ours', refused[0][2])
@@ -374,7 +406,7 @@ class TestOwnership(PrefixListTestCase):
         self.foreign()
         before = self.shown()
         for number in (7, 15, 17):
-            (refused,), _said = vtysh.change_prefix_list(
+            (refused,), _said = prefix_lists.change(
                 base.LIST, [['203.0.113.0/24', 32, 32, number]], [])
             self.assertIn(f'sequence number {number} is neither', refused[2])
         self.assertEqual(before, self.shown())

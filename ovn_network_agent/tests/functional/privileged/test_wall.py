@@ -40,6 +40,7 @@ FLOW = [ownership.COOKIE_MAC_TWEAK, ownership.PRIORITY_MAC_TWEAK, 3, 4, None,
         None, '0a:00:00:00:00:01', spec.NORMAL]
 MAC = '02:00:00:00:00:01'
 DEVICE = 'management'
+LIST = 'ANNOUNCED-NETWORKS'
 HOST = '198.51.100.10/32'
 TABLE = 'chain a {\ntype filter hook input priority 0; policy drop;\n}\n'
 
@@ -183,6 +184,12 @@ CALLS = {
     'bgp.read_surroundings': [['other', True], ['', True]],
     'frr_setup.read_setup': [['other', ''], ['vrf-provider', 'OTHER'],
                              ['vrf-provider', 'A B']],
+    'prefix_lists.read': [['OTHER'], [''], ['A json\nexit']],
+    'prefix_lists.change': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
+                            ['', [['10.0.0.0/8', 8, 32, 5]], []]],
+    'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],
+                           [LIST, [ZONE]], [LIST, ['10.0.0.0/8']],
+                           [LIST, [HOST + '\nexit']], [LIST, [None]]],
     'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
                         ['veth-provider', '10.9.9.9/30'],
                         ['veth-provider', ZONE]],
@@ -194,11 +201,8 @@ CALLS = {
     'overlap.begin': [[[]], [['x']], [['fe80::1%x']], [['10.9.9.9/8']]],
     'vtysh.read_static': [['other'], ['']],
     'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
-    'vtysh.read_prefix_list': [['OTHER'], [''], ['A json\nexit']],
     'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
                             ['', [], [[HOST, '169.254.0.1']]]],
-    'vtysh.change_prefix_list': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
-                                 ['', [['10.0.0.0/8', 8, 32, 5]], []]],
     'vtysh.soft_refresh': [['other'], [''], ['all']],
     'nft.read_tables': [[['inet']], [['ip filter']]],
     'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],

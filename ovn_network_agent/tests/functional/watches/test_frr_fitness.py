@@ -94,7 +94,7 @@ class TestRead(FitnessTestCase):
         self.assertEqual([], found)
         # One that is started would have been heard.
         with programs.started() as found:
-            vtysh.read_prefix_list(base.LIST)
+            bgp.read_surroundings('', True)
         self.assertIn('vtysh', str(found))
 
     def test_each_daemon(self):

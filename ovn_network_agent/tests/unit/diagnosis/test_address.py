@@ -16,17 +16,18 @@ import dataclasses
 
 from oslotest import base
 
+from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
+from ovn_network_agent.frr import shape
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -430,8 +431,9 @@ class PrefixListTest(base.BaseTestCase):
                 (('198.51.100.10/32', 0, 0), True),
                 (('192.0.2.0/24', 32, 32), False),
                 (('any', 0, 0), True)):
-            self.assertIs(matched, bgp.matches(
-                output.Entry(5, 'permit', *entry), healthy.FIP), entry)
+            self.assertIs(matched, shape.matches(
+                output.Entry(5, 'permit', *entry),
+                iptext.address(healthy.FIP)), entry)
 
 
 class JsonTest(base.BaseTestCase):

@@ -1,0 +1,182 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Privileged entry points for the prefix lists of FRR, through vtysh."""
+
+import errno
+import functools
+import re
+
+from ovn_network_agent import privileged
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import shape
+from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged import originals
+from ovn_network_agent.privileged import vty
+from ovn_network_agent.privileged import vtysh
+
+# The daemons that have the lists, mgmtd in versions that have mgmtd.
+_DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
+# The daemons that use the lists, by the names that FRR prints.
+_HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
+# The answer of a daemon that lacks the list, see session.Session.ask.
+_ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
+
+
+@privileged.frr.entrypoint
+def read(name):
+    """Read the prefix lists of a name from zebra and bgpd.
+
+    IPv4 and IPv6 have a list each, with sequence numbers of its own.
+
+    :param name: name of the lists
+    :returns: dict of daemon ('BGP', 'ZEBRA') to list of the fields of
+        :class:`frr.output.Entry`, of both lists
+    :raises OSError: when the lists cannot be read, or a daemon does not run
+    """
+    vtysh.check_prefix_list(name)
+    copies = _copies(name)
+    # This call notes the lines of the Go program while their proof exists.
+    originals.networks(copies, limits.current().leak)
+    return {daemon: [list(entry) for entry in entries]
+            for daemon, entries in copies.items()}
+
+
+@privileged.frr.change
+def change(name, adds, deletes):
+    """Add entries to a prefix list, then remove some.
+
+    FRR replaces an entry that has the number of a new entry.  So a number has
+    to be one of the agent's (:func:`ownership.prefix_list_numbers`), or the
+    number of this entry in some daemon.  An entry to remove has a number of
+    the agent, or is of the Go program (:mod:`originals`).
+
+    :param name: name of the list
+    :param adds: list of [network, ge, le, sequence]
+    :param deletes: list of [network, ge, le]
+    :returns: as :func:`vtysh.change_static`
+    :raises OSError: as :func:`vtysh.change_static`
+    """
+    vtysh.check_prefix_list(name)
+    copies = functools.cache(lambda: _copies(name))
+    removals = {}
+
+    def line(network, ge, le, *sequence):
+        text = lines.prefix_list_entry(name, network, ge, le, *sequence)
+        if not sequence:
+            if network not in _removable(copies()):
+                raise ValueError(f'there is no entry {network} of ours')
+            removals[network] = 'no ' + text
+        elif not shape.is_ours(network, *sequence) and not any(
+                (*sequence, 'permit', network, ge, le) in entries
+                for entries in copies().values()):
+            raise ValueError(f'sequence number {sequence[0]} is neither '
+                             f'ours nor that of the entry {network}')
+        return text
+    refused, configuration = vtysh.checked_lines(adds, deletes, line)
+    if not configuration:
+        return [refused, '']
+    said = vtysh.configure(configuration, _DAEMONS)
+    if said and removals:
+        _remove_left(name, removals)
+    return [refused, said]
+
+
+@privileged.frr.change
+def renew(name, addresses):
+    """Write entries again that bgpd shows and does not obey.
+
+    FRR 8 keeps the networks of a prefix list a second time, for its route
+    maps.  The removal of any entry takes the network of this entry out of
+    there, also when another entry has the same network.  A new entry puts
+    the network back, and the same entry with the same number is none: FRR
+    finds no difference.  So the entry gets another number of its network.
+
+    The removal and the addition are one transaction, which FRR carries out
+    before bgpd looks at any route again.  So nothing is withdrawn.
+
+    :param name: name of the list
+    :param addresses: list of text such as '198.51.100.10/32', addresses
+        that bgpd refuses; an address that the list does not permit in bgpd
+        either has another fault, and is left out
+    :returns: [renewed, said]: list of [network, former number, new number],
+        and the messages of vtysh
+    :raises OSError: as :func:`vtysh.change_static`
+    """
+    vtysh.check_prefix_list(name)
+    wanted = [vtysh.checked(lines.check_host, text) for text in addresses]
+    copies = _copies(name)
+    renewed, configuration = [], []
+    for network, former in sorted(shape.permitting(copies['BGP'],
+                                                   wanted).items()):
+        held = {shape.shaped(entries).get(network)
+                for entries in copies.values()}
+        number = shape.free_number(network, copies.values())
+        if held != {former} or number is None:
+            # A copy differs, which is for the next comparison.
+            continue
+        configuration += [
+            'no ' + lines.prefix_list_entry(name, network,
+                                            *shape.hosts(network)),
+            lines.prefix_list_entry(name, network, *shape.hosts(network),
+                                    number)]
+        renewed.append([network, former, number])
+    return [renewed, vtysh.configure(configuration, _DAEMONS)
+            if configuration else '']
+
+
+def _remove_left(name, removals):
+    """Remove the entries that only some daemon had.
+
+    vtysh gives a line to one daemon after the other, and stops at the first
+    that refuses the line, such as the removal of an entry it lacks.
+
+    :param removals: dict of network to configuration line
+    """
+    for printed, entries in _copies(name).items():
+        left = shape.shaped(entries).keys() & removals.keys()
+        if left:
+            vtysh.configure([removals[network] for network in sorted(left)],
+                            (), only=_HOLDERS[printed])
+
+
+def _copies(name):
+    """The lists of a name, dict of daemon to list of Entry."""
+    vtysh.require(vtysh.read_daemons(), *_HOLDERS.values())
+    return {printed: _copy(name, printed, daemon)
+            for printed, daemon in _HOLDERS.items()}
+
+
+def _copy(name, printed, daemon):
+    """The entries of one daemon.
+
+    vtysh asks one daemon after the other, and stops at the first without the
+    list.  So each daemon is asked alone.
+    """
+    said = _ABSENT.sub('', vtysh.ask(
+        daemon, *(f'show {family} prefix-list {name} json'
+                  for family in ('ip', 'ipv6'))))
+    try:
+        return output.prefix_lists(said, name).get(printed, [])
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, f'{daemon} of FRR: {error}') from error
+
+
+def _removable(copies):
+    """Networks of the entries that are not the operator's, a set."""
+    found = originals.networks(copies, limits.current().leak)
+    for entries in copies.values():
+        found |= {network for network, number in
+                  shape.shaped(entries).items()
+                  if shape.is_ours(network, number)}
+    return found

@@ -331,5 +331,14 @@ def set_sysctls(items):
             with open(path, 'w', encoding='ascii') as opened:
                 opened.write(item[1])
         except OSError as error:
-            failures.append((position, error.errno, error.strerror))
+            failures.append((position, error.errno, _refusal(error, *item)))
     return failures
+
+
+def _refusal(error, path, value):
+    """Why a sysctl was not written, with the remedy in a container."""
+    if error.errno != errno.EROFS:
+        return error.strerror
+    return (f'/proc/sys is read-only here, as in a container: write the line '
+            f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
+            f'and run "sysctl --system" there')

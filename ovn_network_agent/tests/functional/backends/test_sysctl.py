@@ -12,6 +12,11 @@
 
 """Backend sysctl on the real kernel."""
 
+import concurrent.futures
+import subprocess
+import tempfile
+
+from lab import syscalls
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import sysctl
@@ -64,3 +69,28 @@ class SysctlTest(base.KernelTestCase):
             failed = self.backend.apply(backends.Delta(create=(resource,)))
             self.assertEqual([resource.ref], list(failed))
         self.assertEqual('0', self.sysctl('net/ipv4/conf/br-ex/proxy_arp'))
+
+    def test_read_only_as_in_a_container(self):
+        """The reason has the line for the host, and the line works there."""
+        wanted = resources.Sysctl('net/ipv4/conf/br-ex/proxy_arp', '1')
+        # Only this thread gets the mounts, and ends with them.
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            failed = executor.submit(self.apply_read_only, wanted).result()
+        reason = failed.pop(wanted.ref)
+        self.assertEqual({}, failed)
+        self.assertIn('/etc/sysctl.d/', reason)
+        self.assertEqual('0', self.sysctl(wanted.path))
+        with open(self.enterContext(tempfile.TemporaryDirectory()) +
+                  '/host.conf', 'w') as opened:
+            opened.write(reason.split('"')[1])
+        subprocess.run(['sysctl', '--load', opened.name], check=True,
+                       capture_output=True)
+        self.assertEqual('1', self.sysctl(wanted.path))
+
+    def apply_read_only(self, wanted):
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        for options in (['--make-rprivate', '/'],
+                        ['--bind', '/proc/sys', '/proc/sys'],
+                        ['-o', 'remount,bind,ro', '/proc/sys']):
+            subprocess.run(['mount', *options], check=True)
+        return self.backend.apply(backends.Delta(create=(wanted,)))

@@ -64,6 +64,11 @@ class PrefixListBackend(base.Backend):
     doubted_by = (notices.FRR_RESTARTED,)
     revived_by = (notices.FRR_RESTARTED,)
 
+    def __init__(self, conf):
+        super().__init__(conf)
+        # Names that the configuration has had, while entries are there.
+        self._former = set()
+
     def check(self):
         program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
         if not self.conf.frr.frr_prefix_list or shutil.which(program):
@@ -74,31 +79,51 @@ class PrefixListBackend(base.Backend):
                 'frr_prefix_list to nothing']
 
     def read(self, known):
-        name = self.conf.frr.frr_prefix_list
-        if not name:
-            return []
-        copies = self._copies()
-        # This call comes first, while all entries of the Go program are
-        # still there as proof.
-        self._ours(copies)
-        return list(_found(name, copies, known).values())
+        found = []
+        for name in self._lists():
+            copies = self._copies(name)
+            # This call comes first, while all entries of the Go program are
+            # still there as proof.
+            self._ours(copies)
+            there = list(_found(name, copies, known).values())
+            found += there
+            if not there and name != self.conf.frr.frr_prefix_list:
+                self._former.discard(name)
+        return found
 
     def apply(self, delta):
-        name = self.conf.frr.frr_prefix_list
+        current, names = self.conf.frr.frr_prefix_list, self._lists()
         adds = [*delta.create, *(new for _old, new in delta.update)]
-        failures = {r.ref: f'not an entry of the prefix list "{name}" for '
+        failures = {r.ref: f'not an entry of the prefix list "{current}" for '
                            'host routes'
-                    for r in (*adds, *delta.delete)
-                    if (r.name, r.ge, r.le) != (name, *shape.hosts(r.network))}
-        adds = [r for r in adds if r.ref not in failures]
-        deletes = [r for r in delta.delete if r.ref not in failures]
-        if adds or deletes:
-            failures.update(self._change(name, adds, deletes))
+                    for of_lists, entries in (([current], adds),
+                                              (names, delta.delete))
+                    for r in entries
+                    if r.name not in of_lists or
+                    (r.ge, r.le) != shape.hosts(r.network)}
+        for name in names:
+            of_list = [[r for r in entries
+                        if r.name == name and r.ref not in failures]
+                       for entries in (adds, delta.delete)]
+            if any(of_list):
+                failures.update(self._change(name, *of_list))
         return failures
+
+    def _lists(self):
+        """Names of the present list and then of former ones, a list.
+
+        A reload may change the name.  A former list counts as long as it has
+        entries of the agent.
+        """
+        current = self.conf.frr.frr_prefix_list
+        former = sorted(self._former - {current})
+        if current:
+            self._former.add(current)
+        return [*filter(None, [current]), *former]
 
     def _change(self, name, adds, deletes):
         known = {r.ref for r in (*adds, *deletes)}
-        before = self._copies()
+        before = self._copies(name)
         present = _found(name, before, known)
         ours = self._ours(before)
         # FRR would complain about the removal of a missing entry.
@@ -120,7 +145,7 @@ class PrefixListBackend(base.Backend):
         lists = {'adds': missing, 'deletes': deletes}
         failures.update({lists[kind][index].ref: reason
                          for kind, index, reason in refused})
-        after = _found(name, self._copies(), known)
+        after = _found(name, self._copies(name), known)
         reason = 'FRR did not take it: ' + (
             ' '.join(said.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
@@ -140,10 +165,9 @@ class PrefixListBackend(base.Backend):
             for network, number in shape.shaped(entries).items()
             if shape.is_ours(network, number)}
 
-    def _copies(self):
+    def _copies(self, name):
         """dict of daemon to list of :class:`frr.output.Entry`."""
-        found = self._call(prefix_lists.read,
-                           self.conf.frr.frr_prefix_list)
+        found = self._call(prefix_lists.read, name)
         return {daemon: [output.Entry(*entry) for entry in entries]
                 for daemon, entries in found.items()}
 

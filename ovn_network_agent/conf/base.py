@@ -93,6 +93,7 @@ OPTS = [
              'precedence.'),
     cfg.Opt(
         'shutdown_timeout', type=types.Integer(1, 3600), default=60,
+        mutable=True,
         help='Seconds that the clean-up of an orderly stop may take before '
              'the agent gives up, names the remaining objects, and exits. '
              'The supervisor has to wait longer than this and '

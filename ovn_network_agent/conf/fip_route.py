@@ -51,7 +51,7 @@ OPTS = [
              'of that order. The priority must be below '
              'veth_leak_rule_priority - 1.'),
     cfg.BoolOpt(
-        'standby_prepare', default=True,
+        'standby_prepare', default=True, mutable=True,
         help='Whether a standby prepares the way out of OVN: the flows of '
              'the patch port, the policy rules of the provider network, and '
              'its entry in the prefix list of FRR. Then packets of virtual '

@@ -27,13 +27,15 @@ OPTS = [
              'announces addresses from there, and the veth leak is off.'),
     cfg.Opt(
         'frr_prefix_list', type=types.Name(empty=True),
-        default='ANNOUNCED-NETWORKS',
+        default='ANNOUNCED-NETWORKS', mutable=True,
         help='Prefix list of FRR that the agent keeps filled with the '
              'provider networks of its routers, as "permit <network> ge 32 '
              'le 32". Use the list as outbound filter of the BGP neighbours. '
              'The entries of the agent have sequence numbers from 1000000000 '
              'to 1999999999, and entries of others stay. Empty means that '
-             'the agent manages no prefix list.'),
+             'the agent manages no prefix list. After a reload with another '
+             'name, the agent first fills the new list and then removes its '
+             'entries from the former list.'),
     cfg.Opt(
         'vtysh_timeout', type=types.Integer(1, 600), default=10,
         help='Seconds after which a vtysh process is killed with all its '
@@ -45,7 +47,7 @@ OPTS = [
              'on, and runs with privileges. Empty (the default) means no '
              'command.'),
     cfg.StrOpt(
-        'bgp_soft_refresh', default='on-removal',
+        'bgp_soft_refresh', default='on-removal', mutable=True,
         choices=[
             ('always', 'after every change of the announcements'),
             ('on-removal', 'only after something was withdrawn'),

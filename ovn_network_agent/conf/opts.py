@@ -148,6 +148,22 @@ def load(conf, argv, version=None):
         conf.set_override(name, value)
 
 
+def on_command_line(conf, section, name):
+    """Whether a value does not come from files and the environment.
+
+    :param conf: a ConfigOpts that :func:`load` filled
+    :param section: 'DEFAULT' or another one
+    :param name: name of the option
+    :returns: bool
+    """
+    group = None if section == 'DEFAULT' else section
+    try:
+        found = conf.get_location(name, group)
+    except (cfg.NoSuchOptError, cfg.NoSuchGroupError):
+        return True
+    return found is not None and found.location is cfg.Locations.set_override
+
+
 def _once(find):
     return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 

@@ -208,13 +208,7 @@ def _hold(conf, hold, value):
 # -- differences ----------------------------------------------------------
 
 def _on_command_line(conf, section, option):
-    """Whether a value does not come from files and the environment."""
-    group = None if section == 'DEFAULT' else section
-    try:
-        found = conf.get_location(option.dest, group)
-    except (cfg.NoSuchOptError, cfg.NoSuchGroupError):
-        return True
-    return found is not None and found.location is cfg.Locations.set_override
+    return opts.on_command_line(conf, section, option.dest)
 
 
 def _values(conf, options):

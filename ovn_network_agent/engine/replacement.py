@@ -10,11 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The replacement of an announcement by one of another kind.
+"""The replacement of a resource by another one.
 
 When the announce method changes, a resource of another kind announces each
 address.  The old announcement stays until FRR knows the new announcement, so
 that BGP withdraws nothing in between.
+
+A resource with a ``place`` stays until the resource that is wanted at the same
+place is there: the lines of a former prefix list go after the lines of the new
+one are written.
 """
 
 from oslo_log import log as logging
@@ -43,17 +47,19 @@ class Successors:
         self._tracker = tracker
         self._wake = wake
         self._waited_for = {}
+        self._places = {}
         # Questions without an answer yet, by name of backend.
         self._asked = {}
 
     def find(self, deletes):
-        """Find the announcements whose successor is not in effect yet.
+        """Find the resources whose successor is not in effect yet.
 
         The search costs nothing while only one announce method is in use.
 
         :param deletes: resources of one backend and stage that are to go
         """
         self._waited_for = {}
+        self._places = self._taken(deletes)
         going = {r.subject: r.kind for r in deletes
                  if r.stage is resources.Stage.ANNOUNCE}
         if not going:
@@ -69,6 +75,12 @@ class Successors:
                 self._waited_for.update(
                     (r.subject, r.ref) for r in coming
                     if r.ref not in effective)
+
+    def _taken(self, deletes):
+        """dict of place to the Ref that is wanted and not there yet."""
+        kinds = {r.kind for r in deletes if r.place is not None}
+        return {r.place: r.ref for r in self._tracker.wanted(kinds)
+                if r.place is not None and not self._tracker.in_sync(r.ref)}
 
     def _in_effect(self, backend, coming):
         there = [r for r in coming if self._tracker.in_sync(r.ref)]
@@ -98,11 +110,15 @@ class Successors:
             return set()
 
     def keep(self, resource):
-        """The reason and the successor for which an announcement stays.
+        """The reason and the successor for which a resource stays.
 
         :returns: (text, :class:`resources.Ref` of the successor), or
-            ('', None) when the announcement may go
+            ('', None) when the resource may go
         """
+        if resource.place in self._places:
+            ref = self._places[resource.place]
+            return (f'stays until {ref.kind} {outcome.brief(ref.key)} is '
+                    'there, which takes its place'), ref
         ref = self._waited_for.get(resource.subject)
         if ref is None or resource.stage is not resources.Stage.ANNOUNCE:
             return '', None

@@ -14,10 +14,11 @@
 
 An attacker may control the agent.  So each request is compared with the
 configuration of the start: the bridge, the devices, the routing tables, the
-VRF and the prefix list.  A forked daemon has the limits of its parent and
-never reads them again.  A daemon of a helper command reads the files that the
-command names.  A reload does not change the limits, because no option here can
-change while the agent runs.
+VRF and the prefix list.  A forked daemon has the limits of its parent.  A
+daemon of a helper command reads the files that the command names.  A reload
+does not change the limits, except for the prefix list, because no other option
+here can change while the agent runs: :func:`permit_prefix_list` reads the name
+from the configuration files themselves, which the agent cannot choose.
 
 An object with the agent's mark may be removed anywhere, because an earlier
 configuration may have made it there.
@@ -30,6 +31,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import veth_leak
@@ -38,11 +40,16 @@ from ovn_network_agent.privileged import reach as reaches
 
 _DEFAULT = '0.0.0.0/0'
 _FORWARD = 'port_forward'
+_PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
 _ENDS = ownership.VETH_ENDS
 # The two sysctls of port_forward_l3mdev_accept.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
 _fixed = None
+# What the limits are of; the files and directories are those of the start.
+_source = None
+# Names of prefix lists that the files have had at reloads.
+_lists = set()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class Limits:
     :ivar bridge: name of the provider bridge and of its device
     :ivar bridge_ip: address of the bridge, '' for none
     :ivar vrf: name of FRR's VRF, '' for the default VRF
-    :ivar prefix_list: name of the list in FRR, '' for none
+    :ivar prefix_list: name of the list in FRR at the start, '' for none
     :ivar vip_device: device of VIPs
     :ivar others: frozenset of the devices that external drivers change
     :ivar pair: addresses of veth-default and of veth-provider
@@ -97,8 +104,9 @@ class Limits:
                 f'[frr] vrf_name = {self.vrf}')
 
     def check_prefix_list(self, name):
-        _permit(name and name == self.prefix_list, f'prefix list {name!r}',
-                f'[frr] frr_prefix_list = {self.prefix_list}')
+        names = {self.prefix_list, *_lists} - {''}
+        _permit(name in names, f'prefix list {name!r}',
+                f'[frr] frr_prefix_list = {", ".join(sorted(names))}')
 
     def check_next_hop(self, hop):
         """Check the next hop of a static route of FRR."""
@@ -291,14 +299,46 @@ def fix(conf):
 
     :param conf: the oslo.config ConfigOpts
     """
-    global _fixed
-    _fixed = from_conf(conf)
+    global _fixed, _source
+    _fixed, _source = from_conf(conf), conf
+    _lists.clear()
 
 
 def forget():
     """Undo :func:`fix`, for tests."""
-    global _fixed
-    _fixed = None
+    global _fixed, _source
+    _fixed = _source = None
+    _lists.clear()
+
+
+def permit_prefix_list():
+    """Permit the prefix list that the configuration files name now.
+
+    The lists of earlier times stay permitted, for the removal of the entries
+    there.  A name on the command line stays as it was.
+
+    :returns: the name
+    :raises OSError: when a file cannot be read or used
+    """
+    source = _source or cfg.CONF
+    name = current().prefix_list
+    if not opts.on_command_line(source, frr.GROUP, _PREFIX_LIST):
+        aside = cfg.ConfigOpts()
+        aside.register_opts(frr.OPTS, group=frr.GROUP)
+        try:
+            aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
+                  default_config_files=source.config_file,
+                  default_config_dirs=source.config_dir)
+            name = aside[frr.GROUP][_PREFIX_LIST]
+        except (cfg.Error, ValueError) as error:
+            raise OSError(errno.EINVAL, f'[frr] frr_prefix_list: {error}'
+                          ) from error
+    _lists.add(name)
+    return name
+# What the limits are of; the files and directories are those of the start.
+_source = None
+# Names of prefix lists that the files have had at reloads.
+_lists = set()
 
 
 def current():

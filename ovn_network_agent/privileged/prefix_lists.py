@@ -52,6 +52,18 @@ def read(name):
             for daemon, entries in copies.items()}
 
 
+@privileged.frr.entrypoint
+def permit():
+    """Permit the list that the configuration files name by now.
+
+    The call has no argument: the privileged side reads the files itself.
+
+    :returns: name of the list, '' for none
+    :raises OSError: when a file cannot be read or used
+    """
+    return limits.permit_prefix_list()
+
+
 @privileged.frr.change
 def change(name, adds, deletes):
     """Add entries to a prefix list, then remove some.

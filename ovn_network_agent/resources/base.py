@@ -62,6 +62,10 @@ class Resource:
     stage = Stage.LINK
     retained = False
 
+    #: What the object does, where another object of the kind can do the
+    #: same; it stays until the other is in place.  None where none can.
+    place = None
+
     @property
     def key(self):
         """The key of the object in its system, a tuple."""

@@ -36,6 +36,11 @@ class PrefixListEntry(base.Resource):
     def key(self):
         return (self.name, self.network, self.ge, self.le)
 
+    @property
+    def place(self):
+        """The same in another list, after a change of frr_prefix_list."""
+        return (self.network, self.ge, self.le)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Announcement(base.Resource):

@@ -27,6 +27,7 @@ from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import permission
 
 LOG = logging.getLogger(__name__)
 
@@ -138,10 +139,15 @@ class Reloads:
             :mod:`conf.settings`
         :returns: list of drivers, None when the reload is refused
         """
+        def prepare(read):
+            made = renewed(read)
+            permission.ask(conf, read)
+            return made
+
         drivers = None
         at = datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ')
         try:
-            done = reload.reload(conf, renewed, rules.problems)
+            done = reload.reload(conf, prepare, rules.problems)
         except (validate.ConfigError, loader.LoadError) as e:
             LOG.error('The configuration stays as it was: %s', e)
             answer = Answer(at, tuple(getattr(e, 'messages', (str(e),))))

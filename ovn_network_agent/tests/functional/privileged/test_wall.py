@@ -28,6 +28,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import opts
 from ovn_network_agent.nft import elements
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.privileged import openflow
@@ -47,7 +48,8 @@ TABLE = 'chain a {\ntype filter hook input priority 0; policy drop;\n}\n'
 # What they only say is theirs to know: no argument, or nothing to choose.
 HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
-            'controller.read_state', 'nft_version.read_version'}
+            'controller.read_state', 'prefix_lists.permit',
+            'nft_version.read_version'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
     'kernel_routes.set_routes': [
@@ -340,6 +342,42 @@ class WallTest(whole.WholeTestCase):
             found[name](items)
         self.assert_state(before)
         self.assertEqual([], self.started())
+
+    def test_another_prefix_list_is_for_the_files_to_name(self):
+        """The agent may ask at any time; the files of the start decide."""
+        path = os.path.join(self.directory, 'agent.conf')
+
+        def write(name):
+            with open(path, 'w') as opened:
+                opened.write(f'[frr]\nfrr_prefix_list = {name}\n')
+
+        write('FIRST')
+        conf = cfg.ConfigOpts()
+        opts.load(conf, ['--config-file', path])
+        self.fix_limits(conf)
+        found = entry_points()
+        permitted = {'FIRST'}
+        for name in ('', 'SECOND', 'bad name', 'THIRD'):
+            write(name)
+            if ' ' in name:
+                with self.assertRaisesRegex(OSError, 'frr_prefix_list'):
+                    found['prefix_lists.permit']()
+            else:
+                self.assertEqual(name, found['prefix_lists.permit']())
+                permitted.add(name)
+            for asked in ('FIRST', 'SECOND', 'THIRD', 'bad name', 'OTHER'):
+                fits = asked in permitted
+                with self.subTest(files=name, asked=asked):
+                    with self.assertRaises(OSError) as caught:
+                        found['prefix_lists.read'](asked)
+                    self.assertEqual(
+                        fits, 'is refused' not in str(caught.exception) and
+                        'is not a' not in str(caught.exception))
+        # A value of the command line stays, whatever the files say.
+        conf.set_override('frr_prefix_list', 'OTHER', 'frr')
+        with self.assertRaises(PermissionError):
+            found['prefix_lists.read']('OTHER')
+        self.assertEqual('FIRST', found['prefix_lists.permit']())
 
     def test_nothing_but_named_networks(self):
         """What the configuration names is all that there is."""

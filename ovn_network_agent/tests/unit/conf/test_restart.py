@@ -13,10 +13,15 @@
 
 """What needs a restart, and what the documentation says of it."""
 
+import pathlib
+
 from oslotest import base
 
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import restart
+
+PAGE = (pathlib.Path(restart.__file__).parents[2] / 'doc' / 'source' /
+        'configuration' / 'sources.rst')
 
 
 class RestartTest(base.BaseTestCase):
@@ -32,6 +37,18 @@ class RestartTest(base.BaseTestCase):
                 self.assertFalse(known[key].mutable, key)
         for group, option in opts.everything():
             self.assertTrue(restart.reason(group, option))
+
+    def test_the_page_has_each_reason_with_its_options(self):
+        text = ' '.join(PAGE.read_text().split())
+        for key, reason in restart.REASONS.items():
+            self.assertIn(reason, text)
+            self.assertIn(key[1] if len(key) > 1 else f'[{key[0]}]', text)
+        # No other option goes without one.
+        for group, option in opts.everything():
+            if not option.mutable:
+                self.assertNotEqual('is read at the start only',
+                                    restart.reason(group, option),
+                                    option.dest)
 
     def test_each_option_says_whether_a_change_needs_a_restart(self):
         """As the sample and the reference have it; the library says the rest.

@@ -22,11 +22,13 @@ import fixtures
 from oslo_config import cfg
 
 from ovn_network_agent import port_forwards
+from ovn_network_agent import privileged
 from ovn_network_agent import trigger
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
+from ovn_network_agent.privileged import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import reloads
@@ -41,7 +43,10 @@ CONCERNED = {
     'announce_method': {'fip_route', 'port_forward'},
     'rules_file': {'port_forward'}, 'balance': {'port_forward'},
     'vip_announce': {'port_forward'}, 'restore': {'gateway_drain'},
-    'drain_on_shutdown': {'gateway_drain'}}
+    'drain_on_shutdown': {'gateway_drain'},
+    'standby_prepare': {'fip_route', 'veth_leak', 'port_forward'},
+    # Every driver knows the names of the node.
+    'frr_prefix_list': {*NAMES}}
 # Of each driver: the node, the port forwards, a group and a router.
 EACH = 4
 
@@ -100,6 +105,8 @@ def another(option):
         return not option.default
     if option.type.__class__.__name__ in ('Seconds', 'Integer'):
         return option.default + 1
+    if option.dest == 'frr_prefix_list':
+        return 'OTHER'
     if getattr(option.type, 'choices', None):
         return next(choice for choice in option.type.choices
                     if choice != option.default)
@@ -173,6 +180,11 @@ class RecomputedTest(ReloadTestCase):
                    if option.mutable]
         self.assertLessEqual({*CONCERNED},
                              {option.dest for _group, option in mutable})
+        # The privileged side reads the same files.
+        limits.fix(self.conf)
+        self.addCleanup(limits.forget)
+        privileged.frr.set_client_mode(False)
+        self.addCleanup(privileged.frr.set_client_mode, True)
         for group, option in mutable:
             value = another(option)
             asked = self.reload(
@@ -185,7 +197,7 @@ class RecomputedTest(ReloadTestCase):
 
     def test_what_waits_for_a_restart(self):
         self.assertEqual([], self.reload(
-            DEFAULT__bridge_dev='br-new', fip_route__standby_prepare='false',
+            DEFAULT__bridge_dev='br-new', fip_route__route_table_id='100',
             veth_leak__veth_leak_rule_priority='3000'))
 
     def test_the_new_value_is_in_force(self):

@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The privileged side learns at a reload what an option allows now."""
+
+from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import validate
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import prefix_lists
+
+_SECTION, _OPTION = 'frr', 'frr_prefix_list'
+
+
+def ask(conf, read):
+    """Have the privileged side read the files, before a change takes effect.
+
+    The privileged side does not believe the agent: it reads the files of its
+    start itself.
+
+    :param conf: the oslo.config ConfigOpts, with the values in force
+    :param read: function(section, option) that returns the coming value
+    :raises validate.ConfigError: when the privileged side does not allow the
+        coming value; nothing may change then
+    """
+    name = read(_SECTION, _OPTION)
+    if mode.forwards_only(conf) or name in (
+            '', conf[_SECTION][_OPTION]):
+        return
+    what = f'[{_SECTION}] {_OPTION} = {name}'
+    try:
+        allowed = prefix_lists.permit()
+    except context.FAILURES as error:
+        raise validate.ConfigError([
+            f'{what}: the privileged side cannot read its configuration '
+            f'({error}); restart the agent']) from error
+    if allowed != name:
+        raise validate.ConfigError([
+            f'{what}: the privileged side read the name '
+            f'{allowed or "(empty)"} in its configuration files; reload '
+            'again once the files are written, or restart the agent'])

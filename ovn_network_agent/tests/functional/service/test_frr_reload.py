@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Another prefix list at a reload, with a real FRR and real databases."""
+
+import json
+import os
+import shutil
+import tempfile
+
+from ovn_network_agent.tests import configs
+from ovn_network_agent.tests.functional.frr import agents
+from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.watches import frr_observers
+
+FIP = '198.51.100.10/32'
+OLD, NEW = base.LIST, 'OTHER-NETWORKS'
+HIS = f'ip prefix-list {OLD} seq 5 permit 192.0.2.0/24 ge 32 le 32'
+
+
+class Both(base.Frr):
+    """The neighbours get what either list permits."""
+
+    bgp = 'bgp route-map delay-timer 1\n' + base.BGP.replace(
+        f'prefix-list {base.LIST} out', 'route-map OUT out') + f'''
+route-map OUT permit 10
+ match ip address prefix-list {OLD}
+route-map OUT permit 20
+ match ip address prefix-list {NEW}
+'''
+
+
+class PrefixListTest(agents.AnnouncingTestCase):
+
+    make = Both
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.frr.configure(HIS)
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        self.path = os.path.join(directory, 'agent.conf')
+
+    def clear(self):
+        super().clear()
+        if any(NEW in line for line in self.frr.lines()
+               if line.startswith('ip prefix-list')):
+            self.frr.configure(f'no ip prefix-list {NEW}')
+
+    def write(self, name, suffix=''):
+        nb, sb, ovs = self.remotes().values()
+        with open(self.path + suffix, 'w') as opened:
+            opened.write(
+                f'[DEFAULT]\nbridge_dev = {cloud.BRIDGE}\n'
+                'reconcile_interval = 600\ndrivers = fip_route\n'
+                f'[frr]\nvrf_name =\nfrr_prefix_list = {name}\n'
+                '[fip_route]\nroute_table_id = 100\n'
+                f'[ovn]\novn_nb_remote = {nb}\novn_sb_remote = {sb}\n'
+                f'[ovs]\novsdb_connection = {ovs}\n')
+
+    def running(self, suffix=''):
+        """An agent with the former list, which announces.
+
+        :param suffix: of the file that the privileged side reads
+        """
+        for each in {'', suffix}:
+            self.write(OLD, each)
+        conf = configs.loaded('--config-file', self.path)
+        self.fix_limits(configs.loaded('--config-file', self.path + suffix))
+        made = self.service(conf, 'fip_route', self._backends(conf),
+                            frr_observers.make(conf))
+        base.wait_until(lambda: FIP in self.frr.learned(), 'announced',
+                        ovsdb.DEADLINE)
+        self.before = base.wait_until(self.version, 'in use')
+        self.line, = self.entries(OLD)
+        return made
+
+    def version(self):
+        """Changes with each withdrawal that the neighbour gets."""
+        shown = json.loads(self.frr.neighbour.ask(
+            'bgpd', f'show bgp ipv4 unicast {FIP} json'))
+        return shown.get('version')
+
+    def entries(self, name):
+        """The agent's lines of a list in bgpd, without the name."""
+        head = f'ip prefix-list {name} '
+        return [line.removeprefix(head) for line in self.frr.ask(
+            'bgpd', 'show running-config').splitlines()
+            if line.startswith(head) and line != HIS]
+
+    def reload(self, agent, name):
+        """Reload with another name; gives the answer."""
+        self.write(name)
+        return agent._loop.reloads.wait(
+            agent._loop.reload(), ovsdb.DEADLINE)[0]
+
+    def test_from_one_list_to_the_other_and_back(self):
+        agent = self.running()
+        for former, name in ((OLD, NEW), (NEW, OLD)):
+            answer = self.reload(agent, name)
+            self.assertEqual(((), ()), (answer.refused, answer.waiting))
+            base.wait_until(lambda of=former: not self.entries(of),
+                            'the former list is left', ovsdb.DEADLINE)
+            self.assertEqual([self.line], self.entries(name))
+        # What comes after all that has arrived, too.
+        self.cloud.add_nat('r1', '198.51.100.11')
+        base.wait_until(lambda: '198.51.100.11/32' in self.frr.learned(),
+                        'announced', ovsdb.DEADLINE)
+        self.assertEqual(self.before, self.version())
+        self.assertIn(HIS, self.frr.running())
+
+    def test_the_former_list_stays_while_the_new_one_cannot_be_filled(self):
+        agent = self.running()
+        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.write_vtysh('#!/bin/sh\ntest "$1" = -f && exit 0\n'
+                             f'exec {self.frr.real_vtysh} "$@"\n')
+        self.assertEqual((), self.reload(agent, NEW).refused)
+        base.wait_until(lambda: 'FRR did not take it' in str(
+            agent.status.reasons), 'refused', ovsdb.DEADLINE)
+        self.assertEqual([[], [self.line]],
+                         [self.entries(NEW), self.entries(OLD)])
+        self.frr.restore_vtysh()
+        base.wait_until(lambda: not self.entries(OLD), 'left',
+                        ovsdb.DEADLINE)
+        self.assertEqual([self.line], self.entries(NEW))
+        self.assertEqual(self.before, self.version())
+
+    def test_the_privileged_side_reads_other_files(self):
+        """The privileged side has the last word, and nothing changes."""
+        agent = self.running('.other')
+        answer = self.reload(agent, NEW)
+        self.assertIn(f'the privileged side read the name {OLD}',
+                      answer.refused[0])
+        self.assertEqual((), answer.changed)
+        self.assertEqual([[], [self.line]],
+                         [self.entries(NEW), self.entries(OLD)])
+
+    def test_a_stop_after_the_reload_leaves_no_line(self):
+        agent = self.running()
+        self.assertEqual((), self.reload(agent, NEW).refused)
+        agent.stop()
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+        self.assertEqual([[], []], [self.entries(NEW), self.entries(OLD)])
+        self.assertIn(HIS, self.frr.running())

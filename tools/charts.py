@@ -30,6 +30,7 @@ _COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9',
             '#7f3c8d', '#5a5a5a', '#a5aa00', '#b03060')
 _STATES = {'green': '#2f855a', 'red': '#c53030', 'yellow': '#b7791f'}
 _STEPS = (1, 2, 5, 10)
+_MEBI = 1 << 20
 _CLOCK = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400,
           43200, 86400)
 
@@ -74,17 +75,19 @@ def number(value, unit):
     if unit == 's' and 0 < abs(value) < 1:
         return f'{value * 1000:.3g} ms'
     if unit == 'bytes':
-        return f'{value / 2**20:.3g} MiB'
+        return f'{value / _MEBI:.3g} MiB'
     if unit == 'percentunit':
         return f'{value * 100:.3g} %'
     ends = {'s': ' s', 'ops': ' /s'}
     return f'{value:.4g}{ends.get(unit, "")}'
 
 
-def ticks(highest):
+def ticks(highest, unit='short'):
     """Values for the axis from 0 to at least ``highest``, a list."""
     if highest <= 0:
         return [0, 1]
+    if unit == 'bytes':
+        return [value * _MEBI for value in ticks(highest / _MEBI)]
     rough = highest / 4
     power = 10 ** math.floor(math.log10(rough))
     step = next(step * power for step in _STEPS
@@ -245,11 +248,11 @@ def _curves(panel, area, top, start, end):
     """Axes, curves and the names of the curves."""
     names, below = _legend(panel, area)
     yield from names
-    left, right = area.x + 62, area.x + area.width - 10
+    left, right = area.x + 62, area.x + area.width - 18
     bottom = area.y + area.height - below - 22
     values = ticks(max((value for series in panel.series
                         for _at, value in series.points
-                        if math.isfinite(value)), default=0))
+                        if math.isfinite(value)), default=0), panel.unit)
     for value in values:
         y = bottom - (bottom - top) * value / values[-1]
         yield _line(left, y, right, y)

@@ -158,6 +158,8 @@ class ChartsTest(base.BaseTestCase):
                                   (7, [0, 2, 4, 6, 8]),
                                   (45, [0, 20, 40, 60])):
             self.assertEqual(expected, charts.ticks(highest), highest)
+        self.assertEqual([0, 20 << 20, 40 << 20, 60 << 20],
+                         charts.ticks(45 << 20, 'bytes'))
         self.assertEqual([0, 15, 30, 45, 60], charts.moments(60))
         for value, unit, expected in (
                 (0.25, 's', '250 ms'), (2, 's', '2 s'), (0.5, 'ops', '0.5 /s'),

@@ -153,7 +153,9 @@ class ReloadTestCase(base.ConfTestCase):
                            self.log.output[before:])
         names = [name.partition('/')[0] for name in line[1].split(', ')
                  if name]
-        self.assertEqual(min(int(line[0]), 10), len(names))
+        self.count = int(line[0])
+        # The log has no more names than that.
+        self.assertEqual(min(self.count, 10), len(names))
         return names
 
     def reload(self, **changed):
@@ -191,9 +193,13 @@ class RecomputedTest(ReloadTestCase):
                 **{f'{group}__{option.dest}':
                    self.rules[1] if value is None else value})
             concerned = CONCERNED.get(option.dest, set())
-            self.assertEqual(concerned, {*asked}, option.dest)
-            self.assertEqual(EACH * len(concerned), len(asked))
-            self.assertEqual(concerned, {*self.reload()}, option.dest)
+            for names in asked, self.reload():
+                self.assertEqual(EACH * len(concerned), self.count,
+                                 option.dest)
+                if self.count > len(names):
+                    self.assertLessEqual({*names}, concerned)
+                else:
+                    self.assertEqual(concerned, {*names}, option.dest)
 
     def test_what_waits_for_a_restart(self):
         self.assertEqual([], self.reload(

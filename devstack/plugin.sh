@@ -35,6 +35,10 @@ function configure_ovn_network_agent_frr {
         instance+=" vrf $OVN_NETWORK_AGENT_VRF"
     fi
     sudo sed -i 's/^bgpd=no/bgpd=yes/' /etc/frr/daemons
+    # "clean" gives it back.
+    if [[ -e "$FRR_CONF" && ! -e "$FRR_CONF.devstack" ]]; then
+        sudo cp -p "$FRR_CONF" "$FRR_CONF.devstack"
+    fi
     {
         echo "frr defaults datacenter"
         echo "$instance"
@@ -82,6 +86,20 @@ function start_ovn_network_agent {
     start_service "$unit"
 }
 
+# After "unstack": the agent has removed its own objects.
+function clean_ovn_network_agent {
+    sudo rm -rf "$OVN_NETWORK_AGENT_CONF_DIR"
+    sudo rm -f "$SYSTEMD_DIR/devstack@ovn-network-agent.service"
+    if [[ -e "$FRR_CONF.devstack" ]]; then
+        sudo mv "$FRR_CONF.devstack" "$FRR_CONF"
+        sudo systemctl restart frr
+    fi
+    if [[ -n "$OVN_NETWORK_AGENT_VRF" ]] &&
+            ip link show "$OVN_NETWORK_AGENT_VRF" >/dev/null 2>&1; then
+        sudo ip link delete "$OVN_NETWORK_AGENT_VRF"
+    fi
+}
+
 if is_service_enabled ovn-network-agent; then
     case "$1 ${2:-}" in
     "stack install")
@@ -98,7 +116,7 @@ if is_service_enabled ovn-network-agent; then
         stop_service devstack@ovn-network-agent.service
         ;;
     "clean ")
-        sudo rm -rf "$OVN_NETWORK_AGENT_CONF_DIR"
+        clean_ovn_network_agent
         ;;
     esac
 fi

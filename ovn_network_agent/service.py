@@ -88,10 +88,10 @@ class AgentService(service.Service):
                                         lambda: self._view.dead,
                                         lambda: self._view.silent,
                                         self.trigger.fire))
-        watched = watchdog.from_environment()
+        self._watchdog = watchdog.from_environment()
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
-            retries=retries, alive=watched.alive)
+            retries=retries, alive=self._watchdog.alive)
         self._hurry = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
@@ -111,7 +111,8 @@ class AgentService(service.Service):
                                [*self._observers, self._control,
                                 self._metrics],
                                self._forwards, parts=parts,
-                               told=self._metrics.record, watched=watched)
+                               told=self._metrics.record,
+                               watched=self._watchdog)
         self._ending = ending.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node, self._forwards, self._metrics.record)
@@ -128,6 +129,7 @@ class AgentService(service.Service):
     def start(self):
         """Start the loop and the connections; returns at once."""
         self._own_port = privileged_netlink.port()
+        self._watchdog.start()
         self._watch.start()
         for observer in self._observers:
             observer.start(self.trigger)

@@ -12,13 +12,14 @@
 
 """Signs of life to the supervisor: sd_watchdog_enabled(3).
 
-The loop gives a sign of life at each step of its work, and while it waits.
-No other thread does, so that a loop that hangs is silent.
+The loop sets a flag at each step of its work, and while it waits.  A thread
+passes this sign of life on to the supervisor.  Nothing but the loop sets the
+flag, so a loop that hangs is silent.
 """
 
 import math
 import os
-import time
+import threading
 
 from oslo_log import log as logging
 
@@ -36,24 +37,42 @@ class Watchdog:
 
     :param interval: seconds after which the supervisor takes a silent process
         for dead, math.inf without a supervisor that watches
-    :param clock: function that returns monotonic seconds
-    :ivar pause: seconds after which a waiting loop has to call :meth:`alive`
+    :ivar pause: seconds after which a waiting loop has to call :attr:`alive`
+    :ivar alive: function that gives a sign of life; it only sets a flag, so
+        the engine can call it at each step of a pass
     """
 
-    def __init__(self, interval, clock=time.monotonic):
+    def __init__(self, interval):
         self.pause = interval / 2
         self._between = interval / _AT_MOST
-        self._clock = clock
-        self._last = -math.inf
+        self._sign = threading.Event()
+        self._ended = threading.Event()
+        self._thread = None
+        self.alive = self._sign.set
 
-    def alive(self):
-        """Give a sign of life, unless the last one is very recent."""
-        if self.pause == math.inf:
+    def start(self):
+        """Begin to pass the signs on, if a supervisor watches."""
+        if self.pause == math.inf or self._thread is not None:
             return
-        now = self._clock()
-        if now - self._last >= self._between:
-            self._last = now
+        self._thread = threading.Thread(target=self._pass_on, daemon=True,
+                                        name='watchdog')
+        self._thread.start()
+
+    def stop(self):
+        """End the thread."""
+        self._ended.set()
+        self._sign.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _pass_on(self):
+        while True:
+            self._sign.wait()
+            if self._ended.is_set():
+                return
+            self._sign.clear()
             notify.notify(WATCHDOG=1)
+            self._ended.wait(self._between)
 
 
 def from_environment():

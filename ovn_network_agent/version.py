@@ -27,11 +27,11 @@ class Info:
     """What oslo.reports wants to know of a version."""
 
     def vendor_string(self):
-        """Who made it."""
+        """The vendor of the agent."""
         return 'ovn-network-agent developers'
 
     def product_string(self):
-        """What it is."""
+        """The name of the product."""
         return PACKAGE
 
     def version_string_with_package(self):

@@ -59,8 +59,9 @@ def call(path, command, argv, timeout):
         kind = NotRunning if isinstance(
             e, (ConnectionRefusedError, FileNotFoundError)) else NoAgent
         reason = os.strerror(e.errno) if e.errno else e
-        raise kind(f'no agent answers at {path}: {reason}; is it running, '
-                   'and is this its [DEFAULT] control_socket?') from e
+        raise kind(f'no agent answers at {path}: {reason}; start the agent, '
+                   'or name its [DEFAULT] control_socket with '
+                   '--socket') from e
     if reply.get('error') is not None:
         raise Refused(str(reply['error']))
     return str(reply.get('result'))

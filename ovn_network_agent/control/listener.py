@@ -108,7 +108,7 @@ def _locked(path):
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise InUse('somebody else has locked '
+                    raise InUse('another process has locked '
                                 f'{path + _LOCK_SUFFIX}') from None
                 time.sleep(0.05)
         yield

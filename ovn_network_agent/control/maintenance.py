@@ -59,16 +59,16 @@ class Maintenance:
         self._may_write()
         if not plugins.asked(self._conf, plugins.RANKING):
             raise commands.Refused(
-                'without the driver gateway_drain nothing would come of it; '
-                'add it to [DEFAULT] drivers and restart the agent')
+                'without the driver gateway_drain a drain has no effect; add '
+                'the driver to [DEFAULT] drivers and restart the agent')
         snapshot, names = self._snapshot(), self._names()
         wanted = frozenset(self._find(names, name, snapshot).uuid
                            for name in routers) or frozenset({model.ALL})
         doubts = list(self._doubts(snapshot, names, wanted))
         if doubts and not force:
             raise commands.Refused(
-                f'not drained: {"; ".join(doubts)}; repeat it with --force if '
-                'it has to be all the same')
+                f'not drained: {"; ".join(doubts)}; to drain all the same, '
+                'repeat the command with --force')
 
         def add(before):
             return before if model.ALL in before else (
@@ -123,7 +123,7 @@ class Maintenance:
         if mode.forwards_only(self._conf):
             raise commands.Refused(
                 'this agent only forwards ports: there are no gateways here '
-                'that could be drained; to take its VIPs away stop it')
+                'that could be drained; to withdraw its VIPs, stop the agent')
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
@@ -159,8 +159,8 @@ class Maintenance:
         if len(found) > 1:
             uuids = ', '.join(sorted(router.uuid for router in found))
             raise commands.Refused(
-                f'"{text}" means {len(found)} routers; name one of them by '
-                f'its UUID: {uuids}')
+                f'"{text}" is the name of {len(found)} routers; give the UUID '
+                f'of one router: {uuids}')
         if snapshot is not None and not _groups(
                 snapshot, {found[0].uuid}):
             raise commands.Refused(
@@ -173,13 +173,13 @@ class Maintenance:
     def _doubts(self, snapshot, names, wanted):
         """Reasons against a drain, texts."""
         if snapshot is None:
-            yield ('OVN has not been seen yet, so nobody knows who could '
-                   'take over')
+            yield ('OVN has not been seen yet, so it is unknown which '
+                   'candidates could take over')
             return
         for name in ('nb', 'sb'):
             if not self._databases[name].connected:
-                yield (f'{self._databases[name].trouble}, so nobody knows who '
-                       'could take over')
+                yield (f'{self._databases[name].trouble}, so it is unknown '
+                       'which candidates could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
             if readiness.wish(group, snapshot.node.drains):

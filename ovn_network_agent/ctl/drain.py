@@ -36,8 +36,9 @@ def add(commands):
         'drain', allow_abbrev=False, help='hand gateways over to other '
         'nodes, and keep them away')
     drain.add_argument('--force', action='store_true',
-                       help='write it also where no other candidate is '
-                       'ready: what nobody can take over goes later')
+                       help='write the drain also where no other candidate '
+                       'is ready: gateways that no candidate can take over '
+                       'go later')
     undrain = commands.add_parser(
         'undrain', allow_abbrev=False,
         help='be a candidate again; nothing moves back by itself')
@@ -47,7 +48,7 @@ def add(commands):
             help='only this router: its UUID or its name, in Neutron or in '
                  'OVN; may be given several times; default: all')
         each.add_argument('--wait', action='store_true',
-                          help='until it is carried out')
+                          help='return when the command is carried out')
         seconds.add_timeout(each, _WAIT, 'for --wait')
         each.set_defaults(function=run)
 

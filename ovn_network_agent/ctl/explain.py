@@ -34,8 +34,8 @@ def add(commands):
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, or VIP')
     explain.add_argument('--client', metavar='ADDRESS', default=_CLIENT,
-                         help='who cannot reach it, for the way back; '
-                         'default: %(default)s, an address outside')
+                         help='address outside that cannot reach ADDRESS, for '
+                         'the way back; default: %(default)s')
     explain.add_argument('--trace', action='store_true',
                          help='also what OVN and Open vSwitch would do with '
                          'a packet; reads the whole Southbound database')

@@ -48,13 +48,13 @@ def add(commands):
         'fips', allow_abbrev=False, help='each address that this node '
         'handles: its state, since when, and why')
     fips.add_argument('address', nargs='*', metavar='ADDRESS',
-                      help='only these, with everything that was made for '
-                      'them')
+                      help='only these addresses, with each resource that '
+                      'was made for them')
     fips.add_argument('--router', metavar='ROUTER',
-                      help='only those of this router: its UUID or its name, '
-                      'in Neutron or in OVN')
-    fips.add_argument('--state', choices=STATES, help='only those in this '
-                      'state')
+                      help='only addresses of this router: its UUID or its '
+                      'name, in Neutron or in OVN')
+    fips.add_argument('--state', choices=STATES, help='only addresses in '
+                      'this state')
     fips.add_argument('--json', action='store_true',
                       help='for programs; the keys are documented')
     fips.add_argument('--watch', nargs='?', type=seconds.positive,

@@ -36,7 +36,7 @@ def add(commands):
         'level lasts until the next reload, or for the given time.')
     level.add_argument('level', nargs='?', choices=LEVELS, metavar='LEVEL',
                        help='debug, info, warn or error; without a level the '
-                       'command shows the present one')
+                       'command shows the present level')
     level.add_argument('--logger', default='', metavar='NAME',
                        help='only this logger and those below, by the name '
                        'that the log has; default: all')

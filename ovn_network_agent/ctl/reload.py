@@ -38,7 +38,8 @@ def add(commands):
         'does, and print what has changed and what waits for a restart. A '
         'mistake in one of the files changes nothing.')
     reload.add_argument('--wait', action='store_true',
-                        help='until a complete pass was made with it')
+                        help='return after a complete pass with the new '
+                        'values')
     reload.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     seconds.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')

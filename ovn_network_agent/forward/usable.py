@@ -51,10 +51,10 @@ def as_vip(address):
     _anywhere(address)
     if address.is_link_local:
         raise ValueError('is a link-local address, which no router forwards '
-                         'to; name one that can be announced')
+                         'to; name an address that can be announced')
     if address.is_loopback:
-        raise ValueError('is a loopback address, which is nobody else\'s to '
-                         'reach; name one that can be announced')
+        raise ValueError('is a loopback address, which no other host can '
+                         'reach; name an address that can be announced')
 
 
 def as_destination(address):

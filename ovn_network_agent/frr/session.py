@@ -99,5 +99,5 @@ class Session:
         except (TimeoutError, BlockingIOError) as error:
             raise TimeoutError(
                 errno.ETIMEDOUT, f'{self._name} of FRR did not answer within '
-                f'{self._limit} s: it hangs, or somebody else '
+                f'{self._limit} s: it hangs, or another program '
                 'holds its configuration lock') from error

@@ -190,7 +190,7 @@ def _instance_faults(setup, where, instance):
     elif not setup.neighbours:
         yield INSTANCE, (
             f'the BGP instance of {where} has no neighbours, so '
-            f'nobody learns anything; add "{instance}" / "neighbor '
+            f'no neighbour learns a route; add "{instance}" / "neighbor '
             'ADDRESS remote-as ASN"')
 
 

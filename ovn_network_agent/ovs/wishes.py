@@ -79,7 +79,7 @@ def change(database, how, timeout):
     except (exceptions.TimeoutException, bounded.NoAnswer) as e:
         raise NotWritten(
             'the local Open_vSwitch database did not answer within '
-            f'{timeout:g} s; ask "status" what it has come to') from e
+            f'{timeout:g} s; "status" shows whether it was written') from e
     except RuntimeError as e:
         raise NotWritten('the local Open_vSwitch database '
                          f'refused it: {e}') from e

@@ -132,9 +132,9 @@ def _check_first(rule, listed):
         and _version(found[0]) == _version(rule))
     if first != (rule, True):
         raise OSError(
-            errno.EBUSY, f'to the kernel it looks like a rule of somebody '
-            f'else at priority {rule.priority}, which comes before it; '
-            f'remove the one that is not needed with ip rule')
+            errno.EBUSY, 'the kernel cannot tell the rule from a rule of '
+            f'another program at priority {rule.priority}, which comes '
+            'first; remove the rule that is not needed with ip rule')
 
 
 # -- addresses and neighbours ---------------------------------------------

@@ -48,6 +48,6 @@ def receive(hand_over):
     if pid != sender or len(found) != 1:
         for number in found:
             os.close(number)
-        raise OSError(errno.EPROTO, 'somebody else than the root side '
+        raise OSError(errno.EPROTO, 'another process than the root side '
                                     'handed over a socket')
     return socket.socket(fileno=found[0])

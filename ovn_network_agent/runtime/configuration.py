@@ -37,8 +37,9 @@ def read(conf, argv):
     except (OSError, UnicodeError) as e:
         if 'completion.template' in str(e):
             raise validate.ConfigError([
-                '--shell_completion: the installed oslo.config came without '
-                f'its templates for that ({e}); do without']) from e
+                '--shell_completion: the installed oslo.config has no '
+                f'templates of completions ({e}); use the file in '
+                'contrib/completion']) from e
         raise validate.ConfigError(['a configuration file cannot be read: '
                                     f'{e}']) from e
     except cfg.ConfigFilesNotFoundError as e:

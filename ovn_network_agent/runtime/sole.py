@@ -114,9 +114,9 @@ def _bound():
             break
     raise AnotherOne(
         'another agent works in this network namespace: '
-        f'{said or "it is ending"}. Two would remove '
-        "each other's routes: stop the other one first, or leave it to its "
-        'work; "--dry-run" may run beside it')
+        f'{said or "it is ending"}. Two agents would remove '
+        "each other's routes: stop the other agent first, or let it work; "
+        '"--dry-run" may run beside an agent')
 
 
 def holder():

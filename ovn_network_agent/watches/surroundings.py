@@ -54,8 +54,8 @@ def look_beside(conf):
 
 
 def _look(conf):
-    for look, what in ((bridge_address, 'who else has bridge_ip'),
-                       (frr, 'how FRR is set up'),
+    for look, what in ((bridge_address, 'other owners of bridge_ip'),
+                       (frr, 'the configuration of FRR'),
                        (ipv6_forwarding, 'forwarding of IPv6')):
         try:
             for text in look(conf):

@@ -53,7 +53,7 @@ class CtlTest(base.CtlTestCase):
     def test_nobody_answers(self):
         ended = self.ends(4, self.ctl('status'))
         self.assertIn(self.socket, ended.stderr)
-        self.assertIn('is it running', ended.stderr)
+        self.assertIn('start the agent', ended.stderr)
 
     def test_socket_from_the_configuration(self):
         self.ready('lrp-r1')

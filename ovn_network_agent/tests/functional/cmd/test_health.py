@@ -55,7 +55,7 @@ class HealthTest(base.CtlTestCase):
     def test_no_agent(self):
         ended = self.ends(health.NO_AGENT, self.ctl('health', '--json'))
         self.assertEqual('no agent', json.loads(ended.stdout)['health'])
-        self.assertIn('is it running', ended.stderr)
+        self.assertIn('start the agent', ended.stderr)
 
     def test_an_agent_that_does_not_answer(self):
         with socket.socket(socket.AF_UNIX) as deaf:

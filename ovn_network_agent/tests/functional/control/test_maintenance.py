@@ -85,7 +85,7 @@ class MaintenanceTest(base.ControlTestCase):
             'Logical_Router', name='neutron-double',
             external_ids=ovsdb.ovsdb_dict({'neutron:router_name': 'r1'})))
         self.eventually(
-            lambda: 'means 2 routers' in self.refused(
+            lambda: 'is the name of 2 routers' in self.refused(
                 'undrain', '--router', 'r1'), 'seen')
         self.assertIn(self.uuid, self.refused('drain', '--router', 'r1'))
         self.assertIn('no gateway port that this chassis', self.refused(
@@ -168,7 +168,7 @@ class MaintenanceTest(base.ControlTestCase):
         self.nb.kill()
         self.eventually(lambda: not self.status()['databases']['nb'][
             'connected'], 'lost')
-        self.assertIn('nobody knows who could take over',
+        self.assertIn('it is unknown which candidates could',
                       self.refused('drain'))
         self.assertIsNone(self.wished())
         self.call('drain', '--force')

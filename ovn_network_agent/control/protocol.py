@@ -87,8 +87,9 @@ class Client:
 
     def _more(self, deadline):
         """Wait for further text; False at the end."""
-        self._socket.settimeout(max(0.001, deadline - time.monotonic()))
         try:
+            # The end of the agent closes the socket on another thread.
+            self._socket.settimeout(max(0.001, deadline - time.monotonic()))
             data = self._socket.recv(_CHUNK)
         except TimeoutError:
             raise Broken(f'no request within {self._patience:g} s') from None
@@ -119,8 +120,8 @@ class Client:
         self._send(jsonrpc.Message.create_error(text, request.id))
 
     def _send(self, message):
-        self._socket.settimeout(self._patience)
         try:
+            self._socket.settimeout(self._patience)
             self._socket.sendall(json.dumps(message.to_json()).encode())
         except TimeoutError:
             raise Broken('it does not take its answer') from None

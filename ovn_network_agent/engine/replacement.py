@@ -54,7 +54,8 @@ class Successors:
     def find(self, deletes):
         """Find the resources whose successor is not in effect yet.
 
-        The search costs nothing while only one announce method is in use.
+        The search costs nothing while only one announce method is in use and
+        nothing that has a place goes.
 
         :param deletes: resources of one backend and stage that are to go
         """
@@ -79,6 +80,8 @@ class Successors:
     def _taken(self, deletes):
         """dict of place to the Ref that is wanted and not there yet."""
         kinds = {r.kind for r in deletes if r.place is not None}
+        if not kinds:
+            return {}
         return {r.place: r.ref for r in self._tracker.wanted(kinds)
                 if r.place is not None and not self._tracker.in_sync(r.ref)}
 

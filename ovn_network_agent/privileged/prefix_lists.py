@@ -19,6 +19,7 @@ import re
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent.frr import renewal
 from ovn_network_agent.frr import shape
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import originals
@@ -108,14 +109,8 @@ def change(name, adds, deletes):
 def renew(name, addresses):
     """Write entries again that bgpd shows and does not obey.
 
-    FRR 8 keeps the networks of a prefix list a second time, for its route
-    maps.  The removal of any entry takes the network of this entry out of
-    there, also when another entry has the same network.  A new entry puts
-    the network back, and the same entry with the same number is none: FRR
-    finds no difference.  So the entry gets another number of its network.
-
-    The removal and the addition are one transaction, which FRR carries out
-    before bgpd looks at any route again.  So nothing is withdrawn.
+    The lines and their reason are in :mod:`frr.renewal`.  All lines are one
+    call of vtysh, and no moment between two of them withdraws anything.
 
     :param name: name of the list
     :param addresses: list of text such as '198.51.100.10/32', addresses
@@ -128,22 +123,10 @@ def renew(name, addresses):
     vtysh.check_prefix_list(name)
     wanted = [vtysh.checked(lines.check_host, text) for text in addresses]
     copies = _copies(name)
-    renewed, configuration = [], []
-    for network, former in sorted(shape.permitting(copies['BGP'],
-                                                   wanted).items()):
-        held = {shape.shaped(entries).get(network)
-                for entries in copies.values()}
-        number = shape.free_number(network, copies.values())
-        if held != {former} or number is None:
-            # A copy differs, which is for the next comparison.
-            continue
-        configuration += [
-            'no ' + lines.prefix_list_entry(name, network,
-                                            *shape.hosts(network)),
-            lines.prefix_list_entry(name, network, *shape.hosts(network),
-                                    number)]
-        renewed.append([network, former, number])
-    return [renewed, vtysh.configure(configuration, _DAEMONS)
+    due = shape.permitting(copies['BGP'], wanted)
+    renewed, configuration = renewal.renewal(name, due, copies)
+    return [[list(each) for each in renewed],
+            vtysh.configure(configuration, _DAEMONS)
             if configuration else '']
 
 

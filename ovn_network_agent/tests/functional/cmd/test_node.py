@@ -158,7 +158,8 @@ class SurroundingsTest(node.NodeTestCase):
 
     def test_frr_that_cannot_be_asked(self):
         self.start(self.config(PLAIN))
-        self.logged('how FRR is set up could not be checked', 'vtysh')
+        self.logged('the configuration of FRR could not be checked',
+                    'vtysh')
 
     def test_open_vswitch_that_is_started_again(self):
         # In OVSDB there is nothing to see of it.

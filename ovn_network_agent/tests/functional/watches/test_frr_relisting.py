@@ -22,6 +22,8 @@ from ovn_network_agent.backends import frr_prefix_list
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import renewal
 from ovn_network_agent.privileged import prefix_lists
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -69,6 +71,8 @@ class RelistingTestCase(base.FrrTestCase):
 
     def announce(self):
         """Announce the address; the neighbour learns it."""
+        # The route of the test before may still be on its way out.
+        base.wait_until(lambda: not self.frr.learned(), 'forgotten')
         route = resources.Announcement('', ADDRESS, base.BRIDGE)
         for backend, resource in (
                 (self.lists, resources.PrefixListEntry(base.LIST, NETWORK)),
@@ -150,13 +154,32 @@ class OtherFaultsTest(RelistingTestCase):
         self.frr.configure(f'ip route 198.51.100.11/32 {base.BRIDGE}')
         base.wait_until(lambda: len(self.frr.learned()) == 2, 'learned')
         self.assertEqual(before, self.version())
-        # In two transactions it would have been withdrawn.
+        # Without the entry it would have been withdrawn.
         entry = resources.PrefixListEntry(base.LIST, NETWORK)
         self.lists.apply(backends.Delta(delete=(entry,)))
         base.wait_until(lambda: not self.frr.learned(), 'withdrawn')
         self.lists.apply(backends.Delta(create=(entry,)))
         base.wait_until(lambda: len(self.frr.learned()) == 2, 'learned')
         self.assertNotEqual(before, self.version())
+
+    def test_nothing_is_withdrawn_between_two_lines(self):
+        """bgpd has time for its routes after each line."""
+        self.announce()
+        before = base.wait_until(self.version, 'in use')
+        copies = {daemon: [output.Entry(*entry) for entry in entries]
+                  for daemon, entries in prefix_lists.read(base.LIST).items()}
+        _renewed, configuration = renewal.renewal(
+            base.LIST, {NETWORK: NUMBERS[0]}, copies)
+        self.assertEqual(6, len(configuration))
+        for other, line in enumerate(configuration, 11):
+            self.frr.configure(line)
+            # What comes after has arrived, too.
+            self.frr.configure(
+                f'ip route 198.51.100.{other}/32 {base.BRIDGE}')
+            base.wait_until(lambda: f'198.51.100.{other}/32' in
+                            self.frr.learned(), 'learned')
+            self.assertEqual(before, self.version(), line)
+        self.assertEqual(NUMBERS[1], self.number())
 
     def test_another_filter_once(self):
         self.announce()

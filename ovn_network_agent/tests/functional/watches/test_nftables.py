@@ -133,7 +133,8 @@ class WatchTest(base.NftTestCase):
 
         with self.assertRaises(OSError) as caught:
             nftables.TableWatch(lambda: None, faster).start()
-        self.assertIn('somebody else', str(caught.exception))
+        self.assertIn('another process than the root side',
+                      str(caught.exception))
 
     def test_it_ends_with_the_backend(self):
         watching = self.backend._watch

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The lines that write entries of a prefix list again.
+
+FRR 8 keeps the networks of a prefix list a second time, for its route maps.
+The removal of any entry takes the network of this entry out of there, also
+when another entry has the same network.  A new entry puts the network back,
+and the same entry with the same number is none: FRR finds no difference.  So
+the entry gets another number of its network.
+
+FRR carries out the lines one by one, and bgpd may look at its routes between
+two lines.  So both halves of the network are permitted meanwhile.
+"""
+
+from ovn_network_agent import iptext
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import shape
+
+
+def renewal(name, due, copies):
+    """The lines that write entries again.
+
+    :param name: name of the list
+    :param due: dict of network to the number of its entry
+    :param copies: dict of daemon to list of :class:`frr.output.Entry`
+    :returns: list of (network, former number, new number); list of
+        configuration lines.  An entry is left out when another daemon has
+        another number for it, or when no number is free
+    """
+    entries = [entry for copy in copies.values() for entry in copy]
+    renewed, before, between, after = [], [], [], []
+    for network, former in sorted(due.items()):
+        held = {shape.shaped(copy).get(network) for copy in copies.values()}
+        number = shape.free_number(network, [entries])
+        if held != {former} or number is None:
+            # A copy that differs is for the next comparison.
+            continue
+        entries.append(_entry(network, number))
+        for half in _halves(network, entries):
+            free = shape.free_number(half, [entries])
+            if free is not None:
+                entries.append(_entry(half, free))
+                before.append(_line(name, half, free))
+                after.append(_line(name, half))
+        between += [_line(name, network), _line(name, network, number)]
+        renewed.append((network, former, number))
+    return renewed, [*before, *between, *after]
+
+
+def _halves(network, entries):
+    """The halves of a network, unless an entry of another owner has one.
+
+    The removal of a half at the end would disturb such an entry.  A network of
+    two addresses or one has no halves that a line could name.
+    """
+    whole = iptext.network(network)
+    if whole.prefixlen > whole.max_prefixlen - 2:
+        return []
+    halves = [str(half) for half in whole.subnets()]
+    taken = {entry.prefix for entry in entries}
+    return [] if taken.intersection(halves) else halves
+
+
+def _entry(network, number):
+    return output.Entry(number, 'permit', network, *shape.hosts(network))
+
+
+def _line(name, network, number=None):
+    """The line that adds the entry, or removes it if there is no number."""
+    line = lines.prefix_list_entry(name, network, *shape.hosts(network),
+                                   number)
+    return line if number is not None else 'no ' + line

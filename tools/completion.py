@@ -149,8 +149,13 @@ def files():
         if not _NOT_EVERYWHERE.intersection(texts)]
     other = migrate.parser()
     migration = [of_action(action) for action in other.actions()]
+    check = [_Option([], ['check']), _Option(['--json'], None)]
+    status = [_Option(['--help'], None)] + [
+        _Option([text], 'FILE') for text in ('--config-file', '--config-dir')]
     return {FOLDER / parser.prog: render(parser.prog, own, commands),
             FOLDER / other.prog: render(other.prog, migration, {}),
+            FOLDER / 'ovn-network-agent-status': render(
+                'ovn-network-agent-status', status, {'upgrade': check}),
             FOLDER / 'ovn-network-agent': render('ovn-network-agent', agent,
                                                  {})}
 

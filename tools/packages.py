@@ -27,10 +27,10 @@ NAME = 'ovn_network_agent'
 PICTURE = ROOT / 'doc' / 'source' / 'contributor' / 'packages.txt'
 
 # From the top to the bottom: a package imports only from below.
-ORDER = ('cmd', 'service', 'ctl', 'migrate', 'diagnosis', 'metrics', 'control',
-         'runtime', 'engine', 'backends', 'ovn', 'drivers', 'gateways',
-         'watches', 'forward', 'ovs', 'ovsdb', 'privileged', 'frr', 'openflow',
-         'nft', 'netlink', 'conf', 'values')
+ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
+         'control', 'runtime', 'engine', 'backends', 'ovn', 'drivers',
+         'gateways', 'watches', 'forward', 'ovs', 'ovsdb', 'privileged', 'frr',
+         'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
 VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices', 'ownership',
           'port_forwards', 'private_names', 'resources', 'trigger', 'version')

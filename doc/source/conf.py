@@ -42,7 +42,9 @@ man_pages = [
     ('reference/ctl', 'ovn-network-agent-ctl',
      'commands to the running ovn-network-agent', [copyright], 8),
     ('reference/migrate', 'ovn-network-agent-migrate',
-     'takes over the settings of the original program', [copyright], 8)]
+     'takes over the settings of the original program', [copyright], 8),
+    ('reference/status', 'ovn-network-agent-status',
+     'says whether a node is ready for an upgrade', [copyright], 8)]
 
 BEHAVIOUR = 'reference/behaviour'
 AGENT = 'reference/agent'

@@ -137,7 +137,7 @@ def load(conf, argv, version=None):
     :raises oslo_config.cfg.Error: when a file cannot be read or parsed
     """
     register(conf)
-    rest, files = _split(argv)
+    rest, files = split(argv)
     given = list(_given(command_line.parse(rest, version)))
     # The default files are those of the project, for any name of the program.
     # Each file is found twice, as of the project and as of the program.
@@ -180,8 +180,12 @@ def _given(probe):
             yield name, probe[name]
 
 
-def _split(argv):
-    """(arguments without those of files, arguments that name files)."""
+def split(argv):
+    """Divide a command line into options that name files, and the others.
+
+    :param argv: list of str
+    :returns: (list of the others, list of options that name files)
+    """
     rest, files = [], []
     value_of = None
     for arg in argv:

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Console script ovn-network-agent-status: readiness for an upgrade."""
+
+import logging
+import sys
+
+from ovn_network_agent.runtime import own_threads
+
+# This comes before the import of any library that would import eventlet.
+own_threads.keep_eventlet_out()
+
+from oslo_config import cfg  # noqa: E402
+from oslo_upgradecheck import upgradecheck  # noqa: E402
+
+from ovn_network_agent.conf import opts  # noqa: E402
+from ovn_network_agent.upgrade import checks  # noqa: E402
+from ovn_network_agent.upgrade import node  # noqa: E402
+
+PROGRAM = 'ovn-network-agent-status'
+
+
+def main(argv=None):
+    """Run one command.
+
+    :param argv: list of str, default sys.argv[1:]
+    :returns: exit status: 0 for success, 1 after a warning, 2 after a failure
+        or for a wrong command line, 255 for a check that could not be made
+    """
+    rest, files = opts.split(sys.argv[1:] if argv is None else argv)
+    # The results have what the libraries would log.
+    logging.getLogger().addHandler(logging.NullHandler())
+    here = node.Node(cfg.CONF, files)
+    try:
+        # The files are for the checks, which report each of their mistakes.
+        return int(upgradecheck.main(
+            cfg.ConfigOpts(), PROGRAM, checks.Commands(here.examine), rest,
+            default_config_files=[]))
+    finally:
+        here.close()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

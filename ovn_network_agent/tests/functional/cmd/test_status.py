@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ovn-network-agent-status upgrade check, as an operator runs it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.cmd import running
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.upgrade import checks
+
+PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
+SUCCESS, WARNING, FAILURE = 0, 1, 2
+
+
+@ovsdb.needs_ovsdb
+@needs.needs(os.geteuid() == 0, 'makes a network namespace')
+class StatusTest(running.RunningTestCase):
+
+    def check(self, config):
+        """Run the command; gives a dict of check to (code, details)."""
+        ended = subprocess.run(
+            [*running.INSIDE, sys.executable, '-W', 'ignore', '-m',
+             'ovn_network_agent.cmd.status', '--config-file', config,
+             'upgrade', 'check', '--json'], env=self.env,
+            cwd=self.directory, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=base.LIMIT)
+        self.assertEqual('', ended.stderr)
+        said = json.loads(ended.stdout)['checks']
+        self.assertEqual([title for title, _names in checks.GROUPS],
+                         [one['check'] for one in said])
+        self.assertEqual(max(one['result'] for one in said),
+                         ended.returncode)
+        return {one['check']: (one['result'], one['details'])
+                for one in said}
+
+    def good(self, more='', **default):
+        return self.config(PLAIN + more, self.remotes, drivers='fip_route',
+                           bridge_dev=cloud.BRIDGE, **default)
+
+    def write_vtysh(self):
+        path = os.path.join(self.directory, 'bin')
+        os.mkdir(path)
+        with open(os.path.join(path, 'vtysh'), 'w') as opened:
+            opened.write('#!/bin/sh\nexit 1\n')
+        os.chmod(opened.name, 0o755)
+        self.env['PATH'] = path + ':' + self.env['PATH']
+
+    def test_ready(self):
+        self.write_vtysh()
+        found = self.check(self.good())
+        for title in ('Configuration', 'Needs of the node',
+                      'Databases of OVN and Open vSwitch',
+                      'One agent on the node', 'Original program'):
+            self.assertEqual((SUCCESS, None), found[title])
+
+    def test_an_option_that_is_gone_is_a_warning(self):
+        self.write_vtysh()
+        found = self.check(self.good('vty_timeout = 3\n'))
+        code, details = found['Configuration']
+        self.assertEqual(WARNING, code)
+        self.assertIn('unknown option vty_timeout in section [frr]', details)
+
+    def test_what_stops_an_upgrade(self):
+        """A database that is away, and a device that is not there."""
+        found = self.check(self.config(
+            PLAIN, {**self.remotes, 'nb': 'tcp:127.0.0.1:1'},
+            bridge_dev='br-none', reconcile_interval='often'))
+        code, details = found['Configuration']
+        self.assertEqual(FAILURE, code)
+        self.assertIn("'often' is not a whole number", details)
+        self.assertEqual(FAILURE,
+                         found['Databases of OVN and Open vSwitch'][0])
+
+    def test_the_original_beside(self):
+        """An executable file of its name that runs."""
+        other = shutil.copy('/bin/sleep', os.path.join(
+            self.directory, 'ovn-network-agent'))
+        config = self.good()
+        ended = subprocess.run(
+            [*running.INSIDE, 'sh', '-c', f'{other} 60 & '
+             f'{sys.executable} -W ignore -m ovn_network_agent.cmd.status '
+             f'--config-file {config} upgrade check --json; '
+             'status=$?; kill $!; exit $status'], env=self.env,
+            cwd=self.directory, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=base.LIMIT)
+        self.assertEqual(FAILURE, ended.returncode, ended.stderr)
+        found = {one['check']: one for one in
+                 json.loads(ended.stdout)['checks']}
+        self.assertIn('the original program runs as process',
+                      found['Original program']['details'])

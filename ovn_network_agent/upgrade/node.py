@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The checks of doctor, and one more, on this node."""
+
+from ovn_network_agent.conf import validate
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.upgrade import former
+
+KNOWN = (*registry.CHECKS, check.Check(
+    'original-program', 'processes', 'the original program neither runs nor '
+    'is installed', lambda systems: former.look(systems.agents()),
+    former.judge))
+
+
+class Node:
+    """This node, on which each check is made once.
+
+    :param conf: the global oslo.config ConfigOpts, not yet read
+    :param argv: list of str, options that name configuration files
+    """
+
+    def __init__(self, conf, argv):
+        self._sources = sources.Sources(conf, argv)
+        self._examination = examination.Examination(KNOWN, self._sources)
+        self._unreadable = ''
+        self._started = False
+
+    def examine(self, names):
+        """Make some checks; the first call starts the privileged daemons.
+
+        :param names: names of checks
+        :returns: list of :class:`finding.Finding`
+        """
+        if not self._started:
+            self._start()
+        if self._unreadable:
+            return [finding.Finding(
+                name, '', finding.Verdict.BROKEN, self._unreadable,
+                'repair the configuration first') for name in names]
+        return self._examination.run(examination.select(KNOWN, names))
+
+    def _start(self):
+        self._started = True
+        try:
+            self._sources.start()
+        except validate.ConfigError as error:
+            self._unreadable = f'{error}'
+
+    def close(self):
+        """Close the connections to the databases."""
+        self._sources.close()

@@ -43,7 +43,7 @@ _SPEED = {'SlowReconcile', 'SlowFailoverAnnounce'}
 PICTURE = os.path.join(tools.ROOT, 'build', 'dashboard.svg')
 _PICTURE = os.path.join(_DIRECTORY, 'dashboard.svg')
 # Panels of the dashboard that stay empty, and the reason.
-EMPTY = {'Backends that are dead': 'no port is forwarded'}
+EMPTY = {'Destinations that are dead': 'no port is forwarded'}
 
 
 def ask(path):

@@ -50,7 +50,7 @@ EMPTY = {
     'Default route of the VRF': 'the nodes have no VRF',
     'From the event to the announcement, 95 of 100': 'nothing is announced',
     'Mean time of the changes of a pass, by backend': 'nothing changes',
-    'Backends that are dead': 'no destination has a health check'}
+    'Destinations that are dead': 'no destination has a health check'}
 
 
 class AgentsTestCase(node.NodeTestCase, control.ControlTestCase):

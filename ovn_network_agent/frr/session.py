@@ -19,10 +19,13 @@ status.
 import errno
 import os
 import socket
+import struct
 import time
 
 SUFFIX = '.vty'
 SUCCESS = 0
+# Of a second, the unit of the option SO_SNDTIMEO.
+_MICROSECONDS = 1000000
 _MARK = b'\0\0\0'
 
 
@@ -53,8 +56,7 @@ class Session:
         self._deadline = deadline
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._in_time(self._socket.connect,
-                          os.path.join(directory, name + SUFFIX))
+            self._connect(os.path.join(directory, name + SUFFIX))
         except BaseException:
             self.close()
             raise
@@ -90,10 +92,26 @@ class Session:
         """Close the connection."""
         self._socket.close()
 
+    def _connect(self, path):
+        # The daemon's queue of connections is full during a hang and right
+        # after the hang.  A socket that does not block would fail at once
+        # then (EAGAIN of connect(2)).  This option is the limit for a socket
+        # that blocks (SO_SNDTIMEO of socket(7)).
+        seconds, part = divmod(self._left(), 1)
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+            struct.pack('ll', int(seconds), int(part * _MICROSECONDS)))
+        self._within_limit(self._socket.connect, path)
+
     def _in_time(self, function, argument):
-        # A timeout of 0 would mean not to wait at all.
-        left = max(0.001, self._deadline - time.monotonic())
-        self._socket.settimeout(left)
+        self._socket.settimeout(self._left())
+        return self._within_limit(function, argument)
+
+    def _left(self):
+        # A timeout of 0 would have another meaning.
+        return max(0.001, self._deadline - time.monotonic())
+
+    def _within_limit(self, function, argument):
         try:
             return function(argument)
         except (TimeoutError, BlockingIOError) as error:

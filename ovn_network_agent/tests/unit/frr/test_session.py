@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A daemon of FRR whose queue of connections is full, as during a hang."""
+
+import os
+import socket
+import threading
+import time
+
+import fixtures
+from oslotest import base
+
+from ovn_network_agent.frr import session
+
+LIMIT = 0.3
+
+
+class FullQueueTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+        path = os.path.join(self.directory, 'staticd' + session.SUFFIX)
+        self.daemon = self.opened()
+        self.daemon.bind(path)
+        self.daemon.listen(0)
+        self.fill(path)
+
+    def opened(self):
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(made.close)
+        return made
+
+    def fill(self, path):
+        """Connect until the queue takes no more."""
+        while True:
+            client = self.opened()
+            client.setblocking(False)
+            try:
+                client.connect(path)
+            except BlockingIOError:
+                return
+
+    def connect(self, seconds):
+        made = session.Session(self.directory, 'staticd', seconds,
+                               time.monotonic() + seconds)
+        self.addCleanup(made.close)
+        return made
+
+    def test_the_limit_is_waited_for(self):
+        began = time.monotonic()
+        error = self.assertRaises(TimeoutError, self.connect, LIMIT)
+        self.assertGreaterEqual(time.monotonic() - began, LIMIT)
+        self.assertIn('staticd of FRR did not answer', str(error))
+
+    def test_the_daemon_goes_on(self):
+        made = []
+        waiting = threading.Thread(
+            target=lambda: made.append(self.connect(60.0)))
+        waiting.start()
+        # The first one was in the queue, and its place is free then.
+        for _client in range(2):
+            accepted, _address = self.daemon.accept()
+            self.addCleanup(accepted.close)
+        waiting.join()
+        self.assertEqual(1, len(made))

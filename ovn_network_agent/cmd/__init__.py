@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The programs: the agent, its control client, the migration."""
+"""The programs: agent, control client, migration, check of an upgrade."""

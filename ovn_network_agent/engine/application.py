@@ -39,7 +39,6 @@ LOG = logging.getLogger(__name__)
 PAUSE = 0.25
 
 
-
 class Precedence:
     """Decides whether the resources that follow have to wait.
 

@@ -335,10 +335,6 @@ def permit_prefix_list():
                           ) from error
     _lists.add(name)
     return name
-# What the limits are of; the files and directories are those of the start.
-_source = None
-# Names of prefix lists that the files have had at reloads.
-_lists = set()
 
 
 def current():

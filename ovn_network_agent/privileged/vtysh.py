@@ -301,7 +301,7 @@ def _vtysh(arguments, stdin=''):
     except TimeoutError as error:
         raise TimeoutError(
             errno.ETIMEDOUT, f'vtysh did not end within {limit} s and was '
-            'killed: a daemon of FRR hangs, or somebody else holds its '
+            'killed: a daemon of FRR hangs, or another program holds its '
             'configuration lock') from error
     if _NOT_RUNNING in result.stderr:
         raise OSError(errno.ECONNREFUSED, 'FRR is not running: vtysh cannot '

@@ -72,7 +72,7 @@ class Observer(abc.ABC):
 class Serving(Observer):
     """Serves clients on a thread of its own, and observes nothing.
 
-    :param name: who wakes the loop when the server's trouble has changed
+    :param name: reason of the wake-up when the server's trouble has changed
     """
 
     def __init__(self, name):

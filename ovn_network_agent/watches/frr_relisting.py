@@ -13,8 +13,8 @@
 """Repairs lines of the prefix list that bgpd shows and does not obey.
 
 bgpd of FRR 8 forgets a line in its route maps when an entry with the same
-network is removed (see :func:`privileged.prefix_lists.renew`).  No reading of
-the list shows this.  The effect is certain and known anyhow: bgpd keeps an
+network is removed (see :mod:`frr.renewal`).  No reading of the list shows
+this.  The effect is certain and known anyhow: bgpd keeps an
 address back that its list permits.
 
 Another filter has the same effect.  So a line is written again only once for

@@ -147,7 +147,7 @@ def judge_uplink(found):
 
 
 def _up(links):
-    return ', '.join(f'"ip link set {name} up"' for name, _up in links)
+    return ', '.join(f'"ip link set {name} up"' for name, _state in links)
 
 
 class Forwarding(typing.NamedTuple):

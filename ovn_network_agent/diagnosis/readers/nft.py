@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.nft import listing
 
 _FAMILIES = {4: 'ip', 6: 'ip6'}
+# Seconds.
 _TIMEOUT = 5
 # The agent marks a table as loaded a moment after the load.
 _READINGS = 2

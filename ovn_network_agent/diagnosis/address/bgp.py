@@ -69,7 +69,7 @@ def route(facts):
     if not own:
         return verdicts.broken(
             'frr-route', f'zebra has no {origin} route {prefix} in '
-            f'{_where(facts)}', f'{kernel.RESTORE}; if the route is '
+            f'{_where(facts)}', f'{verdicts.RESTORE}; if the route is '
             'configured ("show running-config"), its next hop is not '
             'reachable')
     _protocol, selected, installed, hops = own[0]
@@ -93,7 +93,7 @@ def prefix_list(facts, daemon):
     entries = facts.lists[daemon]
     # zebra filters nothing with the list.
     judged = verdicts.broken if daemon == 'bgpd' else verdicts.warn
-    remedy = f'{kernel.RESTORE}; a deny is for the operator to remove'
+    remedy = f'{verdicts.RESTORE}; a deny is for the operator to remove'
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
     address = iptext.address(facts.subject.address)

@@ -16,9 +16,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import verdicts
 
-RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
-           'without an agent: start it')
-
 
 def judge(facts):
     """The findings from the bridge to the route of an address, in order.
@@ -60,7 +57,7 @@ def bridge(facts):
     if faults:
         return verdicts.broken(
             'bridge-device', '; '.join(faults),
-            RESTORE if link.up else f'"ip link set {name} up"')
+            verdicts.RESTORE if link.up else f'"ip link set {name} up"')
     return verdicts.ok(
         'bridge-device', f'{name} is up, {link.mac}, '
         f'{", ".join(kernel.addresses.get(name, ())) or "no address"}')
@@ -118,7 +115,8 @@ def pair(facts):
             faults += addresses_lack(facts, end) + sysctls_differ(facts, end)
         faults += _neighbours_differ(facts)
     if faults:
-        return verdicts.broken('veth-pair', '; '.join(faults), RESTORE)
+        return verdicts.broken('veth-pair', '; '.join(faults),
+                               verdicts.RESTORE)
     return verdicts.ok('veth-pair', ' - '.join(
         f'{end} {", ".join(_of_ipv4(kernel.addresses[end]))}'
         for end in ownership.VETH_ENDS) + f' in {setup.vrf}')
@@ -165,7 +163,7 @@ def rules(facts):
     if lacking:
         return verdicts.broken(
             'policy-rules', 'there is no rule ' + '; '.join(
-                map(rule_text, lacking)), RESTORE)
+                map(rule_text, lacking)), verdicts.RESTORE)
     return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
                        'priority ' + ', '.join(sorted(
                            {str(each.priority) for each in wanted}, key=int)))
@@ -196,7 +194,7 @@ def leak_table(facts):
         return verdicts.broken(
             'leak-table', '; '.join(
                 f'table {each.table} has no default route via {each.via} dev '
-                f'{each.dev}' for each in lacking), RESTORE)
+                f'{each.dev}' for each in lacking), verdicts.RESTORE)
     return verdicts.ok('leak-table', '; '.join(
         f'table {each.table}: default via {each.via} dev {each.dev}'
         for each in wanted))
@@ -215,7 +213,8 @@ def route(facts):
     if (found.dst, found.dev, found.table) != (subject.prefix, device, table):
         return verdicts.broken(
             'kernel-route', f'no route {subject.prefix} dev {device} in '
-            f'table {table}; the kernel would use: {found.text()}', RESTORE)
+            f'table {table}; the kernel would use: {found.text()}',
+            verdicts.RESTORE)
     if wanted and found.protocol != ownership.ROUTE_PROTOCOL:
         return verdicts.warn(
             'kernel-route', f'{found.text()}: not the mark of the agent, '
@@ -231,7 +230,7 @@ def way_in(facts):
     if found is None:
         return verdicts.broken(
             'kernel-lookup', f'there is no device {ownership.VETH_DEFAULT}',
-            RESTORE)
+            verdicts.RESTORE)
     back_ = facts.kernel.lookups.get('out')
     if found.refused and back_ and back_.error and not back_.refused:
         # The kernel looks for the way back to the sender, too.
@@ -261,7 +260,7 @@ def in_vrf(facts):
     if found.dst != prefix or found.dev != ownership.VETH_PROVIDER:
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '
-            f'{ownership.VETH_PROVIDER}: {found.text()}', RESTORE)
+            f'{ownership.VETH_PROVIDER}: {found.text()}', verdicts.RESTORE)
     return verdicts.ok('vrf-lookup', found.text())
 
 
@@ -272,7 +271,7 @@ def back(facts):
     setup, device = facts.setup, facts.subject.port.segment.device
     if found is None:
         return verdicts.broken('way-back', f'there is no device {device}',
-                               RESTORE)
+                               verdicts.RESTORE)
     if found.error or (wanted and found.dev != wanted):
         return verdicts.broken(
             'way-back', f'from {facts.subject.address} out of {device} to '

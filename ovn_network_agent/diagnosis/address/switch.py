@@ -14,7 +14,6 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import verdicts
 
 _CHECKS = {ownership.COOKIE_MAC_TWEAK: 'mac-tweak-flow',
@@ -55,11 +54,11 @@ def _flow(check, wanted, flows):
             'remove the other flow with "ovs-ofctl del-flows"')
     if not ours:
         return verdicts.broken(check, f'{wanted.bridge} has no flow {what}',
-                               kernel.RESTORE)
+                               verdicts.RESTORE)
     if not _same(ours[0].flow, wanted):
         return verdicts.broken(
             check, f'{wanted.bridge}: the flow {what} has other actions, '
-            f'such as for a former MAC ({ours[0].flow})', kernel.RESTORE)
+            f'such as for a former MAC ({ours[0].flow})', verdicts.RESTORE)
     return verdicts.ok(check, f'{what}: {ours[0].packets} packets')
 
 

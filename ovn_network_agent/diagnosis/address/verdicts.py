@@ -19,6 +19,10 @@ from ovn_network_agent.diagnosis import readers
 
 Verdict = finding.Verdict
 
+# The remedy for what the agent itself makes.
+RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
+           'without an agent: start it')
+
 # For people, the layer of each check, in the order of the path.
 LAYERS = {
     'nat-row': 'NAT row in OVN NB',

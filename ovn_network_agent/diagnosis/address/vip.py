@@ -114,7 +114,7 @@ def _address(facts):
     if wanted[0].address not in facts.kernel.addresses[setup.vip_device]:
         return verdicts.broken(
             'vip-address', f'{setup.vip_device} has no address '
-            f'{wanted[0].address}', kernel.RESTORE)
+            f'{wanted[0].address}', verdicts.RESTORE)
     return verdicts.ok('vip-address',
                        f'{wanted[0].address} on {setup.vip_device}')
 
@@ -124,17 +124,17 @@ def _rules(facts):
     found, wanted = facts.translation, facts.subject.targets
     if found is None:
         return verdicts.broken('nft-rules', 'there is no table '
-                               f'{ownership.NFT_TABLE}', kernel.RESTORE)
+                               f'{ownership.NFT_TABLE}', verdicts.RESTORE)
     lacking = sorted(wanted - found.targets)
     if lacking:
         proto, _vip_, port, backend, dest_port = lacking[0]
         return verdicts.broken(
             'nft-rules', f'{proto}/{port} does not lead to {backend} port '
-            f'{dest_port}', kernel.RESTORE)
+            f'{dest_port}', verdicts.RESTORE)
     if found.altered:
         return verdicts.broken(
             'nft-rules', f'another program has changed the table '
-            f'{ownership.NFT_TABLE}', kernel.RESTORE)
+            f'{ownership.NFT_TABLE}', verdicts.RESTORE)
     return verdicts.ok(
         'nft-rules', f'{len(wanted)} destinations of '
         f'{len(facts.subject.vip.rules)} rules; {_count(found.connections)}')

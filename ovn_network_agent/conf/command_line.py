@@ -15,13 +15,13 @@
 
 import contextlib
 import copy
-import difflib
 import io
 import sys
 
 from oslo_config import cfg
 from oslo_log import log
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import base
 
 # The places of cfg.find_config_files(), for the help.
@@ -148,6 +148,6 @@ def _hints(argv):
     for word in argv:
         name = word.partition('=')[0]
         if name.startswith('--') and name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = typos.nearest(name, known)
             if close:
-                yield f'{name}: did you mean {close[0]}?'
+                yield f'{name}: did you mean {close}?'

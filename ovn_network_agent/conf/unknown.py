@@ -12,12 +12,12 @@
 
 """Settings that no part of the agent reads; these are mostly misspelt."""
 
-import difflib
 import os
 import re
 
 from oslo_config import cfg
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original
 from ovn_network_agent.conf import plugins
@@ -64,7 +64,7 @@ def variables(conf):
         if match and name not in by_variable and not (
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
             yield (f'{name} in the environment is no '
-                   f'option{_meant(name, by_variable)}')
+                   f'option{typos.hint(name, by_variable)}')
         elif name.startswith(original.PREFIX):
             yield f'{name} in the environment {_former(name)}'
 
@@ -77,7 +77,7 @@ def _former(variable):
         return ('is not read; ovn-network-agent-migrate makes a '
                 'configuration of the file that it names')
     if option is None:
-        return f'is not read{_meant(name, original.BY_NAME)}'
+        return f'is not read{typos.hint(name, original.BY_NAME)}'
     if option.why:
         return f'has no counterpart and is not read: {option.why}'
     instead = opts.env_name(option.section, option.option)
@@ -132,14 +132,14 @@ def _unknown_in(groups, path, section, found):
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
             yield (f'{path}: unknown section '
-                   f'[{section}]{_meant(section, groups)}')
+                   f'[{section}]{typos.hint(section, groups)}')
         return
     for key in sorted(found):
         name = key.replace('-', '_')
         if name not in groups[section]:
             homes = _homes(groups, name)
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
-                      else _meant(name, groups[section]))
+                      else typos.hint(name, groups[section]))
             yield (f'{path}: unknown option {key} in section [{section}]'
                    f'{remedy}')
 
@@ -147,8 +147,3 @@ def _unknown_in(groups, path, section, found):
 def _homes(groups, option):
     """Groups that have an option of this name."""
     return [group for group, options in groups.items() if option in options]
-
-
-def _meant(name, known):
-    close = difflib.get_close_matches(name, known, n=1)
-    return f'; did you mean {close[0]}?' if close else ''

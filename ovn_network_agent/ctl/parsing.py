@@ -19,6 +19,8 @@ import itertools
 import re
 import sys
 
+from ovn_network_agent import typos
+
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' "
                      r'\(choose from (?P<known>.*)\)')
 _WORD = re.compile(r'[\w.-]+')
@@ -58,9 +60,10 @@ class Parser(argparse.ArgumentParser):
                 word.partition('=')[0] not in self.options()]
             message = _unknown(wrong, self.options()) if wrong else (
                 f'unknown command {match["given"]!r}, there are '
-                f'{", ".join(known)}{_meant(match["given"], known)}')
+                f'{", ".join(known)}{typos.hint(match["given"], known)}')
         elif match:
-            message += _meant(match['given'], _WORD.findall(match['known']))
+            message += typos.hint(match['given'],
+                                  _WORD.findall(match['known']))
         super().error(message)
 
     def commands(self):
@@ -96,13 +99,6 @@ class Commands:
 
 
 def _unknown(words, known):
-    hints = ''.join(_meant(word.partition('=')[0], known) for word in words)
+    hints = ''.join(typos.hint(word.partition('=')[0], known)
+                    for word in words)
     return f'unrecognized arguments: {" ".join(words)}{hints}'
-
-
-def _meant(word, known):
-    """The hint about a typo, or ''."""
-    # The import takes longer than a command, and only a typo needs it.
-    import difflib
-    close = difflib.get_close_matches(word, known, n=1)
-    return f'; did you mean {close[0]}?' if close else ''

@@ -13,8 +13,8 @@
 """The flaws of a rules file, in words for an operator."""
 
 import dataclasses
-import difflib
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import validate
 
 # Most characters of a value in a message.
@@ -83,6 +83,6 @@ def shown(value):
 
 def meant(name, known):
     """The known name nearest to a name, as the end of a sentence."""
-    close = difflib.get_close_matches(name.lower(), known, n=1)
-    return (f'did you mean "{close[0]}"?' if close else
+    close = typos.nearest(name.lower(), known)
+    return (f'did you mean "{close}"?' if close else
             f'known are {", ".join(sorted(known))}')

@@ -15,6 +15,7 @@
 Its form is that of EnvironmentFile= in systemd.exec(5).
 """
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import original
 from ovn_network_agent.migrate import given
 
@@ -82,7 +83,7 @@ def _take(made, setting):
             name in original.BY_NAME or name in _OTHERS):
         made.warnings.append(setting.say(
             'is no variable of the original; left out'
-            f'{given.meant(setting.spelling, known)}'))
+            f'{typos.hint(setting.spelling, known)}'))
     elif _OTHERS.get(name):
         made.warnings.append(setting.say(_OTHERS[name]))
     else:

@@ -12,6 +12,7 @@
 
 """The command line of the original, in the form of Go's package flag."""
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import go_values
 from ovn_network_agent.conf import original
 from ovn_network_agent.migrate import given
@@ -52,7 +53,7 @@ def _take(made, flag, value, rest):
     if (option is None and name != original.CONFIG) or '_' in flag:
         made.problems.append(
             f'{_WHERE}: {spelling}: is no flag of the original; remove it'
-            f'{given.meant(spelling, _spellings())}')
+            f'{typos.hint(spelling, _spellings())}')
         return
     if value is None:
         # The value of a boolean needs an equals sign.

@@ -18,6 +18,7 @@ quotes, which the original lets pass.
 
 import yaml
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import original
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
@@ -91,6 +92,6 @@ def _known(made, setting, path, mapping, known):
             made.warnings.append(
                 f'{setting.where}: {path}.{key} = {mapping[key]}: is no key '
                 'of the original, which ignores it; left out'
-                f'{given.meant(key, known)}')
+                f'{typos.hint(key, known)}')
     return {key: value for key, value in mapping.items()
             if key in known and value is not None}

@@ -56,17 +56,6 @@ class Source:
     warnings: list = dataclasses.field(default_factory=list)
 
 
-def meant(word, known):
-    """The hint about a typo, or ''.
-
-    :param word: str
-    :param known: iterable of str
-    """
-    import difflib
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f'; did you mean {close[0]}?' if close else ''
-
-
 def merged(sources):
     """The settings in force, as the original would choose them.
 

@@ -12,6 +12,7 @@
 
 """The YAML file of the original."""
 
+from ovn_network_agent import typos
 from ovn_network_agent.conf import original
 from ovn_network_agent.forward import document
 from ovn_network_agent.migrate import given
@@ -47,7 +48,7 @@ def parse(content, name):
         if key not in _KNOWN:
             made.warnings.append(setting.say(
                 'is no option of the original, which ignores it; left out'
-                f'{given.meant(key, _KNOWN)}'))
+                f'{typos.hint(key, _KNOWN)}'))
         elif value is not None:
             _take(made, key, setting)
     return made

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The word that a typo probably means."""
+
+from oslotest import base
+
+from ovn_network_agent import typos
+
+KNOWN = ('bridge_dev', 'bridge_device', 'vrf_name')
+
+
+class TyposTest(base.BaseTestCase):
+
+    def test_the_nearest_of_several(self):
+        for word, meant in (('brigde_dev', 'bridge_dev'),
+                            ('bridge_devise', 'bridge_device'),
+                            ('vrf-name', 'vrf_name')):
+            self.assertEqual(meant, typos.nearest(word, KNOWN))
+            self.assertEqual(f'; did you mean {meant}?',
+                             typos.hint(word, KNOWN))
+
+    def test_a_word_like_none(self):
+        self.assertIsNone(typos.nearest('xyzzy', KNOWN))
+        self.assertEqual('', typos.hint('xyzzy', KNOWN))
+
+    def test_the_known_words_may_come_in_any_form(self):
+        for known in (set(KNOWN), dict.fromkeys(KNOWN), iter(KNOWN)):
+            self.assertEqual('vrf_name', typos.nearest('vrf_nam', known))

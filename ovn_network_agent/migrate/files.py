@@ -10,9 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Writing new files, all of them or none, and none over another."""
+"""Writing new files: none before all are complete, and none over another."""
 
+import contextlib
 import os
+import pathlib
 import tempfile
 
 
@@ -21,35 +23,61 @@ class Refused(Exception):
 
 
 def write(contents, force):
-    """Write files.
+    """Write files, readable for the agent's user.
+
+    All texts stand in their folders under other names before the first file
+    gets its name.  So a full disk or a closed folder leaves no file.
 
     :param contents: dict of path to str
     :param force: whether files that are there are replaced
-    :raises Refused: when one is there, or cannot be written
+    :raises Refused: when one is there, or cannot be written; the text names
+        the files that are written by then
     """
     for path in contents:
         if os.path.lexists(path) and not force:
             raise Refused(f'{path} is there already; look at it, and add '
                           '--force to replace it')
-    for path, text in contents.items():
-        try:
-            _write(path, text)
-        except OSError as error:
-            raise Refused(f'{path}: {error.strerror or error}; name a '
-                          'directory in --output that you may write '
-                          'to') from error
+    with contextlib.ExitStack() as stack:
+        staged = {path: _stage(path, text, stack)
+                  for path, text in contents.items()}
+        _rename(staged)
 
 
-def _write(path, text):
-    """Write a whole file or nothing, readable for the agent's user."""
+def _stage(path, text, stack):
+    """Write a text beside its path.
+
+    :param stack: contextlib.ExitStack, removes the file in the end
+    :returns: path of the new file
+    """
     folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=folder)
     try:
+        os.makedirs(folder, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=folder)
+        stack.callback(pathlib.Path(temporary).unlink, missing_ok=True)
         with open(descriptor, 'w', encoding='utf-8') as opened:
             opened.write(text)
             os.fchmod(opened.fileno(), 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    except OSError as error:
+        raise _refused(path, error) from error
+    return temporary
+
+
+def _rename(staged):
+    """Give files their names.
+
+    :param staged: dict of path to the path of its text
+    """
+    done = []
+    for path, temporary in staged.items():
+        try:
+            os.replace(temporary, path)
+        except OSError as error:
+            raise _refused(path, error, done) from error
+        done.append(path)
+
+
+def _refused(path, error, done=()):
+    written = f'; written by then: {", ".join(done)}' if done else ''
+    return Refused(f'{path}: {error.strerror or error}; name a place in '
+                   '--output or --rules-file that you may write '
+                   f'to{written}')

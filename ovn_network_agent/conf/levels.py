@@ -18,17 +18,23 @@ from oslo_log import log
 
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import last_log
+from ovn_network_agent.conf import log_counts
 from ovn_network_agent.conf import temporary_levels
 
 
 def apply(conf):
-    """Set the level of the root logger; after oslo.log has set it up.
+    """Set the level of the root logger, and have it keep and count lines.
+
+    The call comes after oslo.log has set up the log, which drops handlers.
 
     :param conf: a loaded ConfigOpts
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
-    logging.getLogger().setLevel(temporary_levels.LEVELS[level])
-    last_log.last_log.attach()
+    root = logging.getLogger()
+    root.setLevel(temporary_levels.LEVELS[level])
+    for handler in last_log.last_log, log_counts.log_counts:
+        if handler not in root.handlers:
+            root.addHandler(handler)
 
 
 def set_up(conf, former):

@@ -18,7 +18,7 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import version
-from ovn_network_agent.conf import last_log
+from ovn_network_agent.conf import log_counts
 from ovn_network_agent.control import health
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import present
@@ -107,7 +107,7 @@ class Endpoint(base.Serving):
             'missing_chassis': len(view.dead),
             'log_messages_total': {
                 (level,): number for level, number
-                in last_log.last_log.counts.items()},
+                in log_counts.log_counts.counts.items()},
             **veth.read(),
             'reconcile_in_progress': int(
                 self._state.passes.running is not None),

@@ -14,7 +14,9 @@
 
 import logging
 
+from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import levels
+from ovn_network_agent.conf import log_counts
 from ovn_network_agent.conf import reload
 from ovn_network_agent.tests.unit.conf import base
 
@@ -38,6 +40,16 @@ class LevelTest(base.ConfTestCase):
                             ('log_level = error\ndebug = true\n',
                              logging.DEBUG)):
             self.assertEqual(level, self.level(text), text)
+
+    def test_the_log_is_kept_and_counted_once(self):
+        root = logging.getLogger()
+        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        root.handlers = []
+        conf = self.load('[DEFAULT]\n')
+        for _again in range(2):
+            levels.apply(conf)
+            for handler in last_log.last_log, log_counts.log_counts:
+                self.assertEqual(1, root.handlers.count(handler))
 
     def test_change_without_a_restart(self):
         conf = self.load('[DEFAULT]\nlog_level = error\n')

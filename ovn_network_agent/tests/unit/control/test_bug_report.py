@@ -81,31 +81,3 @@ class BugReportTest(base.BaseTestCase):
         self.assertNotIn('hunter2', said)
         self.assertNotIn('swordfish', said)
         self.assertIn('ssh --password=*** frr', said)
-
-
-class LastLogTest(base.BaseTestCase):
-
-    def test_lines_are_counted_by_level(self):
-        kept = last_log.LastLog()
-        for level in (logging.DEBUG, logging.INFO, logging.WARNING,
-                      logging.WARNING, logging.ERROR):
-            kept.handle(logging.LogRecord('x', level, '', 1, 'text', (),
-                                          None))
-        self.assertEqual({'warning': 2, 'error': 1, 'critical': 0},
-                         kept.counts)
-
-    def test_only_the_last_lines_stay(self):
-        kept = last_log.LastLog()
-        for number in range(last_log.KEPT + 3):
-            kept.handle(logging.makeLogRecord({'msg': f'line {number}'}))
-        self.assertEqual(last_log.KEPT, len(kept.lines))
-        self.assertTrue(kept.lines[0].endswith('line 3'))
-        self.assertTrue(kept.lines[-1].endswith(f'line {number}'))
-
-    def test_attached_once(self):
-        kept = last_log.LastLog()
-        root = logging.getLogger()
-        self.addCleanup(root.removeHandler, kept)
-        kept.attach()
-        kept.attach()
-        self.assertEqual(1, root.handlers.count(kept))

@@ -143,7 +143,7 @@ def _apply(conf, aside):
     watched = [(section, option) for section, option in effective.options(conf)
                if option.mutable and (
                    (section, option.dest) == _RULES or
-                   not _on_command_line(conf, section, option))]
+                   not opts.on_command_line(conf, section, option.dest))]
     before = _values(conf, watched)
     former, held = conf._mutable_ns, _held(conf)
     _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
@@ -192,9 +192,7 @@ def _begins_or_ends(conf, aside):
 
 def _held(conf):
     """Whether a former reload holds the rules file of the start."""
-    return _on_command_line(conf, *next(
-        (section, option) for section, option in opts.everything()
-        if (section, option.dest) == _RULES))
+    return opts.on_command_line(conf, *_RULES)
 
 
 def _hold(conf, hold, value):
@@ -207,10 +205,6 @@ def _hold(conf, hold, value):
 
 # -- differences ----------------------------------------------------------
 
-def _on_command_line(conf, section, option):
-    return opts.on_command_line(conf, section, option.dest)
-
-
 def _values(conf, options):
     """dict of (section, name) to value."""
     return {(section, option.dest): (
@@ -222,7 +216,7 @@ def _waiting(conf, aside):
     """The differences to the files, :class:`Change` objects."""
     for section, option in effective.options(conf):
         rules = (section, option.dest) == _RULES
-        if _on_command_line(conf, section, option) and not rules:
+        if opts.on_command_line(conf, section, option.dest) and not rules:
             continue
         before, after = (_values(c, [(section, option)])[section, option.dest]
                          for c in (conf, aside))

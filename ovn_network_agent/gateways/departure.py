@@ -46,6 +46,10 @@ class Holding:
         stop at the same time, one is before the other in every group, and
         they never wait for each other.
 
+        While OVN NB is away, no priority can be lowered.  All groups to leave
+        are held then: an overlap that began now would be over before the new
+        order.
+
         :param groups: iterable of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
         :param now: monotonic seconds
@@ -59,21 +63,25 @@ class Holding:
                 if now < begun + PATIENCE}
         return frozenset(
             key(group) for group in groups if key(group) in ends or
-            ends and why(group, node, self._conf) == model.SHUTDOWN
+            ends and why(group, node, self._conf) == model.SHUTDOWN or
+            group.fixed and self._to_lower(group, node)
             ), min(ends.values(), default=None)
+
+    def _to_lower(self, group, node):
+        """Whether this chassis is to leave to another, and has a priority."""
+        return (bool(why(group, node, self._conf)) and
+                group.candidate(node.chassis).priority > 0 and
+                bool(group.takers(node.chassis)))
 
     def _unanswered(self, group, node):
         """Whether it is to leave, and the relay to the next owner is silent.
         """
         if (not self._conf.gateway_drain.relay or
-                not why(group, node, self._conf)):
+                not self._to_lower(group, node) or not any(
+                    port.chassis == node.chassis for port in group.ports)):
             return False
-        own, takers = group.candidate(node.chassis), group.takers(
-            node.chassis)
-        if not own.priority or not takers or not any(
-                port.chassis == node.chassis for port in group.ports):
-            return False
-        first = max(takers, key=operator.attrgetter('rank'))
+        first = max(group.takers(node.chassis),
+                    key=operator.attrgetter('rank'))
         return bool(first.address) and not any(
             relay.alive and relay.address == first.address
             for relay in node.relays)

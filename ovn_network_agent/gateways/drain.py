@@ -200,7 +200,9 @@ def _waiting(snapshot):
         if not group.takers(chassis):
             continue
         if group.candidate(chassis).priority > 0:
-            yield f'the priority of {group.name} to be lowered'
+            yield (f'OVN NB to answer, for the priority of {group.name}'
+                   if group.fixed else
+                   f'the priority of {group.name} to be lowered')
         for port in group.ports:
             if port.chassis == chassis:
                 yield f'{port.redirect} to leave'

@@ -29,9 +29,9 @@ TAKE = 3.0
 # Seconds from the claim in the Southbound database until the next owners have
 # their flows; up to 0.1 s on a busy node.
 INSTALL = 0.5
-# Seconds from the new priorities in the Northbound database until every
-# compute node sends to the new owner: 24 to 105 ms in the lab, and more where
-# many flows change.
+# Seconds from the new priorities in the Southbound database until each compute
+# node sends to the new owner: 24 to 105 ms in the lab, and more where many
+# flows change.
 SWITCH = 0.7
 # Seconds after which the overlap ends in any case.
 LONGEST = 10.0
@@ -133,8 +133,8 @@ class Overlap:
 
     def _look(self, leaving, here, node, now):
         """Take note of the times that the ends go by."""
-        if self._lowered is None and not any(
-                group.candidate(node.chassis).priority for group in leaving):
+        if self._lowered is None and all(
+                group.candidate(node.chassis).lowered for group in leaving):
             self._lowered = now
         if here:
             self._left = None

@@ -66,12 +66,14 @@ class Fact(enum.Enum):
     chassis could announce the ports, or nobody knows.  ABANDONED: this chassis
     is about to stop announcing the ports, even if no other chassis can take
     over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
-    the agent started, and still is.
+    the agent started, and still is.  FIXED: OVN NB is away, so this chassis
+    cannot change the order.
     """
 
     UNFIT = 'unfit'
     ABANDONED = 'abandoned'
     ZERO_SINCE_START = 'zero since start'
+    FIXED = 'fixed'
 
 
 # The name of a chassisredirect port is this prefix and the name of its router
@@ -100,6 +102,8 @@ class Candidate:
         'shutdown', 'maintenance' or 'unfit' (the chassis could not announce),
         '' without such an agent
     :ivar earlier: the priority before that
+    :ivar applied: the priority in OVN SB, by which the chassis go; ovn-northd
+        copies the priority from OVN NB.  None when unknown
     :ivar silent: whether the chassis does not answer in OVN's tunnel, as far
         as a drain has looked; see :mod:`ovn.tunnels`
     :ivar dead: whether the chassis has been silent for long enough
@@ -115,6 +119,12 @@ class Candidate:
     silent: bool = False
     dead: bool = False
     further: tuple = ()
+    applied: int | None = None
+
+    @property
+    def lowered(self):
+        """Whether the priority is 0, as far as known in OVN SB, too."""
+        return not self.priority and not self.applied
 
     @property
     def rank(self):
@@ -199,6 +209,11 @@ class GatewayGroup:
     def unfit(self):
         """Whether :attr:`Fact.UNFIT` is known."""
         return Fact.UNFIT in self.facts
+
+    @property
+    def fixed(self):
+        """Whether :attr:`Fact.FIXED` is known."""
+        return Fact.FIXED in self.facts
 
     @property
     def abandoned(self):

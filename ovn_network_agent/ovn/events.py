@@ -83,7 +83,12 @@ VIEW = (
                conditions=(('type', '=', 'chassisredirect'),), urgent=True),
     base.Watch('sb', 'Port_Binding',
                ('logical_port', 'type', 'options', 'nat_addresses',
-                'external_ids', 'datapath', 'tag')),
+                'external_ids', 'datapath', 'tag', 'ha_chassis_group')),
+    # The order that the chassis go by.  ovn-northd makes such a group for
+    # rows of Gateway_Chassis, too, and new members for each new order.
+    base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
+    base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),
+               events=('update',)),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
     base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
     # This table is replicated only for Port_Binding.datapath.

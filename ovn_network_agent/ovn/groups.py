@@ -167,22 +167,41 @@ class Groups:
         routers = {router for port in ports for router in by_port.find(port)}
         for router in routers:
             self._router_ports[router] = frozenset(by_port.keys_of(router))
+        applied = self._applied(nb, sb, key, ports)
         return model.GatewayGroup(
             table, str(uuid), owner.name,
-            tuple(sorted((self._candidate(sb, member) for member in members),
-                         key=lambda c: c.chassis)),
+            tuple(sorted((self._candidate(sb, member, applied)
+                          for member in members), key=lambda c: c.chassis)),
             tuple(sorted(self._ports(nb, sb, key, ports),
                          key=lambda port: port.redirect)),
             tuple(sorted(str(router) for router in routers)))
 
-    def _candidate(self, sb, member):
+    def _applied(self, nb, sb, key, ports):
+        """The order in SB: dict of name of a chassis to its priority.
+
+        Until ovn-northd has copied the order of all ports, the ports may have
+        different ones; the highest priority of a chassis counts.
+        """
+        applied = {}
+        for uuid in ports:
+            redirect = self._find('sb', 'Port_Binding', 'redirect').first(
+                nb['Logical_Router_Port'][uuid].name)
+            found, used = rows.order(
+                sb['Port_Binding'][redirect]) if redirect else ({}, ())
+            for each in used:
+                self._depends[each].add(key)
+            for name, priority in found.items():
+                applied[name] = max(priority, applied.get(name, 0))
+        return applied
+
+    def _candidate(self, sb, member, applied):
         name = member.chassis_name
         known = self._find('sb', 'Chassis', 'name').first(name)
         tunnels = self._tunnels(sb, name)
         address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
             name, member.priority, known is not None, address, encap,
-            *marks.read(member),
+            *marks.read(member), applied=applied.get(name),
             further=tuple(each for each, _encap in tunnels[1:]))
 
     def _tunnels(self, sb, chassis):

@@ -144,6 +144,23 @@ def chassis_name(row):
     return ''
 
 
+def order(row):
+    """The order in OVN SB of the chassis for a gateway port.
+
+    :param row: Port_Binding of type chassisredirect
+    :returns: (dict of name of a chassis to its priority; list of the UUIDs
+        of the rows that this was read from)
+    """
+    found, used = {}, []
+    for group in getattr(row, 'ha_chassis_group', ()):
+        used.append(group.uuid)
+        for member in group.ha_chassis:
+            used.append(member.uuid)
+            for chassis in member.chassis:
+                found[chassis.name] = member.priority
+    return found, used
+
+
 def load_balancers(row):
     """The load balancers of a router, each once.
 

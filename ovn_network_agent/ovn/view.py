@@ -190,7 +190,8 @@ class View:
     def _facts(self):
         """What is true of all groups, a set of :class:`model.Fact`."""
         known = {model.Fact.UNFIT: any(o.unfit for o in self._observers),
-                 model.Fact.ABANDONED: self._abandoned}
+                 model.Fact.ABANDONED: self._abandoned,
+                 model.Fact.FIXED: not self._databases['nb'].connected}
         return {fact for fact, true in known.items() if true}
 
     def abandon(self):

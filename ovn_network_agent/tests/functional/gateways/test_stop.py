@@ -281,8 +281,9 @@ class StopTest(gateways.OrderTestCase):
         self.nb.kill()
         self.eventually(lambda: agent.status.reasons, 'noticed')
         agent.stop()
-        self.eventually(lambda: 'gateway_priority' in str(
-            agent.status.reasons), lambda: agent.status.reasons)
+        self.eventually(lambda: any(
+            text.startswith('OVN NB to answer, for the priority of ')
+            for text in agent.status.waiting), lambda: agent.status.waiting)
         self.nb.start()
         self.become((0, 'shutdown', '2'), (1,))
         self.with_ovn(lambda: agent.wait(0), 'the end')

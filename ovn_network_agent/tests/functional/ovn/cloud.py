@@ -158,7 +158,28 @@ class Cloud:
         lsp = self.ports.pop(lrp)
         self.sb.transact(*(
             ovsdb.delete('Port_Binding', {'logical_port': port})
-            for port in (lrp, 'cr-' + lrp, lsp)))
+            for port in (lrp, 'cr-' + lrp, lsp)),
+            ovsdb.delete('HA_Chassis_Group', {'name': lrp}))
+
+    def apply_order(self, lrp, priorities):
+        """ovn-northd copies the order of a gateway port to SB, in new rows.
+
+        :param priorities: dict of name of a present chassis to its priority
+        """
+        uuids = {row['name']: row['_uuid'] for row in self.sb.rows(
+            'Chassis', '_uuid', 'name')}
+        self.sb.transact(
+            ovsdb.delete('HA_Chassis_Group', {'name': lrp}),
+            *(ovsdb.insert('HA_Chassis', f'member{number}',
+                           chassis=uuids[name], priority=priority)
+              for number, (name, priority) in enumerate(priorities.items())),
+            ovsdb.insert(
+                'HA_Chassis_Group', 'order', name=lrp,
+                ha_chassis=ovsdb.ovsdb_set(
+                    [['named-uuid', f'member{number}']
+                     for number in range(len(priorities))])),
+            ovsdb.update('Port_Binding', {'logical_port': 'cr-' + lrp},
+                         ha_chassis_group=['named-uuid', 'order']))
 
     def move(self, lrp, chassis):
         """ovn-controller claims a gateway port, or lets it go (None)."""

@@ -14,6 +14,7 @@
 
 import random
 import shutil
+import signal
 import subprocess
 
 from ovn_network_agent.tests import needs
@@ -86,3 +87,15 @@ class NorthdTest(base.OvsdbTestCase):
         self.assertEqual(('198.51.100.1', '198.51.100.10'),
                          port.nat_addresses)
         self.assertEqual(2, len(router.nats))
+        self.eventually(lambda: self._order(eyes) == (2, 2), 'the order')
+        northd.send_signal(signal.SIGSTOP)
+        self.nb.transact(ovsdb.update('Gateway_Chassis', {}, priority=0))
+        self.eventually(lambda: self._order(eyes) == (0, 2), 'only in NB')
+        northd.send_signal(signal.SIGCONT)
+        self.eventually(lambda: self._order(eyes) == (0, 0), 'in both')
+
+    def _order(self, eyes):
+        """The priority of this chassis in NB and in SB."""
+        group, = eyes.look().groups
+        own = group.candidate(HERE)
+        return own.priority, own.applied

@@ -55,6 +55,41 @@ class ViewTest(base.OvsdbTestCase):
         eyes.unfit = False
         self.assertEqual(before, eyes.look())
 
+    def test_the_order_in_the_southbound_database(self):
+        """It is known beside the order in NB, as soon as it is there."""
+        for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
+            self.cloud.add_router(group, chassis=HERE, group=group)
+        eyes = self.eyes()
+
+        def applied():
+            return [[(c.priority, c.applied) for c in group.candidates]
+                    for group in eyes.look().groups]
+
+        self.assertEqual([[(2, None), (1, None)]] * 2, applied())
+        for table in ('Gateway_Chassis', 'HA_Chassis_Group'):
+            self.cloud.apply_order('lrp-' + table, {HERE: 5, cloud.OTHER: 4})
+        self.synchronise(eyes)
+        self.assertEqual([[(2, 5), (1, 4)]] * 2, applied())
+        # New rows, and another value in the same row.
+        self.cloud.apply_order('lrp-Gateway_Chassis', {HERE: 0})
+        self.synchronise(eyes)
+        self.assertEqual([[(2, 0), (1, None)], [(2, 5), (1, 4)]], applied())
+        self.sb.transact(ovsdb.update('HA_Chassis', {'priority': 5},
+                                      priority=3))
+        self.synchronise(eyes)
+        self.assertEqual([[(2, 0), (1, None)], [(2, 3), (1, 4)]], applied())
+
+    def test_the_order_stays_while_the_northbound_database_is_away(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+        self.assertFalse(eyes.look().groups[0].fixed)
+        self.nb.kill()
+        self.eventually(lambda: eyes.look().groups[0].fixed,
+                        'the order cannot be changed')
+        self.nb.start()
+        self.eventually(lambda: not eyes.look().groups[0].fixed,
+                        'the order can be changed again')
+
     def test_a_router_as_neutron_writes_it(self):
         for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
             self.cloud.add_router(group, chassis=HERE, group=group,

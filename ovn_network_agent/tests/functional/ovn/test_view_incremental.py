@@ -63,6 +63,12 @@ class IncrementalTest(base.OvsdbTestCase):
             strategies.tuples(strategies.just('no_routes'), name),
             strategies.tuples(strategies.just('priority'),
                               strategies.integers(0, 9)),
+            strategies.tuples(
+                strategies.just('apply'), name, strategies.dictionaries(
+                    strategies.sampled_from([HERE, cloud.OTHER]),
+                    strategies.integers(0, 9))),
+            strategies.tuples(strategies.just('applied'),
+                              strategies.integers(0, 9)),
             strategies.tuples(strategies.just('mark'), strategies.
                               sampled_from(['shutdown', 'bad', '']),
                               strategies.sampled_from(['7', '', '-1'])),
@@ -186,6 +192,17 @@ class IncrementalTest(base.OvsdbTestCase):
         for table in ('Gateway_Chassis', 'HA_Chassis'):
             self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
                                           priority=priority))
+
+    def _do_apply(self, name, priorities):
+        """A new order in SB."""
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.apply_order('lrp-' + name, {
+                where: priority for where, priority in priorities.items()
+                if self.present(where)})
+
+    def _do_applied(self, priority):
+        """Another priority in the same rows of SB."""
+        self.sb.transact(ovsdb.update('HA_Chassis', {}, priority=priority))
 
     def _do_mark(self, why, earlier):
         for table in ('Gateway_Chassis', 'HA_Chassis'):

@@ -31,7 +31,7 @@ def fresh(eyes):
 
 
 def timeless(seen):
-    """A view without what it remembers of the start."""
+    """A view without what it knows beside the rows: the facts of groups."""
     return dataclasses.replace(seen, groups=tuple(
         dataclasses.replace(group, facts=frozenset())
         for group in seen.groups))

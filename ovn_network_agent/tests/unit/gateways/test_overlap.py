@@ -29,14 +29,16 @@ DRAINING = {'phase': model.Phase.DRAINING}
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
-def group(number=1, owner=HERE, own=2, other=1, third=0, address='192.0.2.2'):
+def group(number=1, owner=HERE, own=2, other=1, third=0, address='192.0.2.2',
+          applied=None, facts=()):
     return model.GatewayGroup(
         'Gateway_Chassis', f'key-{number:d}', f'lrp-{number:d}', (
-            model.Candidate(HERE, own, True, '192.0.2.1', 'geneve'),
+            model.Candidate(HERE, own, True, '192.0.2.1', 'geneve',
+                            applied=applied),
             model.Candidate(OTHER, other, True, address, 'geneve'),
             model.Candidate(THIRD, third, True, '192.0.2.3', 'geneve')),
         (model.GroupPort(f'cr-lrp-{number:d}', owner, f'lrp-{number:d}'),),
-        (f'router-{number:d}',))
+        (f'router-{number:d}',), frozenset(facts))
 
 
 class OverlapTest(base.BaseTestCase):
@@ -80,6 +82,39 @@ class OverlapTest(base.BaseTestCase):
         self.now += overlap.SWITCH
         for _again in range(2):
             self.assertEqual(((), [False]), self.view(lowered, **DRAINING))
+
+    def test_the_chassis_go_by_the_southbound_database(self):
+        """ovn-northd copies the new order; only then compute nodes switch."""
+        self.view(group(), **DRAINING)
+        self.view(group(owner=OTHER, applied=2), **DRAINING)
+        self.now += overlap.INSTALL
+        late = group(owner=OTHER, own=0, applied=2)
+        self.assertEqual((('192.0.2.2',), [False]),
+                         self.view(late, **DRAINING))
+        self.now += overlap.SWITCH + 1
+        self.assertEqual((('192.0.2.2',), [False]),
+                         self.view(late, **DRAINING))
+        there = group(owner=OTHER, own=0, applied=0)
+        self.assertEqual((('192.0.2.2',), [False]),
+                         self.view(there, **DRAINING))
+        self.assertAlmostEqual(overlap.SWITCH, self.handovers.due_in())
+        self.now += overlap.SWITCH
+        self.assertEqual(((), [False]), self.view(there, **DRAINING))
+
+    def test_northd_is_away_for_too_long(self):
+        self.view(group(applied=2), **DRAINING)
+        self.now += overlap.LONGEST
+        self.assertEqual((), self.view(
+            group(owner=OTHER, own=0, applied=2), **DRAINING)[0])
+
+    def test_not_before_the_northbound_database_answers(self):
+        """The order could not be changed before the end of the overlap."""
+        away = group(facts=[model.Fact.FIXED])
+        for _again in range(2):
+            self.assertEqual(((), [True]), self.view(away, **DRAINING))
+            self.now += 2 * overlap.LONGEST
+        self.assertEqual((('192.0.2.2',), [True]),
+                         self.view(group(), **DRAINING))
 
     def test_all_are_lowered_at_once(self):
         """When all have left; also those that were not here."""

@@ -46,9 +46,10 @@ class Holding:
         stop at the same time, one is before the other in every group, and
         they never wait for each other.
 
-        While OVN NB is away, no priority can be lowered.  All groups to leave
-        are held then: an overlap that began now would be over before the new
-        order.
+        While OVN NB is away, no priority can be lowered.  After an outage of
+        OVN SB, some compute nodes follow a new order late.  All groups to
+        leave are held then: an overlap that began now would be over too
+        early.
 
         :param groups: iterable of :class:`model.GatewayGroup`
         :param node: :class:`model.Node`
@@ -64,7 +65,7 @@ class Holding:
         return frozenset(
             key(group) for group in groups if key(group) in ends or
             ends and why(group, node, self._conf) == model.SHUTDOWN or
-            group.fixed and self._to_lower(group, node)
+            (group.fixed or group.late) and self._to_lower(group, node)
             ), min(ends.values(), default=None)
 
     def _to_lower(self, group, node):

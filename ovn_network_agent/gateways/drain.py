@@ -200,15 +200,23 @@ def _waiting(snapshot):
         if not group.takers(chassis):
             continue
         if group.candidate(chassis).priority > 0:
-            yield (f'OVN NB to answer, for the priority of {group.name}'
-                   if group.fixed else
-                   f'the priority of {group.name} to be lowered')
+            yield _lowering(group)
         for port in group.ports:
             if port.chassis == chassis:
                 yield f'{port.redirect} to leave'
     if snapshot.node.overlap or snapshot.node.overlapping:
         yield 'ovn-controller to go on'
     yield from _handed_over(snapshot.routers)
+
+
+def _lowering(group):
+    """The condition under which a priority is lowered, in words."""
+    if group.fixed:
+        return f'OVN NB to answer, for the priority of {group.name}'
+    if group.late:
+        return ('all chassis to be connected to OVN SB again, for the '
+                f'priority of {group.name}')
+    return f'the priority of {group.name} to be lowered'
 
 
 def _handed_over(routers):

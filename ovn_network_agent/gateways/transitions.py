@@ -227,7 +227,7 @@ GROUP = Table(
         State.STOPGAP: 'Has all ports, cannot announce, and waits for a '
                        'candidate that can.',
         State.HELD: 'Is to be left; waits a moment for the relay to the '
-                    'next owner, or until OVN NB is back.',
+                    'next owner, or until OVN is back.',
         State.OVERLAPPING: 'Is to be left; the next owners take over while '
                            'this chassis serves.',
         State.LEAVING: 'Is to be left; the priority goes to 0.',
@@ -238,7 +238,7 @@ GROUP = Table(
         State.KEPT: 'The agent stops without a drain.',
         Situation.ALONE: 'no other candidate',
         Situation.OVERLAP: 'to be left, and an overlap begins',
-        Situation.HOLD: 'to be left; the relay or OVN NB does not answer yet',
+        Situation.HOLD: 'to be left; the relay or OVN does not answer yet',
         Situation.AT_ZERO: 'to be left, with priority 0',
         Situation.TAKER: 'to be left, and a candidate can take over',
         Situation.HEIR: 'abandoned, and a candidate may take over later',
@@ -375,7 +375,7 @@ OVERLAP = Table(
         Stage.OVER: 'It has ended, or could not begin; none until another '
                     'departure.',
         Progress.NOTHING: 'no group is to be left',
-        Progress.WAITING: 'it cannot begin before a relay and OVN NB answer',
+        Progress.WAITING: 'it cannot begin before a relay and OVN answer',
         Progress.REFUSED: 'it cannot begin: a group stays, or it is off',
         Progress.ENDED: 'compute nodes have had time, or time is up',
         Progress.READY: 'flows have had time, or the next owners take long',

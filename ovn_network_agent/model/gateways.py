@@ -67,13 +67,15 @@ class Fact(enum.Enum):
     is about to stop announcing the ports, even if no other chassis can take
     over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
     the agent started, and still is.  FIXED: OVN NB is away, so this chassis
-    cannot change the order.
+    cannot change the order.  LATE: some chassis may not follow a new order
+    soon, see :mod:`ovn.followers`.
     """
 
     UNFIT = 'unfit'
     ABANDONED = 'abandoned'
     ZERO_SINCE_START = 'zero since start'
     FIXED = 'fixed'
+    LATE = 'late'
 
 
 # The name of a chassisredirect port is this prefix and the name of its router
@@ -214,6 +216,11 @@ class GatewayGroup:
     def fixed(self):
         """Whether :attr:`Fact.FIXED` is known."""
         return Fact.FIXED in self.facts
+
+    @property
+    def late(self):
+        """Whether :attr:`Fact.LATE` is known."""
+        return Fact.LATE in self.facts
 
     @property
     def abandoned(self):

@@ -13,6 +13,7 @@
 """The view: from the three databases and the kernel to one Snapshot."""
 
 import dataclasses
+import time
 import uuid
 
 from oslo_log import log as logging
@@ -25,6 +26,7 @@ from ovn_network_agent.gateways import handover
 from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import absence
 from ovn_network_agent.ovn import confirm
+from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import tunnels
@@ -118,10 +120,12 @@ class View:
 
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
+        late = self._late_for(self.last.node) if self.last else 0.0
         return min((due for due in (self._handovers.due_in(),
                                     self._tunnels.due_in(),
                                     self._absence.due_in(),
-                                    self._silence.due_in())
+                                    self._silence.due_in(),
+                                    late or None)
                     if due is not None), default=None)
 
     def snapshot(self, phase, full=False):
@@ -174,7 +178,7 @@ class View:
         The routers do not have it, because each change would then make the
         drivers compute every router again.
         """
-        facts, silent = self._facts(), self._tunnels.silent
+        facts, silent = self._facts(snapshot.node), self._tunnels.silent
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
@@ -187,12 +191,21 @@ class View:
                     for c in group.candidates))
             for group in snapshot.groups))
 
-    def _facts(self):
+    def _facts(self, node):
         """What is true of all groups, a set of :class:`model.Fact`."""
         known = {model.Fact.UNFIT: any(o.unfit for o in self._observers),
                  model.Fact.ABANDONED: self._abandoned,
-                 model.Fact.FIXED: not self._databases['nb'].connected}
+                 model.Fact.FIXED: not self._databases['nb'].connected,
+                 model.Fact.LATE: self._late_for(node) > 0}
         return {fact for fact, true in known.items() if true}
+
+    def _late_for(self, node):
+        """Seconds for which chassis may not follow; 0 unless ports leave."""
+        if not (node.drains or node.phase is model.Phase.DRAINING):
+            return 0.0
+        southbound = self._databases['sb']
+        return followers.late_for(southbound.connected,
+                                  southbound.changed_at, time.monotonic())
 
     def abandon(self):
         """From now on, mark all groups as abandoned."""

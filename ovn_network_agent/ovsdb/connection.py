@@ -100,6 +100,8 @@ class Database:
         the schema cannot be used, or ''
     :ivar since: when the connection was lost or came last, seconds since the
         epoch
+    :ivar changed_at: monotonic seconds at which the connection was lost or
+        came back, None until the first loss
     """
 
     def __init__(self, name, remotes, handler, timeout, probe_interval,
@@ -122,6 +124,7 @@ class Database:
         self._stopping = threading.Event()
         self._comparing = threading.Lock()
         self.since = time.time()
+        self.changed_at = None
 
     def require(self, table, columns):
         """Replicate these columns of a table; before :meth:`start`."""
@@ -199,6 +202,7 @@ class Database:
             return
         if bool(trouble) != bool(self._said):
             self.since = time.time()
+            self.changed_at = time.monotonic()
         self._said = trouble
         if trouble:
             LOG.warning('%s; what was seen last stays in force', trouble)

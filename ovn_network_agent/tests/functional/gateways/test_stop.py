@@ -288,6 +288,22 @@ class StopTest(gateways.OrderTestCase):
         self.become((0, 'shutdown', '2'), (1,))
         self.with_ovn(lambda: agent.wait(0), 'the end')
 
+    def test_southbound_was_away(self):
+        """The other chassis get the time to connect again."""
+        agent = self.running(ovn__retry_max_interval=NEVER,
+                             gateway_drain__drain_timeout=NEVER)
+        self.sb.kill()
+        self.eventually(lambda: agent.status.reasons, 'noticed')
+        agent.stop()
+        self.eventually(lambda: any(
+            text.startswith('all chassis to be connected to OVN SB again, '
+                            'for the priority of ')
+            for text in agent.status.waiting), lambda: agent.status.waiting)
+        self.become((2,), (1,))
+        self.sb.start()
+        self.become((0, 'shutdown', '2'), (1,))
+        self.with_ovn(lambda: agent.wait(0), 'the end')
+
     def test_a_candidate_that_the_replica_never_saw(self):
         # Trap T3: it is found out, loaded again, and drained.
         agent = self.running(gateway_drain__drain_timeout=NEVER)

@@ -107,14 +107,16 @@ class OverlapTest(base.BaseTestCase):
         self.assertEqual((), self.view(
             group(owner=OTHER, own=0, applied=2), **DRAINING)[0])
 
-    def test_not_before_the_northbound_database_answers(self):
+    def test_not_before_the_databases_answer(self):
         """The order could not be changed before the end of the overlap."""
-        away = group(facts=[model.Fact.FIXED])
-        for _again in range(2):
-            self.assertEqual(((), [True]), self.view(away, **DRAINING))
-            self.now += 2 * overlap.LONGEST
-        self.assertEqual((('192.0.2.2',), [True]),
-                         self.view(group(), **DRAINING))
+        for fact in (model.Fact.FIXED, model.Fact.LATE):
+            self.make()
+            away = group(facts=[fact])
+            for _again in range(2):
+                self.assertEqual(((), [True]), self.view(away, **DRAINING))
+                self.now += 2 * overlap.LONGEST
+            self.assertEqual((('192.0.2.2',), [True]),
+                             self.view(group(), **DRAINING))
 
     def test_all_are_lowered_at_once(self):
         """When all have left; also those that were not here."""

@@ -26,7 +26,7 @@ from ovn_network_agent.gateways import transitions
 # Seconds for OVN to move a port after a higher priority of another candidate:
 # 0.3 s in the lab, and some seconds with a busy ovn-northd.
 MOVE = 10.0
-# Seconds that an owner still relays to the candidate that was before it.
+# Seconds that an owner still relays to the candidate that was before it in SB.
 # Compute nodes learn the priorities later.  Until then, their answers leave by
 # the other candidate, whose connection tracking has to know the connections.
 LINGER = 1.0
@@ -81,7 +81,7 @@ def look(seen, group, node, now):
         return Seen(_after(seen, place), above, since)
     if above is None:
         return Seen(_after(seen, _Place.NO_PORT))
-    former, until = _former(seen, now)
+    former, until = _former(seen, group, node.chassis, now)
     if now < until and relay_to(group.candidate(former), node):
         return Seen(_after(seen, _Place.FORMER_ANSWERS), former=former,
                     until=until)
@@ -106,14 +106,26 @@ def _outranked(seen, above, group, node, now):
             _Place.SILENT), since
 
 
-def _former(seen, now):
+def _former(seen, group, chassis, now):
     """(name of the chassis before this one, monotonic seconds of the end)."""
     if seen.tenure in _CAME:
         _priority, former = max(seen.above)
         return former, now + LINGER
-    if seen.tenure is _Tenure.LINGERING:
-        return seen.former, seen.until
-    return '', now
+    if seen.tenure is not _Tenure.LINGERING:
+        return '', now
+    if _applied_before(group.candidate(seen.former), group.candidate(chassis)):
+        return seen.former, now + LINGER
+    return seen.former, seen.until
+
+
+def _applied_before(former, own):
+    """Whether compute nodes still have to send to the former owner.
+
+    These go by the order in OVN SB, into which ovn-northd copies the order.
+    """
+    return former is not None and None not in (
+        former.applied, own.applied) and (
+        (former.applied, former.chassis) > (own.applied, own.chassis))
 
 
 def _above(group, chassis):

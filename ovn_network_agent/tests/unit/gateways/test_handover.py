@@ -49,15 +49,16 @@ class HandoverTest(base.BaseTestCase):
                    **values}), lambda: self.now)
 
     def view(self, owner, own=2, other=1, routes=(route(),), known=True,
-             relays=(RELAY,), phase=model.Phase.RUNNING, **node):
+             relays=(RELAY,), phase=model.Phase.RUNNING,
+             applied=(None, None), **node):
         """A view of one router, updated; the state of its port."""
         port = world.port(1, chassis=owner, local=owner == HERE)
         router = world.router(1, ports=(port,), default_routes=routes)
         group = model.GatewayGroup(
             'Gateway_Chassis', 'key', 'lrp-1', (
-                model.Candidate(HERE, own),
+                model.Candidate(HERE, own, applied=applied[0]),
                 model.Candidate(OTHER, other, known, RELAY.address,
-                                'geneve')),
+                                'geneve', applied=applied[1])),
             (model.GroupPort('cr-lrp-1', owner, 'lrp-1'),),
             (router.uuid,))
         self.seen = self.handovers.update(dataclasses.replace(
@@ -301,6 +302,23 @@ class HandoverTest(base.BaseTestCase):
             self.view(HERE, own=1, other=0)
             self.assertFalse(self.seen.groups[0].moving)
             self.assertEqual(0, self.port.relay)
+
+    def test_relayed_until_the_order_is_in_the_southbound_database(self):
+        """By which compute nodes send; ovn-northd may be slow."""
+        self.view(OTHER, own=1, other=2, applied=(1, 2))
+        self.view(HERE, own=1, other=2, applied=(1, 2))
+        for _again in range(3):
+            self.view(HERE, own=1, other=0, applied=(1, 2))
+            self.assertEqual(9, self.port.relay)
+            self.assertEqual(handover.LINGER, self.handovers.due_in())
+            self.now += handover.LINGER
+        self.view(HERE, own=1, other=0, applied=(1, 2))
+        for _again in range(2):
+            self.view(HERE, own=1, other=0, applied=(1, 0))
+            self.assertEqual(9, self.port.relay)
+        self.now += handover.LINGER
+        self.view(HERE, own=1, other=0, applied=(1, 0))
+        self.assertEqual(0, self.port.relay)
 
     def test_relayed_to_that_one_and_not_to_a_third(self):
         relays = (RELAY, model.Relay('br-ex', '192.0.2.3', 11, True))

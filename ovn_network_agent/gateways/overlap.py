@@ -31,8 +31,8 @@ TAKE = 3.0
 INSTALL = 0.5
 # Seconds from the new priorities in the Southbound database until each compute
 # node sends to the new owner: 24 to 105 ms in the lab, and more where many
-# flows change.
-SWITCH = 0.7
+# flows change or a processor is busy.  A longer overlap loses nothing.
+SWITCH = 2.0
 # Seconds after which the overlap ends in any case.
 LONGEST = 10.0
 

@@ -29,7 +29,7 @@ MOVE = 10.0
 # Seconds that an owner still relays to the candidate that was before it in SB.
 # Compute nodes learn the priorities later.  Until then, their answers leave by
 # the other candidate, whose connection tracking has to know the connections.
-LINGER = 1.0
+LINGER = 2.5
 
 _Place = transitions.Place
 _Tenure = model.Tenure

@@ -26,6 +26,8 @@ TOP = os.path.dirname(os.path.dirname(ovn_network_agent.__file__))
 REMOTES = {'nb': 'tcp:127.0.0.1:1', 'sb': 'tcp:127.0.0.1:1',
            'ovs': 'unix:/nowhere/db.sock'}
 LIMIT = 60
+# Enough of FRR for a start of the agent.
+VTYSH = '#!/bin/sh\nexit 1\n'
 
 
 class ProgramTestCase(base.BaseTestCase):
@@ -39,8 +41,25 @@ class ProgramTestCase(base.BaseTestCase):
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith('OS_')}
         self.env['PYTHONPATH'] = os.pathsep.join([self.site, TOP])
+        self.bin = os.path.join(self.directory, 'bin')
+        os.mkdir(self.bin)
+        self.env['PATH'] = f'{self.bin}:{self.env["PATH"]}'
         # stevedore remembers entry points there.
         self.env['XDG_CACHE_HOME'] = os.path.join(self.directory, 'cache')
+
+    def program(self, name, text):
+        """Put a program before all others of its name.
+
+        :param text: the script
+        """
+        path = os.path.join(self.bin, name)
+        with open(path, 'w') as opened:
+            opened.write(text)
+        os.chmod(path, 0o755)
+
+    def write_vtysh(self):
+        """A vtysh of the test's own, which can tell nothing of an FRR."""
+        self.program('vtysh', VTYSH)
 
     def install(self, folder):
         """Install a package as pip would, but without a network.

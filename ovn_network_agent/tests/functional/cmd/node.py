@@ -22,8 +22,6 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
 
 PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
-# The test's own vtysh, which is never asked for anything.
-VTYSH = '#!/bin/sh\nexit 1\n'
 BRIDGE = 'ip link add br-ex type veth peer name br-ex-peer'
 
 
@@ -34,17 +32,8 @@ class NodeTestCase(base.ProgramTestCase):
     def setUp(self):
         super().setUp()
         self.node = namespaces.hold(self)
-        self.bin = os.path.join(self.directory, 'bin')
-        os.mkdir(self.bin)
-        self.program('vtysh', VTYSH)
-        self.env['PATH'] = self.bin + ':' + self.env['PATH']
+        self.write_vtysh()
         self.sh('ip link set lo up')
-
-    def program(self, name, text):
-        path = os.path.join(self.bin, name)
-        with open(path, 'w') as opened:
-            opened.write(text)
-        os.chmod(path, 0o755)
 
     def inside(self, *argv):
         """A command that runs in the namespace."""

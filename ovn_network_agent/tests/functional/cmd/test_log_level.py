@@ -69,12 +69,7 @@ class DaemonTest(running.RunningTestCase):
     """In the program, with its privileged daemons."""
 
     def test_debug_until_a_reload(self):
-        path = os.path.join(self.directory, 'bin')
-        os.mkdir(path)
-        with open(os.path.join(path, 'vtysh'), 'w') as opened:
-            opened.write('#!/bin/sh\nexit 1\n')
-        os.chmod(opened.name, 0o755)
-        self.env['PATH'] = path + ':' + self.env['PATH']
+        self.write_vtysh()
         control = os.path.join(self.directory, 'control.ctl')
         self.start(self.config(
             '[frr]\nvrf_name =\nfrr_prefix_list =\n', self.remotes,

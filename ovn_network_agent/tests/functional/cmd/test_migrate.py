@@ -43,7 +43,6 @@ control_socket =
 [ovs]
 ovsdb_connection = {ovs}
 '''
-VTYSH = '#!/bin/sh\nexit 1\n'
 
 
 class Migration:
@@ -197,11 +196,3 @@ class StartTest(Migration, running.RunningTestCase):
         self.assertEqual(3, ended.returncode, ended.stderr)
         self.assertIn('default_route', ended.stdout)
         self.assertIn('198.51.100.1', ended.stdout)
-
-    def write_vtysh(self):
-        path = os.path.join(self.directory, 'bin')
-        os.mkdir(path)
-        with open(os.path.join(path, 'vtysh'), 'w') as opened:
-            opened.write(VTYSH)
-        os.chmod(opened.name, 0o755)
-        self.env['PATH'] = path + ':' + self.env['PATH']

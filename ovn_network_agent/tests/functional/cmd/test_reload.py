@@ -150,12 +150,7 @@ class SignalTest(running.RunningTestCase):
         return ended.returncode
 
     def test_signals(self):
-        programs_ = os.path.join(self.directory, 'bin')
-        os.mkdir(programs_)
-        with open(os.path.join(programs_, 'vtysh'), 'w') as opened:
-            opened.write('#!/bin/sh\nexit 1\n')
-        os.chmod(opened.name, 0o755)
-        self.env['PATH'] = programs_ + ':' + self.env['PATH']
+        self.write_vtysh()
         self.start(self.write())
         self.eventually(lambda: self.status(self.socket))
         self.assertIsNone(self.last())

@@ -35,13 +35,8 @@ class ReportTest(running.RunningTestCase):
         super().setUp()
         self.control = os.path.join(self.directory, 'control.ctl')
         self.path = os.path.join(self.directory, 'report.json')
-        folder = os.path.join(self.directory, 'bin')
-        os.mkdir(folder)
         for name in ('vtysh', 'wrapper'):
-            with open(os.path.join(folder, name), 'w') as opened:
-                opened.write('#!/bin/sh\necho "$@" >&2\nexit 1\n')
-            os.chmod(opened.name, 0o755)
-        self.env['PATH'] = folder + ':' + self.env['PATH']
+            self.program(name, '#!/bin/sh\necho "$@" >&2\nexit 1\n')
 
     def ctl(self, *argv):
         return subprocess.run(

@@ -54,14 +54,6 @@ class StatusTest(running.RunningTestCase):
         return self.config(PLAIN + more, self.remotes, drivers='fip_route',
                            bridge_dev=cloud.BRIDGE, **default)
 
-    def write_vtysh(self):
-        path = os.path.join(self.directory, 'bin')
-        os.mkdir(path)
-        with open(os.path.join(path, 'vtysh'), 'w') as opened:
-            opened.write('#!/bin/sh\nexit 1\n')
-        os.chmod(opened.name, 0o755)
-        self.env['PATH'] = path + ':' + self.env['PATH']
-
     def test_ready(self):
         self.write_vtysh()
         found = self.check(self.good())

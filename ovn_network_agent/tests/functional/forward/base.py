@@ -52,6 +52,22 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as s:
 FORBIDDEN = ('vtysh', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl')
 
 
+def rules(backends=BACKENDS, of_vip='', of_rule=''):
+    """A rules file with one VIP, whose port 53 leads to backends.
+
+    :param backends: list of addresses
+    :param of_vip: a further key of the VIP and its value, as in YAML
+    :param of_rule: likewise, of the rule
+    :returns: text
+    """
+    return '\n'.join(filter(None, (
+        'port_forwards:', f'- vip: {VIP}', '  manage_vip: true',
+        of_vip and f'  {of_vip}', '  rules:', '  - proto: tcp',
+        '    port: 53', f'    dest_port: {PORT:d}',
+        f'    dest_addrs: [{", ".join(backends)}]',
+        of_rule and f'    {of_rule}'))) + '\n'
+
+
 def _topology(client):
     # Where the node has no dummy devices, any other will do.
     return f'''

@@ -17,18 +17,6 @@ import signal
 
 from ovn_network_agent.tests.functional.forward import base
 
-RULES = f'''\
-port_forwards:
-- vip: {base.VIP}
-  manage_vip: true
-  health_check: {{type: tcp, interval: 0.2, timeout: 0.2, rise: 2, fall: 2}}
-  rules:
-  - proto: tcp
-    port: 53
-    dest_port: {base.PORT}
-    dest_addrs: [{', '.join(base.BACKENDS)}]
-'''
-
 
 class DyingTest(base.ForwardTestCase):
 
@@ -37,7 +25,9 @@ class DyingTest(base.ForwardTestCase):
         self.holders = [self.backend(each) for each in base.BACKENDS]
         self.servers = [self.serve(*pair) for pair in zip(
             self.holders, base.BACKENDS, strict=True)]
-        self.write_rules(RULES)
+        self.write_rules(base.rules(
+            of_vip='health_check: {type: tcp, interval: 0.2, timeout: 0.2, '
+                   'rise: 2, fall: 2}'))
         self.agent = self.start(self.alone(reconcile_interval=3600))
         self.eventually(lambda: self.ask())
 

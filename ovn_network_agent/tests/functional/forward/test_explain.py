@@ -27,17 +27,6 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.forward import base
 
-RULES = f'''\
-port_forwards:
-- vip: {base.VIP}
-  manage_vip: true
-  rules:
-  - proto: tcp
-    port: 53
-    dest_port: {base.PORT:d}
-    dest_addrs: [{', '.join(base.BACKENDS)}]
-    health_check: {{type: tcp, interval: 0.2, rise: 1, fall: 1}}
-'''
 _TABLE = f'ip {ownership.NFT_TABLE}'
 _TYPED = re.compile(r'"(ip link set .*?)"')
 
@@ -80,7 +69,9 @@ class ExplainTest(base.ForwardTestCase):
         self.servers = {
             address: self.serve(self.backend(address), address)
             for address in base.BACKENDS}
-        self.write_rules(RULES)
+        self.write_rules(base.rules(
+            of_rule='health_check: {type: tcp, interval: 0.2, rise: 1, '
+                    'fall: 1}'))
         self.path = self.alone(reconcile_interval=3600)
         self.agent = self.start(self.path)
         self.eventually(self.ask)

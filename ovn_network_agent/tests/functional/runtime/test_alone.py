@@ -18,17 +18,6 @@ import subprocess
 
 from ovn_network_agent.tests.functional.forward import base
 
-RULES = f'''\
-port_forwards:
-- vip: {base.VIP}
-  manage_vip: true
-  rules:
-  - proto: tcp
-    port: 53
-    dest_port: {base.PORT:d}
-    dest_addrs: [{', '.join(base.BACKENDS)}]
-'''
-
 
 class AloneTest(base.ForwardTestCase):
     """Rows PFM-01, PFM-02."""
@@ -37,7 +26,7 @@ class AloneTest(base.ForwardTestCase):
         super().setUp()
         for address in base.BACKENDS:
             self.serve(self.backend(address), address)
-        self.write_rules(RULES)
+        self.write_rules(base.rules())
         self.before = self.everything()
 
     def everything(self):
@@ -104,15 +93,13 @@ class AloneTest(base.ForwardTestCase):
         agent = self.start(self.alone(reconcile_interval=3600))
         self.eventually(lambda: self.ask())
         other = '203.0.113.54'
-        self.write_rules(RULES + RULES.replace(base.VIP, other).partition(
-            '\n')[2])
+        _key, _end, vip = base.rules().partition('\n')
+        self.write_rules(base.rules() + vip.replace(base.VIP, other))
         agent.send_signal(signal.SIGHUP)
         self.eventually(lambda: self.ask(other))
         self.assertTrue(self.ask())
         # What needs OVN is refused, and all stays.
-        self.write_rules(RULES.replace('  manage_vip',
-                                       '  router_masquerade: true\n'
-                                       '  manage_vip'))
+        self.write_rules(base.rules(of_vip='router_masquerade: true'))
         self.eventually(lambda: any(
             'router_masquerade' in reason
             for reason in self.status()['degraded']))
@@ -137,12 +124,10 @@ class AloneTest(base.ForwardTestCase):
                 env=self.env, cwd=self.directory, capture_output=True,
                 text=True)
         self.assertEqual(0, checked(self.alone()).returncode)
-        self.write_rules(RULES.replace('  manage_vip',
-                                       '  hairpin_masquerade: true\n'
-                                       '  manage_vip'))
+        self.write_rules(base.rules(of_vip='hairpin_masquerade: true'))
         ended = checked(self.alone())
         self.assertEqual(2, ended.returncode)
-        self.assertIn(f'{self.rules}, line 3: '
+        self.assertIn(f'{self.rules}, line 4: '
                       'port_forwards[0].hairpin_masquerade', ended.stderr)
         self.assertEqual(0, checked(self.alone(
             network_cidr='198.51.100.0/24')).returncode)

@@ -37,13 +37,7 @@ class ReloadTest(running.RunningTestCase):
         super().setUp()
         for package in ('note', 'note_files', 'anycast'):
             self.install(os.path.join(PLUGINS, package))
-        # That is all that an agent asks of FRR at its start.
-        programs = os.path.join(self.directory, 'bin')
-        os.mkdir(programs)
-        with open(os.path.join(programs, 'vtysh'), 'w') as opened:
-            opened.write('#!/bin/sh\nexit 1\n')
-        os.chmod(opened.name, 0o755)
-        self.env['PATH'] = programs + ':' + self.env['PATH']
+        self.write_vtysh()
         self.notes = os.path.join(self.directory, 'notes')
         os.mkdir(self.notes)
 

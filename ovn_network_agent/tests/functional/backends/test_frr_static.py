@@ -232,31 +232,16 @@ class TestStatic(StaticTestCase):
         return shown['10.0.0.2']['messageStats']['updatesSent']
 
     def test_refresh_only_as_configured(self):
+        self.frr.count_refreshes()
+        self.addCleanup(self.frr.restore_vtysh)
         for when, expected in (('always', 2), ('on-removal', 1),
                                ('never', 0)):
             with self.subTest(when):
                 self.conf.set_override('bgp_soft_refresh', when, 'frr')
-                before = self._refreshed()
+                before = self.frr.refreshes()
                 self.create(route(1))
                 self.delete(route(1))
-                self.assertEqual(expected, self._refreshed() - before)
-
-    def _refreshed(self):
-        """How often a wrapped vtysh was asked to refresh."""
-        self._count_path = self.frr.rundir + '/refreshed'
-        shim = self.frr.bindir + '/vtysh'
-        with open(shim) as opened:
-            text = opened.read()
-        if 'refreshed' not in text:
-            with open(shim, 'w') as opened:
-                opened.write(text.replace(
-                    'exec', 'case "$*" in *soft*) echo >> '
-                    f'{self._count_path};; esac\nexec'))
-        try:
-            with open(self._count_path) as opened:
-                return len(opened.readlines())
-        except FileNotFoundError:
-            return 0
+                self.assertEqual(expected, self.frr.refreshes() - before)
 
 
 class TestStaticByVtysh(TestStatic):

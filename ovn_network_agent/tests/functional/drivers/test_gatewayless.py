@@ -85,11 +85,6 @@ class NetworksTest(services.ServiceTestCase):
         for address in ('198.51.100.10', '203.0.113.10'):
             self.cloud.add_nat('one', address)
 
-    def listed(self):
-        """Networks in the prefix list."""
-        return {entry.network for entry in
-                self.world.found(resources.PrefixListEntry).values()}
-
     def test_discovered(self):
         agent = self.agent(fip_route__standby_prepare=False)
         self.eventually(lambda: self.announced() == {

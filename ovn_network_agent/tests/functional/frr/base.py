@@ -148,6 +148,20 @@ class Daemons:
         """Take the script away again."""
         self.write_vtysh(f'#!/bin/sh\nexec {self.real_vtysh} "$@"\n')
 
+    def count_refreshes(self):
+        """Begin to count the soft refreshes of BGP that vtysh is asked for.
+        """
+        path = os.path.join(self.rundir, 'refreshes')
+        self._write('refreshes', '')
+        self.write_vtysh(
+            f'#!/bin/sh\ncase "$*" in *soft*) echo >>{path};; esac\n'
+            f'exec {self.real_vtysh} "$@"\n')
+
+    def refreshes(self):
+        """The number of soft refreshes since :meth:`count_refreshes`."""
+        with open(os.path.join(self.rundir, 'refreshes')) as opened:
+            return len(opened.readlines())
+
     def start(self, name, *args, config=''):
         """Start a daemon and wait until it takes commands."""
         self._write(name + '.conf', config)

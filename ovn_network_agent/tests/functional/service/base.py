@@ -114,6 +114,11 @@ class ServiceTestCase(base.OvsdbTestCase):
     def announced(self):
         return {key[1] for key in self.world.found(resources.Announcement)}
 
+    def listed(self):
+        """Networks in the prefix list."""
+        return {entry.network for entry in
+                self.world.found(resources.PrefixListEntry).values()}
+
     def routes(self):
         """Tags of the managed default routes in NB."""
         return [dict(row['external_ids'][1]).get(ownership.EXT_ID_CHASSIS)

@@ -41,9 +41,8 @@ route-map OUT permit 20
 '''
 
 
-class PrefixListTest(agents.AnnouncingTestCase):
-
-    make = Both
+class ReloadTestCase(agents.AnnouncingTestCase):
+    """An agent with a file of its own, and a router with an address."""
 
     def setUp(self):
         super().setUp()
@@ -54,36 +53,79 @@ class PrefixListTest(agents.AnnouncingTestCase):
         self.addCleanup(shutil.rmtree, directory)
         self.path = os.path.join(directory, 'agent.conf')
 
-    def clear(self):
-        super().clear()
-        if any(NEW in line for line in self.frr.lines()
-               if line.startswith('ip prefix-list')):
-            self.frr.configure(f'no ip prefix-list {NEW}')
-
-    def write(self, name, suffix=''):
+    def write(self, name=OLD, suffix='', refresh='on-removal'):
         nb, sb, ovs = self.remotes().values()
         with open(self.path + suffix, 'w') as opened:
             opened.write(
                 f'[DEFAULT]\nbridge_dev = {cloud.BRIDGE}\n'
                 'reconcile_interval = 600\ndrivers = fip_route\n'
                 f'[frr]\nvrf_name =\nfrr_prefix_list = {name}\n'
+                f'bgp_soft_refresh = {refresh}\n'
                 '[fip_route]\nroute_table_id = 100\n'
                 f'[ovn]\novn_nb_remote = {nb}\novn_sb_remote = {sb}\n'
                 f'[ovs]\novsdb_connection = {ovs}\n')
 
-    def running(self, suffix=''):
+    def running(self, suffix='', **options):
         """An agent with the former list, which announces.
 
         :param suffix: of the file that the privileged side reads
+        :param options: see :meth:`write`
         """
         for each in {'', suffix}:
-            self.write(OLD, each)
+            self.write(suffix=each, **options)
         conf = configs.loaded('--config-file', self.path)
         self.fix_limits(configs.loaded('--config-file', self.path + suffix))
         made = self.service(conf, 'fip_route', self._backends(conf),
                             frr_observers.make(conf))
         base.wait_until(lambda: FIP in self.frr.learned(), 'announced',
                         ovsdb.DEADLINE)
+        return made
+
+    def reload(self, agent, *args, **kwargs):
+        """Write the file anew, see :meth:`write`; gives the answer."""
+        self.write(*args, **kwargs)
+        return agent._loop.reloads.wait(
+            agent._loop.reload(), ovsdb.DEADLINE)[0]
+
+
+class RefreshTest(ReloadTestCase):
+
+    def announce(self, address):
+        """Add a floating IP; its route arrives at the neighbour."""
+        self.cloud.add_nat('r1', address)
+        base.wait_until(lambda: f'{address}/32' in self.frr.learned(),
+                        'announced', ovsdb.DEADLINE)
+
+    def test_from_never_to_always(self):
+        agent = self.running(refresh='never')
+        self.frr.count_refreshes()
+        self.addCleanup(self.frr.restore_vtysh)
+        self.announce('198.51.100.11')
+        self.cloud.remove_nat('r1', '198.51.100.11')
+        base.wait_until(lambda: '198.51.100.11/32' not in
+                        self.frr.learned(), 'withdrawn', ovsdb.DEADLINE)
+        # The pass of the withdrawal is over then.
+        self.announce('198.51.100.12')
+        self.assertEqual(0, self.frr.refreshes())
+        self.assertEqual((), self.reload(agent, refresh='always').refused)
+        # Only "always" has one after an addition.
+        self.announce('198.51.100.13')
+        base.wait_until(self.frr.refreshes, 'refreshed', ovsdb.DEADLINE)
+
+
+class PrefixListTest(ReloadTestCase):
+
+    make = Both
+
+    def clear(self):
+        super().clear()
+        if any(NEW in line for line in self.frr.lines()
+               if line.startswith('ip prefix-list')):
+            self.frr.configure(f'no ip prefix-list {NEW}')
+
+    def running(self, suffix='', **options):
+        """As in the base class; keeps the line and the version of then."""
+        made = super().running(suffix, **options)
         self.before = base.wait_until(self.version, 'in use')
         self.line, = self.entries(OLD)
         return made
@@ -100,12 +142,6 @@ class PrefixListTest(agents.AnnouncingTestCase):
         return [line.removeprefix(head) for line in self.frr.ask(
             'bgpd', 'show running-config').splitlines()
             if line.startswith(head) and line != HIS]
-
-    def reload(self, agent, name):
-        """Reload with another name; gives the answer."""
-        self.write(name)
-        return agent._loop.reloads.wait(
-            agent._loop.reload(), ovsdb.DEADLINE)[0]
 
     def test_from_one_list_to_the_other_and_back(self):
         agent = self.running()

@@ -42,11 +42,12 @@ class ReloadTest(services.ServiceTestCase):
                 f'[DEFAULT]\nbridge_dev = {cloud.BRIDGE}\n{text}'
                 '[frr]\nvrf_name =\n'
                 f'[ovn]\novn_nb_remote = {nb}\novn_sb_remote = {sb}\n'
+                'transaction_timeout = 2\n'
                 f'[ovs]\novsdb_connection = {ovs}\n')
 
-    def running(self):
-        """The service, announcing, on what is in the file."""
-        self.write('')
+    def running(self, text=''):
+        """The service, announcing, on a file with this text."""
+        self.write(text)
         conf = configs.loaded('--config-file', self.path)
         self.gate = gate = threading.Event()
         self.held = held = threading.Event()
@@ -91,6 +92,31 @@ class ReloadTest(services.ServiceTestCase):
         self.stop(agent)
         self.assertTrue(agent.complete)
         self.assertEqual(before, self.world.values())
+
+    def test_the_time_limit_of_the_stop(self):
+        """An hour at the start, two seconds since the reload."""
+        text = ('shutdown_timeout = {}\n'
+                '[gateway_drain]\ndrain_on_shutdown = false\n')
+        agent = self.running(text.format(3600))
+        self.nb.pause()
+        self.addCleanup(self.nb.resume)
+        self.write(text.format(2))
+        agent.reset()
+        self.stop(agent)
+        # Nobody has taken the rows in NB away.
+        self.assertFalse(agent.complete)
+
+    def test_a_standby_begins_to_prepare_and_ends(self):
+        self.cloud.add_router('r2', ['203.0.113.1/24'], cloud.OTHER)
+        own, other = '198.51.100.0/24', '203.0.113.0/24'
+        prepare = '[fip_route]\nstandby_prepare = {}\n'
+        agent = self.running(prepare.format('false'))
+        self.assertEqual({own}, self.listed())
+        for word, wanted in (('true', {own, other}), ('false', {own})):
+            self.write(prepare.format(word))
+            agent.reset()
+            self.eventually(lambda networks=wanted: (
+                self.listed() == networks), self.listed)
 
     def test_a_mistake_changes_nothing(self):
         agent = self.running()

@@ -1,1 +1,1 @@
-# Packages of other projects, and a test of the agent with these.
+# The devstack plugin, outside of a devstack.

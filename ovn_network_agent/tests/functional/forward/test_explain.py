@@ -12,8 +12,8 @@
 
 """Explain of a VIP: each broken layer has its name, on a real node.
 
-Layers of the VRF, of BGP and of OVN are only in the lab
-(tests/lab/forward_explained.py).
+The VIP is in the default VRF, and there is no BGP and no OVN.  The lab breaks
+the layers of these for a floating IP (tests/lab/test_explain.py).
 """
 
 import json
@@ -66,9 +66,10 @@ class ExplainTest(base.ForwardTestCase):
 
     def setUp(self):
         super().setUp()
-        self.servers = {
-            address: self.serve(self.backend(address), address)
-            for address in base.BACKENDS}
+        self.behind = {address: self.backend(address)
+                       for address in base.BACKENDS}
+        self.servers = {address: self.serve(holder, address)
+                        for address, holder in self.behind.items()}
         self.write_rules(base.rules(
             of_rule='health_check: {type: tcp, interval: 0.2, rise: 1, '
                     'fall: 1}'))
@@ -121,17 +122,9 @@ class ExplainTest(base.ForwardTestCase):
         self.servers[second].kill()
         self.eventually(lambda: set(self.broken()) == {'backends'})
         self.assertIn('none is alive', self.broken()['backends']['evidence'])
-        for address in base.BACKENDS:
-            self.serve_again(address)
+        for address, holder in self.behind.items():
+            self.serve(holder, address)
         self.eventually(lambda: self.explain()[0] == 0)
-
-    def serve_again(self, address):
-        self.serve(self.behind[address], address)
-
-    def backend(self, address):
-        holder = super().backend(address)
-        self.behind = {**getattr(self, 'behind', {}), address: holder}
-        return holder
 
     def test_each_broken_layer_has_its_name(self):
         """While no agent repairs it; then the agent repairs all at once."""

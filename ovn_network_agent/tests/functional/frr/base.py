@@ -328,6 +328,14 @@ class Frr(Daemons):
             self.neighbour.ask('bgpd', 'show ip bgp json') or '{}')
         return set(shown.get('routes', ()))
 
+    def version(self, prefix):
+        """The version of a route at the neighbour, int; None without one.
+
+        The number changes with each withdrawal that the neighbour gets.
+        """
+        return json.loads(self.neighbour.ask(
+            'bgpd', f'show bgp ipv4 unicast {prefix} json')).get('version')
+
     def wait_for_session(self):
         """Until the session is up and takes withdrawals.
 

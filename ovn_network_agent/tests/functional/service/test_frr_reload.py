@@ -12,7 +12,6 @@
 
 """Another prefix list at a reload, with a real FRR and real databases."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -126,15 +125,10 @@ class PrefixListTest(ReloadTestCase):
     def running(self, suffix='', **options):
         """As in the base class; keeps the line and the version of then."""
         made = super().running(suffix, **options)
-        self.before = base.wait_until(self.version, 'in use')
+        self.before = base.wait_until(lambda: self.frr.version(FIP),
+                                      'in use')
         self.line, = self.entries(OLD)
         return made
-
-    def version(self):
-        """Changes with each withdrawal that the neighbour gets."""
-        shown = json.loads(self.frr.neighbour.ask(
-            'bgpd', f'show bgp ipv4 unicast {FIP} json'))
-        return shown.get('version')
 
     def entries(self, name):
         """The agent's lines of a list in bgpd, without the name."""
@@ -155,7 +149,7 @@ class PrefixListTest(ReloadTestCase):
         self.cloud.add_nat('r1', '198.51.100.11')
         base.wait_until(lambda: '198.51.100.11/32' in self.frr.learned(),
                         'announced', ovsdb.DEADLINE)
-        self.assertEqual(self.before, self.version())
+        self.assertEqual(self.before, self.frr.version(FIP))
         self.assertIn(HIS, self.frr.running())
 
     def test_the_former_list_stays_while_the_new_one_cannot_be_filled(self):
@@ -172,7 +166,7 @@ class PrefixListTest(ReloadTestCase):
         base.wait_until(lambda: not self.entries(OLD), 'left',
                         ovsdb.DEADLINE)
         self.assertEqual([self.line], self.entries(NEW))
-        self.assertEqual(self.before, self.version())
+        self.assertEqual(self.before, self.frr.version(FIP))
 
     def test_the_privileged_side_reads_other_files(self):
         """The privileged side has the last word, and nothing changes."""

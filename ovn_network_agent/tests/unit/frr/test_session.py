@@ -32,6 +32,8 @@ class FullQueueTest(base.BaseTestCase):
         self.directory = self.useFixture(fixtures.TempDir()).path
         path = os.path.join(self.directory, 'staticd' + session.SUFFIX)
         self.daemon = self.opened()
+        # For a client that does not come.
+        self.daemon.settimeout(60)
         self.daemon.bind(path)
         self.daemon.listen(0)
         self.fill(path)

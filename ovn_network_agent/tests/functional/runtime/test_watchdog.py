@@ -26,16 +26,6 @@ from ovn_network_agent.tests.functional.forward import base
 # Seconds.  Long for a loop that gives a sign of life each half of it, on a
 # machine that is busy with other tests.
 INTERVAL = 3.0
-RULES = f'''\
-port_forwards:
-- vip: {base.VIP}
-  manage_vip: true
-  rules:
-  - proto: tcp
-    port: 53
-    dest_port: {base.PORT}
-    dest_addrs: [{base.BACKENDS[0]}]
-'''
 
 
 class Supervisor:
@@ -91,7 +81,7 @@ class WatchdogTest(base.ForwardTestCase):
     def setUp(self):
         super().setUp()
         self.serve(self.backend(base.BACKENDS[0]), base.BACKENDS[0])
-        self.write_rules(RULES)
+        self.write_rules(base.rules(base.BACKENDS[:1]))
 
     def watched(self):
         """An agent that is ready, and its supervisor."""

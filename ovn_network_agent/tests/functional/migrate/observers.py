@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Watches a node from outside while one program replaces another."""
+
+import contextlib
+import itertools
+import os
+import re
+import subprocess
+import tempfile
+
+from ovn_network_agent.tests import waiting
+
+_MARK = '203.0.113.{number}'
+_TABLE = '99'
+_WITHDRAWN = re.compile(r'UPDATE about (\S+) .*-- withdrawn')
+
+
+@contextlib.contextmanager
+def kernel(namespace):
+    """Have the kernel tell of routes, rules, addresses and devices.
+
+    :param namespace: :class:`namespaces.Namespace`
+    :returns: context with a function that gives the lines so far
+    """
+    with tempfile.NamedTemporaryFile('r') as told:
+        with open(told.name, 'w') as writing:
+            process = subprocess.Popen(
+                namespace.inside('ip', '-N', '-d', '-o', 'monitor', 'route',
+                                 'rule', 'address', 'link'),
+                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing)
+        numbers = itertools.cycle(range(1, 255))
+        text = []
+
+        def lines():
+            mark = _MARK.format(number=next(numbers))
+
+            def seen():
+                for verb in 'add', 'del':
+                    namespace.run('ip', 'route', verb, mark, 'dev', 'lo',
+                                  'table', _TABLE)
+                text.append(told.read())
+                return mark + ' ' in ''.join(text)
+
+            waiting.eventually(seen, lambda: f'{mark} in {text}')
+            return [line for line in ''.join(text).splitlines()
+                    if f' table {_TABLE} ' not in line + ' ']
+
+        try:
+            lines()
+            yield lines
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def withdrawals(host):
+    """Have the neighbour of FRR write down what is withdrawn.
+
+    :param host: :class:`base.Host`
+    :returns: context with a function that gives the prefixes so far, a set
+    """
+    path = os.path.join(host.neighbour.rundir, 'updates.log')
+    host.neighbour.configure(f'log file {path} debugging')
+    host.neighbour.vtysh('debug bgp updates in')
+
+    def found():
+        with open(path) as opened:
+            return set(_WITHDRAWN.findall(opened.read()))
+
+    try:
+        yield found
+    finally:
+        host.neighbour.vtysh('no debug bgp updates in')
+        host.neighbour.configure(f'no log file {path} debugging')

@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A change in place with a VRF, as every node of the original has one.
+
+Needs nothing of the lab but its kernel; the rest is as in
+functional.migrate.test_swap.
+"""
+
+import os
+import re
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.migrate import base
+from ovn_network_agent.tests.functional.migrate import swap
+
+# The default routes of the tables that lead to the pair: the original gives
+# them no mark, and the agent gives them its own.
+_DEFAULTS = re.compile(r'default via 169\.254\.0\.2 .*table 20[01]\b')
+
+
+@needs.needs(os.environ.get('LAB_MACHINE'), 'needs a kernel with VRFs')
+class SwapVrfTest(swap.Swap, base.SwapTestCase):
+    """Host routes in the main table; packets cross the veth pair."""
+
+    VRF = 'vrf-provider'
+    TABLE = 0
+    FLAGS = ()
+
+    def replaced(self, line):
+        return bool(_DEFAULTS.search(line))
+
+    def left_in_lists(self):
+        # What is left of the way back proves whose the networks' lines are.
+        return {line for line in super().left_in_lists()
+                if base.FORWARD.vip in line}

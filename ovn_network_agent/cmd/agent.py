@@ -42,6 +42,7 @@ from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
 from ovn_network_agent.privileged import start as privileges  # noqa: E402
 from ovn_network_agent.runtime import configuration  # noqa: E402
+from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
@@ -156,7 +157,11 @@ def _run(conf, drivers, backends):
         LOG.warning('%s', message)
     # A second agent must end before it changes anything; a plan changes
     # nothing.
-    place = None if conf.dry_run else _place(conf)
+    place = None
+    if not conf.dry_run:
+        place = _place(conf)
+        # The lock comes first: the original is looked for where the lock is.
+        _check_original()
     _check_node(backends)
     # The fork comes before the first thread.  Afterwards this process has no
     # capabilities.
@@ -205,6 +210,25 @@ def _place(conf):
     except OSError as e:
         raise EnvironmentProblem([
             f'whether another agent runs here is unknown: {e}']) from e
+
+
+def _check_original():
+    """Check that the original program does not work beside this agent.
+
+    :raises EnvironmentProblem: when the original runs
+    """
+    found = former.look()
+    if found.running:
+        pids = ', '.join(f'{pid:d}' for pid in found.running)
+        raise EnvironmentProblem([
+            f'the original program runs here as process {pids}: each would '
+            'undo what the other does. Stop the original first '
+            '("systemctl stop", or end the process); "--dry-run" may run '
+            'beside the original'])
+    for unit in found.enabled:
+        LOG.warning('The unit %s is enabled and starts the original program '
+                    'with the node: disable the unit, or put the unit of this '
+                    'agent in its place', unit)
 
 
 def _check_node(backends):

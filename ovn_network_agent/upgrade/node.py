@@ -10,20 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The checks of doctor, and one more, on this node."""
+"""The checks of doctor, on this node."""
 
 from ovn_network_agent.conf import validate
 from ovn_network_agent.diagnosis import finding
-from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.upgrade import former
-
-KNOWN = (*registry.CHECKS, check.Check(
-    'original-program', 'processes', 'the original program neither runs nor '
-    'is installed', lambda systems: former.look(systems.agents()),
-    former.judge))
 
 
 class Node:
@@ -35,7 +28,8 @@ class Node:
 
     def __init__(self, conf, argv):
         self._sources = sources.Sources(conf, argv)
-        self._examination = examination.Examination(KNOWN, self._sources)
+        self._examination = examination.Examination(
+            registry.CHECKS, self._sources)
         self._unreadable = ''
         self._started = False
 
@@ -51,7 +45,8 @@ class Node:
             return [finding.Finding(
                 name, '', finding.Verdict.BROKEN, self._unreadable,
                 'repair the configuration first') for name in names]
-        return self._examination.run(examination.select(KNOWN, names))
+        return self._examination.run(examination.select(
+            registry.CHECKS, names))
 
     def _start(self):
         self._started = True

@@ -59,6 +59,33 @@ def judge_alone(found):
         yield check.ok('no agent runs here')
 
 
+def judge_former(found):
+    """The verdict on the original program.
+
+    :param found: :class:`former.Former`
+    :returns: iterator of :class:`check.Said`
+    """
+    for pid in found.running:
+        yield check.broken(
+            f'the original program runs as process {pid:d}',
+            'stop the original before the first start of this agent: each '
+            'would undo what the other does')
+    for unit in found.enabled:
+        yield check.warn(
+            f'the unit {unit} is enabled and starts the original program with '
+            'the node',
+            f'"systemctl disable {unit}", or put the unit of this agent in '
+            'its place')
+    for path in found.installed:
+        yield check.warn(
+            f'{path} is the original program, whose unit has the name of '
+            'this agent\'s unit',
+            'remove the package of the original while the original is '
+            'stopped, and then install the unit of this agent')
+    if not any(found):
+        yield check.ok('the original program is not on this node')
+
+
 class Status(typing.NamedTuple):
     """The state of the running agent.
 
@@ -206,6 +233,10 @@ CHECKS = (
         'single-agent', 'processes', 'one agent at most works in this '
         'network namespace, the original program included',
         read_alone, judge_alone),
+    check.Check(
+        'original-program', 'processes', 'the original program neither runs, '
+        'nor starts with the node, nor is installed',
+        lambda sources: sources.former(), judge_former),
     check.Check(
         'agent', 'running agent', 'the agent answers on its control socket '
         'and is not degraded', read_status, judge_status),

@@ -45,6 +45,7 @@ from ovn_network_agent.privileged import frr_setup
 from ovn_network_agent.privileged import start
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import former
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import mode as modes
 from ovn_network_agent.runtime import sole
@@ -186,6 +187,11 @@ class Sources:
     def agents(self):
         """The agents of this network namespace, tuple of running.Agent."""
         return running.agents()
+
+    @shared
+    def former(self):
+        """The original program here, :class:`former.Former`."""
+        return former.look()
 
     @shared
     def holder(self):

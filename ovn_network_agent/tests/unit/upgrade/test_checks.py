@@ -10,19 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Findings become results; the original program is found."""
+"""Findings become results."""
 
-import os
-import sys
-
-import fixtures
 from oslo_upgradecheck import upgradecheck
 from oslotest import base
 
 from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.upgrade import checks
-from ovn_network_agent.upgrade import former
-from ovn_network_agent.upgrade import node
 
 Code = upgradecheck.Code
 Verdict = finding.Verdict
@@ -50,24 +45,6 @@ class ResultTest(base.BaseTestCase):
             found(Verdict.WARN, 'b'), found(Verdict.WARN, 'b')]).details)
 
     def test_each_check_exists(self):
-        known = {check.name for check in node.KNOWN}
+        known = {check.name for check in registry.CHECKS}
         for _title, names in checks.GROUPS:
             self.assertLessEqual(set(names), known)
-
-
-class FormerTest(base.BaseTestCase):
-
-    def test_installed(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        script = os.path.join(folder, 'script')
-        with open(script, 'w') as opened:
-            opened.write('#!/usr/bin/python3\n')
-        looked = former.look((), (script, folder + '/none', sys.executable))
-        self.assertEqual(((), (sys.executable,)), looked)
-        said, = former.judge(looked)
-        self.assertEqual(Verdict.WARN, said.verdict)
-        self.assertIn('remove the package', said.remedy)
-
-    def test_none(self):
-        said, = former.judge(former.look((), ()))
-        self.assertEqual(Verdict.OK, said.verdict)

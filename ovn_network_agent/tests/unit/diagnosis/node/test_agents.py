@@ -13,6 +13,7 @@
 
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.runtime import former
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ONE = running.Agent(7, '/usr/local/bin/ovn-network-agent')
@@ -43,6 +44,27 @@ class AloneTest(base.JudgeTestCase):
         said = self.judge((ONE, TWO), 'process 7 here', base.BROKEN)
         self.assertIn('process 7', said)
         self.assertIn('process 8', said)
+
+
+class FormerTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, running=(), enabled=(), installed=()):
+        return self.judged(agents.judge_former, former.Former(
+            running, enabled, installed), *verdicts)
+
+    def test_none(self):
+        self.judge(base.OK)
+
+    def test_running(self):
+        self.assertIn('process 7', self.judge(base.BROKEN, running=(7,)))
+
+    def test_its_unit(self):
+        self.assertIn('systemctl disable x.service', self.judge(
+            base.WARN, enabled=('x.service',)))
+
+    def test_installed(self):
+        self.assertIn('remove the package', self.judge(
+            base.WARN, installed=('/usr/bin/ovn-network-agent',)))
 
 
 class RunningTest(base.JudgeTestCase):

@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the original program is on this node: running, starting, installed.
+
+The original does not know the lock of :mod:`runtime.sole`, so it is found by
+its process.  This process may not have the right to look into the processes
+of root: then the command line and the list of sockets have to do, because
+every user may read them.
+"""
+
+import contextlib
+import glob
+import os
+import typing
+
+PROGRAM = 'ovn-network-agent'
+# Where the package and the manual of the original put it.
+PLACES = ('/usr/bin/ovn-network-agent', '/usr/local/bin/ovn-network-agent')
+# Directories of units, the strongest first (systemd.unit(5)).
+UNITS = ('/etc/systemd/system', '/run/systemd/system',
+         '/usr/local/lib/systemd/system', '/usr/lib/systemd/system',
+         '/lib/systemd/system')
+# The original is an executable file; this agent is a script of Python.
+_MAGIC = b'\x7fELF'
+# These look, and change nothing.
+_LOOKS = ('--dry-run', '--check-config')
+_SOCKET = '@ovn-network-agent'
+_COMMAND = 'ExecStart='
+# What systemd allows before the program.
+_PREFIXES = '-@:+!|'
+
+
+class Former(typing.NamedTuple):
+    """The original program on this node.
+
+    :ivar running: tuple of process ids in this network namespace
+    :ivar enabled: tuple of names of units that start it with the node
+    :ivar installed: tuple of paths
+    """
+
+    running: tuple
+    enabled: tuple
+    installed: tuple
+
+
+def look(places=PLACES, units=UNITS):
+    """Look for the original program.
+
+    :param places: paths where it may be installed
+    :param units: directories of units, the strongest first
+    :returns: :class:`Former`
+    """
+    return Former(tuple(running()), tuple(enabled(units)),
+                  tuple(path for path in places if is_executable(path)))
+
+
+def running():
+    """The processes of the original in this network namespace.
+
+    :returns: iterator of process ids, ascending
+    """
+    for pid in sorted(int(name) for name in os.listdir('/proc')
+                      if name.isdigit()):
+        # A process may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if _is_original(_words(pid), pid) and _is_here(pid):
+                yield pid
+
+
+def enabled(units=UNITS):
+    """The units that start the original when the node starts.
+
+    :param units: directories of units, the strongest first
+    :returns: iterator of names
+    """
+    wanted = {os.path.basename(link) for folder in units
+              for link in glob.glob(f'{folder}/*.wants/*.service')}
+    for name in sorted(wanted):
+        found = next(filter(os.path.exists, (
+            os.path.join(folder, name) for folder in units)), None)
+        if found and _starts(found):
+            yield name
+
+
+def is_executable(path):
+    """Whether a file is in the format of Linux's executable files.
+
+    :param path: str
+    :returns: bool, False when the file cannot be read
+    """
+    try:
+        with open(path, 'rb') as opened:
+            return opened.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def _is_original(words, pid):
+    if not words or os.path.basename(words[0]) != PROGRAM or (
+            set(words).intersection(_LOOKS)):
+        return False
+    try:
+        executable = os.readlink(f'/proc/{pid}/exe')
+    except PermissionError:
+        return is_executable(words[0])
+    return 'python' not in os.path.basename(executable) and is_executable(
+        f'/proc/{pid}/exe')
+
+
+def _words(pid):
+    with open(f'/proc/{pid}/cmdline', 'rb') as opened:
+        return opened.read().decode(errors='replace').split('\0')[:-1]
+
+
+def _is_here(pid):
+    try:
+        return os.readlink(f'/proc/{pid}/ns/net') == os.readlink(
+            '/proc/thread-self/ns/net')
+    except PermissionError:
+        # The lock of this agent is a socket of this network namespace.
+        here = _locks('thread-self')
+        return bool(here) and here == _locks(pid)
+
+
+def _locks(process):
+    """The inodes of the agents' lock that a process can see, a set."""
+    with open(f'/proc/{process}/net/unix', encoding='utf-8',
+              errors='replace') as opened:
+        lines = [line.split() for line in opened]
+    return {words[6] for words in lines if words[7:] == [_SOCKET]}
+
+
+def _starts(unit):
+    """Whether a unit starts the original."""
+    try:
+        with open(unit, encoding='utf-8', errors='replace') as opened:
+            commands = [line.removeprefix(_COMMAND).split()
+                        for line in opened if line.startswith(_COMMAND)]
+    except OSError:
+        return False
+    programs = [words[0].lstrip(_PREFIXES) for words in commands if words]
+    return any(os.path.basename(program) == PROGRAM and is_executable(program)
+               for program in programs)

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The original program takes no lock, and is found all the same."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from ovn_network_agent.tests import namespaces
+from ovn_network_agent.tests.functional.cmd import base
+from ovn_network_agent.tests.functional.cmd import node
+
+# As the agent does: the lock first.  Prints the processes.
+LOOK = '''
+from ovn_network_agent.runtime import former, sole
+place = sole.Place('test')
+print(*former.running())
+'''
+# Of the service: no right to look into processes of root.
+NOBODY = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups')
+
+
+class OriginalTest(node.NodeTestCase):
+    """An executable file of its name stands for it."""
+
+    def setUp(self):
+        super().setUp()
+        self.sh(node.BRIDGE)
+        # As in /usr/bin, any user may read it.
+        folder = tempfile.mkdtemp(prefix='original-', dir='/tmp')
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        self.original = shutil.copy('/bin/sleep', os.path.join(
+            folder, 'ovn-network-agent'))
+
+    def runs(self, place):
+        """Run it somewhere; gives its process id."""
+        process = subprocess.Popen(place.inside(self.original, '600'))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process.pid
+
+    def look(self, *prefix):
+        """Processes that a program on the node finds."""
+        ended = subprocess.run(
+            self.inside(*prefix, sys.executable, '-c', LOOK), env=self.env,
+            cwd='/', check=True, capture_output=True, text=True,
+            timeout=base.LIMIT)
+        return [int(pid) for pid in ended.stdout.split()]
+
+    def test_the_agent_does_not_start_beside_it(self):
+        pid = self.runs(self.node)
+        before = self.sh('ip -d address; ip rule; ip route show table all')
+        agent = self.start(self.config(node.PLAIN))
+        self.assertEqual(1, agent.wait(base.LIMIT), self.log())
+        self.assertIn('ovn-network-agent: environment: the original program '
+                      f'runs here as process {pid}', self.log())
+        self.assertNotIn('Traceback', self.log())
+        self.assertEqual(before, self.sh(
+            'ip -d address; ip rule; ip route show table all'))
+
+    def test_by_any_user(self):
+        here = self.runs(self.node)
+        self.runs(namespaces.hold(self))
+        self.assertEqual([here], self.look())
+        self.assertEqual([here], self.look(*NOBODY))

@@ -45,6 +45,7 @@ _MEANINGS = {
     errno.EHOSTUNREACH: 'there is no route, or the incoming device does not '
                         'forward',
     errno.EACCES: 'prohibited by a rule or route'}
+_MISSING = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
 class Lookup(typing.NamedTuple):
@@ -59,6 +60,7 @@ class Lookup(typing.NamedTuple):
     :ivar local: whether the packet would be for this host itself
     :ivar refused: whether the kernel refuses the source of the packet, and
         says so; newer kernels do not
+    :ivar missing: whether the kernel knows no way to the destination
     """
 
     error: str = ''
@@ -69,6 +71,7 @@ class Lookup(typing.NamedTuple):
     protocol: int = 0
     local: bool = False
     refused: bool = False
+    missing: bool = False
 
     def text(self):
         """The answer in the manner of ip-route(8)."""
@@ -98,7 +101,8 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0):
     except OSError as error:
         if error.errno in _MEANINGS:
             return Lookup(_MEANINGS[error.errno],
-                          refused=error.errno == errno.EXDEV)
+                          refused=error.errno == errno.EXDEV,
+                          missing=error.errno in _MISSING)
         raise OSError(error.errno, f'route to {dst}: '
                                    f'{os.strerror(error.errno)}') from error
     return _decode(messages.decode(_MESSAGE, data, start, end))

@@ -260,7 +260,10 @@ def in_vrf(facts):
     if found.dst != prefix or found.dev != ownership.VETH_PROVIDER:
         return verdicts.broken(
             'vrf-lookup', f'{vrf} does not send {prefix} to '
-            f'{ownership.VETH_PROVIDER}: {found.text()}', verdicts.RESTORE)
+            f'{ownership.VETH_PROVIDER}: {found.text()}',
+            f'{verdicts.RESTORE}; if it stays so, look for a rule or route '
+            f'of another program: "ip rule", "ip route show vrf {vrf} '
+            f'{facts.subject.address}"')
     return verdicts.ok('vrf-lookup', found.text())
 
 
@@ -286,6 +289,13 @@ def out_of_vrf(facts):
     """The finding about the way of a reply from the VRF to the fabric."""
     found = facts.kernel.lookups.get('out vrf')
     setup = facts.setup
+    sender = facts.kernel.lookups.get('vrf')
+    if (found and found.error and not found.missing and
+            sender and sender.error):
+        # The kernel looks for the way back to the sender, too.
+        return verdicts.unchecked(
+            'vrf-default', f'{found.text()} (follows from: '
+            f'{verdicts.LAYERS["vrf-lookup"]})')
     device = next((each for each in facts.subject.node.devices
                    if each.name == setup.vrf), None)
     table = device.vrf_table if device else 0

@@ -197,6 +197,14 @@ class BrokenTest(AddressTestCase):
             self.assert_broken(check, healthy.with_lookup(
                 healthy.of(), question, **NO_ROUTE))
 
+    def test_a_route_that_no_agent_removes(self):
+        """Another program's, for the same address: the remedy shows it."""
+        explained = explanation.explain(healthy.with_lookup(
+            healthy.of(), 'vrf', dev='', error='unreachable'))
+        self.assertIn(
+            f'"ip route show vrf vrf-provider {healthy.FIP}"',
+            explained.remedy[1])
+
     def test_the_way_back_decides_about_the_way_in(self):
         """rp_filter refuses a source that nothing leads back to."""
         refused = {'error': 'the source is refused', 'refused': True}
@@ -206,6 +214,18 @@ class BrokenTest(AddressTestCase):
                                         error='dropped by a rule')
             self.assert_broken(check, healthy.with_lookup(
                 facts, other, **refused))
+
+    def test_without_a_way_to_the_sender_the_vrf_refuses_its_packets(self):
+        facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+        # Kernels before 6.14 say so, newer ones do not.
+        for refused in (True, False):
+            self.assert_broken('vrf-lookup', healthy.with_lookup(
+                facts, 'out vrf', error='the source is refused',
+                refused=refused))
+        lost = healthy.with_lookup(facts, 'out vrf', error='there is no '
+                                   'route', missing=True)
+        self.assertEqual(['vrf-lookup', 'vrf-default'],
+                         self.found(lost, Verdict.BROKEN))
 
     def test_the_vrf_must_not_answer_from_the_main_table(self):
         self.assert_broken('vrf-default', healthy.with_lookup(

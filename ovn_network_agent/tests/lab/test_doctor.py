@@ -12,22 +12,150 @@
 
 """The doctor: a healthy node is healthy, and each fault has its name."""
 
-import contextlib
 import json
+import re
 import time
 import unittest
 
-from lab import agent as agents
 from lab import frr
 from lab import node as nodes
 from lab import plan
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import alpha
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import faults
+from ovn_network_agent.tests.lab import forwarding as pf
 
 _AT_LAST = 30
-_CONF = '/proc/sys/net/ipv4/conf/'
+_SYSCTL = 'net.ipv4.conf.'
+_LIST = 'ANNOUNCED-NETWORKS'
+_BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
+_FAMILY = _BGP, 'address-family ipv4 unicast'
+_PEER = plan.UPLINKS['gw2'][0]
+_NOBODY = f'tcp:{plan.HOSTS["central"]}:1'
+_MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
+# The agent would set the sysctls at its start.
+_ACCEPTS = {'port_forward_l3mdev_accept': 'true'}
+_TABLE = 'unreachable default table 200 metric 5000'
+_LOCAL = pf.vip(pf.PLAIN, [pf.rule('tcp', 80, plan.HOSTS['gw2'], health_check={
+    'type': 'tcp', 'port': 1})])
 
 
-class TestDoctor(base.LabTestCase):
+def _sysctls(**values):
+    """Values below net.ipv4.conf; a dot in a name is two underscores."""
+    return faults.typed(*(
+        f'sysctl -w {_SYSCTL}{name.replace("__", ".")}={value}'
+        for name, value in values.items()))
+
+
+def _first(*functions):
+    """One function after the other."""
+    def all_of(case):
+        for function in functions:
+            function(case)
+    return all_of
+
+
+def _of_bgpd(line):
+    """Configure bgpd alone, as a start before zebra does."""
+    return lambda case: case.node.out(
+        'vtysh', '-d', 'bgpd', '-c', 'configure terminal', '-c', line)
+
+
+def _on_spine(words):
+    """Whether the fabric sends a default route to gw2."""
+    there = not words
+    lines = (f'router bgp {plan.SPINE_AS}', 'address-family ipv4 unicast',
+             f'{words}neighbor {plan.UPLINKS["gw2"][1]} default-originate')
+    return _first(lambda case: case.vtysh(case.cloud['spine'], lines),
+                  lambda case: case.wait_default(there))
+
+
+def _forwarding(**options):
+    """The agent would forward ports, among them one to this node itself."""
+    return _first(lambda case: pf.put(case.node, [_LOCAL]),
+                  faults.configured('port_forward', rules_file=pf.RULES,
+                                    **options))
+
+
+_session = faults.Faults.wait_session
+_usual = faults.usual
+Fault = faults.Fault
+
+OF_AGENT = (
+    Fault('single-agent', '2 agents work', lambda case: case.second(),
+          lambda case: case.end_second()),
+    Fault('agent', 'an agent runs, and', lambda case: case.agent.freeze(),
+          lambda case: case.agent.thaw(), lambda case: case.wait_agent()),
+    Fault('configuration', 'nobody', faults.configured(
+        'DEFAULT', drivers='nobody'), _usual),
+    Fault('prerequisites', 'no-device', _forwarding(
+        port_forward_dev='no-device', **_ACCEPTS), _usual),
+    Fault('local-destinations', 'does not accept', _forwarding(), _usual),
+    Fault('ct-zone', 'in OVN, too', lambda case: _forwarding(
+        port_forward_ct_zone=case.zone(), **_ACCEPTS)(case), _usual),
+    Fault('objects', 'missing: flow', faults.typed(
+        f'ovs-ofctl del-flows {plan.BRIDGE} '
+        f'cookie={ownership.COOKIE_HAIRPIN:#x}/-1'),
+        node='gw1'),
+)
+
+OF_KERNEL = (
+    Fault('rp-filter', 'is strict', _sysctls(
+        **{'all__rp_filter': 1, f'{plan.BRIDGE}__rp_filter': 1}),
+        settles=_sysctls(**{f'{plan.BRIDGE}__rp_filter': 2})),
+    Fault('ip-forward', f'{plan.VRF}: forwarding of IPv4 is off',
+          _sysctls(**{f'{plan.VRF}__forwarding': 0})),
+    Fault('l3mdev-rule', 'is missing', faults.typed('ip rule del pref 1000'),
+          settles=_session),
+    Fault('routing-tables', r'table 200 .* of another program', faults.typed(
+        f'ip route add {_TABLE}'), faults.typed(f'ip route del {_TABLE}')),
+    Fault('vrf', 'is down', faults.typed(f'ip link set {plan.VRF} down'),
+          settles=_session),
+    Fault('uplink', 'eth1 .*down', faults.typed('ip link set eth1 down'),
+          settles=_session),
+)
+
+OF_OVN = (
+    Fault('nb-database', 'OVN_Northbound', faults.configured(
+        'ovn', ovn_nb_remote=_NOBODY), _usual),
+    Fault('sb-database', 'OVN_Southbound', faults.configured(
+        'ovn', ovn_sb_remote=_NOBODY), _usual),
+    Fault('ovs-database', 'Open_vSwitch', faults.configured(
+        'ovs', ovsdb_connection='unix:/nowhere.sock'), _usual),
+    Fault('tls-files', '/nowhere.pem', faults.configured(
+        'ovn', ovn_nb_remote=_NOBODY.replace('tcp', 'ssl'),
+        ovn_ssl_ca='/nowhere.pem'), _usual),
+    Fault('ovn-controller', 'is paused', faults.typed(
+        'ovn-appctl -t ovn-controller debug/pause')),
+    Fault('gateway-chassis', 'without enable-chassis-as-gw', faults.typed(
+        'ovs-vsctl remove Open_vSwitch . external_ids ovn-cms-options')),
+    Fault('bridge-mappings', f'{plan.PHYSICAL_NETWORK}:br-other',
+          faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:br-other'),
+          faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}')),
+)
+
+OF_FRR = (
+    Fault('frr-daemons', 'staticd', lambda case: case.node.stop('staticd'),
+          lambda case: case.start_staticd()),
+    Fault('bgp-redistribution', 'does not redistribute static',
+          faults.routing(*_FAMILY, 'no redistribute static')),
+    Fault('bgp-filter', f'no neighbour .* by the prefix list {_LIST}',
+          faults.routing(*_FAMILY, f'no neighbor {_PEER} route-map '
+                                   'PROVIDER-FILTER-OUT out'),
+          faults.routing(*_FAMILY, f'neighbor {_PEER} route-map '
+                                   'PROVIDER-FILTER-OUT out')),
+    Fault('prefix-list', 'only bgpd has',
+          _of_bgpd(f'ip prefix-list {_LIST} seq 7 permit 10.0.0.0/8')),
+    Fault('bgp-sessions', f'no neighbour is established: {_PEER}',
+          faults.routing(_BGP, f'neighbor {_PEER} shutdown'),
+          faults.routing(_BGP, f'no neighbor {_PEER} shutdown'), _session),
+    Fault('vrf-default-route', 'no default route', _on_spine('no '),
+          _on_spine('')),
+)
+
+
+class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     """One layer after the other is broken on a standby and repaired.
 
     The repair of a layer is seen when the next one is broken: only the
@@ -37,44 +165,40 @@ class TestDoctor(base.LabTestCase):
 
     GATEWAYS = 2
     METHOD = 'static'
-    # The standby loses and gets back what it announces with.
-    CONFIG = {'gateway_drain': {'standby_needs_bgp': 'false'}}
-
-    @classmethod
-    def build(cls):
-        cls.alpha = cls.cloud.add_router('alpha')
-        cls.vm, cls.fip = cls.machine(cls.alpha)
+    NODE = 'gw2'
+    # The standby loses and gets back what it announces with, and nothing
+    # but a remedy repairs a flow.
+    CONFIG = {'gateway_drain': {'standby_needs_bgp': 'false'},
+              'DEFAULT': {'reconcile_interval': '3600'}}
 
     def setUp(self):
         super().setUp()
-        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
-        self.name = 'gw2'
-        self.node = self.cloud[self.name]
         self.took = []
         self.addCleanup(self.note_times)
-        self.agent = self.cloud.agents[self.name]
 
     def note_times(self):
         if self.took:
             base.note(f'doctor took {min(self.took):.1f} to '
                       f'{max(self.took):.1f} s, {len(self.took):d} times')
 
-    def doctor(self, name=None):
-        """dict of check to (verdict, evidence) without those that pass."""
+    def doctor(self, name):
+        """What does not pass, a dict of check to list of findings."""
         begin = time.monotonic()
-        done = self.cloud.agents[name or self.name].ctl(
-            'doctor', '--json', check=False)
+        done = self.cloud.agents[name].ctl('doctor', '--json', check=False)
         self.took.append(time.monotonic() - begin)
         said = json.loads(done.stdout)
         self.assertEqual(1 if said['failed'] else 0, done.returncode,
                          done.stderr)
-        return {one['check']: (one['verdict'], one['evidence'])
-                for one in said['findings'] if one['verdict'] != 'PASS'}
+        found = {}
+        for one in said['findings']:
+            if one['verdict'] != 'PASS':
+                found.setdefault(one['check'], []).append(one)
+        return found
 
-    def failed(self):
-        """dict of the checks that fail to their evidence."""
-        return {name: evidence for name, (verdict, evidence)
-                in self.doctor().items() if verdict == 'FAIL'}
+    def failed(self, name):
+        """The part of :meth:`doctor` that fails."""
+        return {check: those for check, those in self.doctor(name).items()
+                if 'FAIL' in {one['verdict'] for one in those}}
 
     def test_all_is_well(self):
         """The owner and the standby; no check is left out by a failure."""
@@ -83,170 +207,80 @@ class TestDoctor(base.LabTestCase):
             self.assertEqual(
                 {'tls-files', 'file-access', 'helper-commands',
                  'local-destinations', 'ct-zone'}, set(found), found)
-            self.assertEqual({'NOT CHECKED'},
-                             {verdict for verdict, _why in found.values()})
+            self.assertEqual({'NOT CHECKED'}, {
+                one['verdict'] for those in found.values() for one in those})
 
     def test_each_fault_has_its_name(self):
-        wrong = {}
-        for check, fault in self.faults():
-            with fault:
-                found = self.failed()
-            if set(found) != {check}:
-                wrong[check] = found
-                base.note(f'{check}: {found}')
+        known = (*OF_AGENT, *OF_KERNEL, *OF_OVN, *OF_FRR)
+        wrong, before = {}, 'nothing'
+        self.wait_settled()
+        for fault in known:
+            began = time.monotonic()
+            why = self.shown(fault, before)
+            base.note(f'{fault.check}: {time.monotonic() - began:.1f} s '
+                      f'{why}')
+            if why:
+                wrong[fault.check] = why
+            before = fault.check
         self.assertEqual({}, wrong)
-        nodes.wait_until('everything passes again',
-                         lambda: not self.failed(), _AT_LAST)
+        self.assertLessEqual(20, len({fault.check for fault in known}))
+        for name in self.cloud.gateways:
+            self.assertEqual({}, self.failed(name), f'at last, on {name}')
 
-    # -- the faults -------------------------------------------------------
+    def shown(self, fault, before):
+        """Break and repair a layer.
 
-    def faults(self):
-        """(name of the check, context in which its layer is broken)."""
-        yield 'rp-filter', self.sysctls(
-            **{'all/rp_filter': 1, f'{plan.BRIDGE}/rp_filter': 1})
-        yield 'ip-forward', self.sysctls(**{f'{plan.VRF}/forwarding': 0})
-        yield 'l3mdev-rule', self.without_rule()
-        yield 'routing-tables', self.commands(
-            'ip route add unreachable default table 200 metric 5000',
-            'ip route del unreachable default table 200 metric 5000')
-        yield 'single-agent', self.second()
-        yield 'agent', self.frozen()
-        yield 'configuration', self.configured('DEFAULT', 'drivers', 'nobody')
-        yield 'nb-database', self.configured(
-            'ovn', 'ovn_nb_remote', f'tcp:{plan.HOSTS["central"]}:1')
-        yield from self._of_ovn()
-        yield from self._of_frr()
+        :param fault: :class:`faults.Fault`
+        :param before: name of the fault before this one, for the message
+        :returns: what is wrong with the diagnosis, '' if it is right
+        """
+        name = fault.node or self.NODE
+        self.node, self.agent = self.cloud[name], self.cloud.agents[name]
+        with self.while_broken(fault):
+            found = self.failed(name)
+            lines = [line for one in found.get(fault.check, ())
+                     for line in faults.commands(one['remedy'])]
+            for line in lines:
+                self.type_in(line)
+        said = ' '.join(one['evidence']
+                        for one in found.get(fault.check, ()))
+        if (set(found) == {fault.check} and re.search(fault.evidence, said)
+                and bool(lines) == (fault.repairs is None)):
+            return ''
+        return f'after the repair of {before}: {found}'
 
-    def _of_ovn(self):
-        yield 'ovn-controller', self.commands(
-            'ovn-appctl -t ovn-controller debug/pause',
-            'ovn-appctl -t ovn-controller debug/resume')
-        options = 'external_ids:ovn-cms-options'
-        yield 'gateway-chassis', self.commands(
-            f'ovs-vsctl set Open_vSwitch . {options}=none',
-            f'ovs-vsctl set Open_vSwitch . {options}=enable-chassis-as-gw')
+    # -- faults of several steps ------------------------------------------
 
-    def _of_frr(self):
-        bgp = (f'router bgp {plan.GATEWAY_AS[self.name]} vrf {plan.VRF}',
-               'address-family ipv4 unicast')
-        yield 'bgp-redistribution', self.routing(
-            [*bgp, 'no redistribute static'], [*bgp, 'redistribute static'])
-        yield 'frr-daemons', self.without('staticd')
-        yield 'vrf-default-route', self.without_default()
-
-    @contextlib.contextmanager
-    def commands(self, breaks, repairs):
-        self.node.out(*breaks.split())
-        try:
-            yield
-        finally:
-            self.node.out(*repairs.split())
-
-    @contextlib.contextmanager
-    def sysctls(self, **values):
-        """Other values of net.ipv4.conf, by their path there."""
-        before = {path: self.node.out('cat', _CONF + path).strip()
-                  for path in values}
-        self.write(values)
-        try:
-            yield
-        finally:
-            self.write(before)
-
-    def write(self, values):
-        for path, value in values.items():
-            self.node.out('sh', '-c', f'echo {value} > {_CONF}{path}')
-
-    @contextlib.contextmanager
     def second(self):
         """A process that looks like another agent, as the original does."""
-        process = self.node.popen(
+        self.other = self.node.popen(
             ['bash', '-c', 'exec -a ovn-network-agent sleep 600'])
-        try:
-            nodes.wait_until('it has its name', lambda: self.named(process),
-                             base.SETTLE)
-            yield
-        finally:
-            process.kill()
-            process.wait()
+        nodes.wait_until('it has its name', self.named, base.SETTLE)
 
-    @staticmethod
-    def named(process):
-        with open(f'/proc/{process.pid}/cmdline', 'rb') as opened:
+    def named(self):
+        with open(f'/proc/{self.other.pid}/cmdline', 'rb') as opened:
             return opened.read().startswith(b'ovn-network-agent\0')
 
-    @contextlib.contextmanager
-    def frozen(self):
-        self.agent.freeze()
-        try:
-            yield
-        finally:
-            self.agent.thaw()
+    def end_second(self):
+        self.other.kill()
+        self.other.wait()
 
-    @contextlib.contextmanager
-    def configured(self, group, option, value):
-        """Another value in the file, which the running agent has read."""
-        before = self.node.read(agents.CONFIG)
-        self.node.write(agents.CONFIG, before +
-                        f'\n[{group}]\n{option} = {value}\n')
-        try:
-            yield
-        finally:
-            self.node.write(agents.CONFIG, before)
+    def zone(self):
+        """A zone of connection tracking that OVN has."""
+        ids = json.loads(self.node.out(
+            'ovs-vsctl', '--format=json', '--columns=external_ids', 'find',
+            'Bridge', 'name=br-int'))['data'][0][0][1]
+        return next(value for key, value in ids
+                    if key.startswith('ct-zone-'))
 
-    @staticmethod
-    def vtysh(node, lines):
-        node.out('vtysh', *(
-            word for line in ['configure terminal', *lines]
-            for word in ('-c', line)))
+    def wait_agent(self):
+        """Wait until the agent answers, connected to all databases."""
+        nodes.wait_until('the agent is in sync', lambda: not json.loads(
+            self.agent.ctl('status', '--json').stdout)['degraded'], _AT_LAST)
 
-    @contextlib.contextmanager
-    def routing(self, breaks, repairs, node=None):
-        """Lines of FRR's configuration, on gw2 or another node."""
-        self.vtysh(node or self.node, breaks)
-        try:
-            yield
-        finally:
-            self.vtysh(node or self.node, repairs)
-
-    @contextlib.contextmanager
-    def without(self, daemon):
-        self.node.stop(daemon)
-        try:
-            yield
-        finally:
-            frr.start_daemon(self.node, daemon)
-            frr.wait_for(self.node, daemon)
-
-    @contextlib.contextmanager
-    def without_default(self):
-        """The fabric sends no default route any more."""
-        default = f'neighbor {plan.UPLINKS[self.name][1]} default-originate'
-        bgp = f'router bgp {plan.SPINE_AS}', 'address-family ipv4 unicast'
-        with self.routing([*bgp, 'no ' + default], [*bgp, default],
-                          node=self.cloud['spine']):
-            self.wait_default(False)
-            yield
-        self.wait_default(True)
-
-    @contextlib.contextmanager
-    def without_rule(self):
-        """BGP loses its way to the neighbour, and comes back."""
-        with self.commands('ip rule del pref 1000',
-                           'ip rule add pref 1000 l3mdev protocol kernel'):
-            yield
-        self.wait_session()
-
-    def wait_session(self):
-        nodes.wait_until('BGP is up', lambda: 'Established' in self.node.out(
-            'vtysh', '-c', f'show bgp vrf {plan.VRF} neighbors'), _AT_LAST)
-
-    def wait_default(self, there):
-        """Wait until the VRF has a default route, or none, from BGP."""
-        nodes.wait_until(
-            f'a default route: {there}', lambda: there == bool(self.node.out(
-                'ip', '-4', 'route', 'show', 'table', base.VRF_TABLE,
-                'proto', 'bgp', 'default').strip()), _AT_LAST)
+    def start_staticd(self):
+        frr.start_daemon(self.node, 'staticd')
+        frr.wait_for(self.node, 'staticd')
 
 
 if __name__ == '__main__':

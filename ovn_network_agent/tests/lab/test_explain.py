@@ -12,24 +12,152 @@
 
 """What explain says of an address: each broken layer has its name."""
 
-import contextlib
-import json
 import time
 import unittest
 
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import alpha
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import explaining
+from ovn_network_agent.tests.lab import faults
 
 _LIST = 'ANNOUNCED-NETWORKS'
 _NOTHING = 'NOTHING'
 _AT_LAST = 60
-# Exit statuses, see the reference of ovn-network-agent-ctl.
-_BROKEN, _ELSEWHERE, _NOBODY = 1, 5, 6
+_ELSEWHERE, _NOBODY = 5, 6
+_MARK = ownership.ROUTE_PROTOCOL
+_BRIDGE_IP = f'169.254.169.254/32 dev {plan.BRIDGE}'
+_RULE = f'priority 2000 from {plan.PROVIDER} lookup 200'
+_LEAK = (f'default via 169.254.0.2 dev {ownership.VETH_DEFAULT} table 200 '
+         f'proto {_MARK}')
+_LOST = f'unreachable default table {base.VRF_TABLE} metric 5'
+# zebra does not read the routes of this protocol.
+_HIDDEN = (f'unreachable {{fip}}/32 table {base.VRF_TABLE} metric 5 '
+           'proto kernel')
+_MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
+_CONTROLLER = 'ovn-appctl -t ovn-controller debug/'
+_BGP = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}'
+_FAMILY = _BGP, 'address-family ipv4 unicast'
+_PEER = plan.UPLINKS['gw1'][0]
+_FILTERS = f'neighbor {_PEER} prefix-list {_NOTHING} out'
+
+Fault, routing, configured = faults.Fault, faults.routing, faults.configured
 
 
-class TestExplain(base.LabTestCase):
+def _typed(*texts):
+    """Commands, in which {fip} and {router} are addresses."""
+    return lambda case: faults.typed(*(
+        text.format(fip=case.fip.address, router=case.alpha.address)
+        for text in texts))(case)
+
+
+def _routing(*lines):
+    """Lines of FRR, likewise."""
+    return lambda case: case.vtysh(case.node, [
+        line.format(fip=case.fip.address) for line in lines])
+
+
+def _without(cookie):
+    def remove(case):
+        # A full comparison may be under way.
+        if case.running('gw1'):
+            case.agent.freeze()
+        case.type_in([f'ovs-ofctl del-flows {plan.BRIDGE} '
+                      f'cookie={cookie:#x}/-1'])
+    return remove
+
+
+# Of these objects, the agent makes a lost one again.  The route of the leak
+# table is lost with the veth pair.
+_OF_AGENT = ('mac-tweak-flow', 'hairpin-flow', 'policy-rules',
+             'kernel-route', 'frr-route')
+
+
+def _announced(case):
+    case.cloud.wait_announced(case.fip.address, 'gw1', _AT_LAST)
+
+
+def _session(case):
+    case.wait_session()
+    _announced(case)
+
+
+_ROUTE = f'ip route add {{fip}}/32 dev {plan.BRIDGE} scope link proto {_MARK}'
+_FLOWS = (('mac-tweak-flow', ownership.COOKIE_MAC_TWEAK),
+          ('hairpin-flow', ownership.COOKIE_HAIRPIN))
+
+# The agent hangs, until it gets the command of the remedy.
+OF_SWITCH = tuple(Fault(check, f'has no flow cookie {cookie:#x}',
+                        _without(cookie)) for check, cookie in _FLOWS)
+
+OF_OVN = (
+    Fault('segment', 'ovn-bridge-mappings', faults.typed(
+        _CONTROLLER + 'pause', f'{_MAPPINGS}physnet9:{plan.BRIDGE}'),
+        faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}',
+                     _CONTROLLER + 'resume')),
+    Fault('gateway-port', 'follows only lrp-other', configured(
+        'DEFAULT', gateway_port='lrp-other'), faults.usual),
+    Fault('wanted', 'network_cidr = 192.0.2.0/24', configured(
+        'DEFAULT', network_cidr='192.0.2.0/24'), faults.usual),
+    Fault('default-route', 'no static MAC binding',
+          lambda case: case.unbind(), lambda case: case.bind()),
+    Fault('nat-row', 'no NAT row', lambda case: case.unassociate(),
+          lambda case: case.associate()),
+)
+
+OF_KERNEL = (
+    Fault('neighbour', 'nobody answers ARP', lambda case: case.silence(),
+          lambda case: case.unsilence()),
+    Fault('kernel-route', 'no route .* in table 254', _typed(
+        f'ip route del {{fip}}/32 dev {plan.BRIDGE}'), _typed(_ROUTE)),
+    # With its last address, a device loses its routes: that of the floating
+    # IP, and that of the router.
+    Fault('bridge-device', 'has no address 169.254.169.254/32',
+          _typed(f'ip addr del {_BRIDGE_IP}'),
+          _typed(f'ip addr add {_BRIDGE_IP}', _ROUTE,
+                 _ROUTE.replace('fip', 'router'))),
+    Fault('policy-rules', f'no rule 2000: from {plan.PROVIDER}',
+          _typed(f'ip rule del {_RULE}'),
+          _typed(f'ip rule add {_RULE} protocol {_MARK}')),
+    Fault('leak-table', 'table 200 has no default route',
+          _typed(f'ip route del {_LEAK}'), _typed(f'ip route add {_LEAK}')),
+    *(Fault(check, evidence, _typed(f'ip rule add {rule}'),
+            _typed(f'ip rule del {rule}')) for check, evidence, rule in (
+        ('kernel-lookup', f'and not to {plan.BRIDGE}', 'priority 1500 iif '
+         f'{ownership.VETH_DEFAULT} to {{fip}}/32 blackhole'),
+        ('way-back', f'and not to {ownership.VETH_DEFAULT}', 'priority 1500 '
+         f'iif {plan.BRIDGE} from {{fip}}/32 blackhole'))),
+    Fault('vrf-lookup', f'does not send .* to {ownership.VETH_PROVIDER}',
+          _typed(f'ip route add {_HIDDEN}'), _typed(
+              f'ip route del {_HIDDEN}')),
+    Fault('vrf-default', f'no route to {plan.CLIENT}', _typed(
+        f'ip route add {_LOST}'), _typed(f'ip route del {_LOST}')),
+)
+
+OF_FRR = (
+    Fault('frr-route', 'zebra has no static route', _routing(
+        f'vrf {plan.VRF}', 'no ip route {fip}/32 169.254.0.1'), _routing(
+            f'vrf {plan.VRF}', 'ip route {fip}/32 169.254.0.1'), _announced),
+    # Not the prefix of the agent's entry: bgpd of FRR 8.4 would no longer
+    # find that one in its route map, once the entry here has gone.
+    Fault('prefix-list-bgpd', 'seq 1 deny', _routing(
+        f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32'), _routing(
+            f'no ip prefix-list {_LIST} seq 1 deny {{fip}}/32'), _announced),
+    Fault('redistribute', 'does not redistribute static', routing(
+        *_FAMILY, 'no redistribute static'), routing(
+            *_FAMILY, 'redistribute static'), _announced),
+    Fault('advertised', f'to no neighbour .*{_NOTHING}',
+          lambda case: case.filter(), lambda case: case.unfilter(),
+          _announced),
+    Fault('bgp-neighbours', f'{_PEER} Idle', routing(
+        _BGP, f'neighbor {_PEER} shutdown'), routing(
+            _BGP, f'no neighbor {_PEER} shutdown'), _session),
+)
+
+
+class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
     """One layer after the other is broken, while no agent repairs it.
 
     The repair of a layer is seen when the next one is broken: only that one
@@ -38,42 +166,9 @@ class TestExplain(base.LabTestCase):
 
     GATEWAYS = 2
     METHOD = 'static'
-
-    @classmethod
-    def build(cls):
-        # Only one candidate: nobody takes over while nothing works.
-        cls.alpha = cls.cloud.add_router('alpha', ['gw1'])
-        cls.vm, cls.fip = cls.machine(cls.alpha)
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
-        self.node = self.cloud['gw1']
-        self.agent = self.cloud.agents['gw1']
-        self.prefix = f'{self.fip.address}/32'
-
-    # -- what is said -----------------------------------------------------
-
-    def explain(self, address, name='gw1'):
-        """(exit status, what is said, a dict)."""
-        done = self.cloud.agents[name].ctl(
-            'explain', address, '--client', plan.CLIENT, '--json',
-            check=False)
-        self.assertEqual('', done.stderr)
-        return done.returncode, json.loads(done.stdout)
-
-    def verdicts(self):
-        """dict of check to (verdict, evidence) of the floating IP."""
-        _status, said = self.explain(self.fip.address)
-        return {one['check']: (one['verdict'], one['evidence'])
-                for one in said['findings']}
-
-    def broken(self):
-        """What is called broken, a set of checks."""
-        return {check for check, (verdict, _evidence)
-                in self.verdicts().items() if verdict == 'BROKEN'}
-
-    # -- the tests --------------------------------------------------------
+    # Only one candidate: nobody takes over while nothing works.
+    CANDIDATES = ('gw1',)
+    CONFIG = {'DEFAULT': {'reconcile_interval': '3600'}}
 
     def test_healthy(self):
         """Each kind of address, on the owner and on the standby."""
@@ -99,188 +194,78 @@ class TestExplain(base.LabTestCase):
                   f'{done.stdout}')
 
     def test_each_broken_layer_has_its_name(self):
-        with self.without_flows(ownership.COOKIE_HAIRPIN, frozen=True):
-            self.assertEqual({'hairpin-flow'}, self.broken())
+        self.wait_settled()
+        wrong = self.shown(self.fip.address, OF_SWITCH)
         self.agent.kill()
-        self.addCleanup(self._started)
-        wrong = {}
-        for check, fault in self.faults():
-            began = time.monotonic()
-            with fault:
-                found = self.waited(check)
-            if found:
-                wrong[check] = found
-            base.note(f'{check}: {time.monotonic() - began:.1f} s '
-                      f'{found or ""}')
+        self.addCleanup(self.started)
+        wrong |= self.shown(self.fip.address,
+                            (*OF_OVN, *OF_KERNEL, *OF_FRR))
         self.assertEqual({}, wrong)
+        # What the agent has to repair, at once: the remedy is its start.
         self.node.out('ip', 'link', 'set', ownership.VETH_DEFAULT, 'down')
-        self.assertEqual(None, self.waited('veth-pair'))
-        self._started()
-        nodes.wait_until('the agent has repaired the rest',
-                         lambda: not self.broken(), _AT_LAST)
+        self.assertEqual('', self.alone(self.fip.address, Fault(
+            'veth-pair', 'is down', None)))
+        for fault in (*OF_SWITCH, *OF_KERNEL, *OF_FRR):
+            if fault.check in _OF_AGENT:
+                fault.breaks(self)
+        self.started()
+        nodes.wait_until('the agent has repaired the rest', lambda: (
+            not self.broken(self.fip.address)), _AT_LAST)
 
-    def _started(self):
-        if not self.running('gw1'):
-            self.agent.start()
-            self.agent.wait_ready()
+    # -- faults of several steps ------------------------------------------
 
-    def waited(self, check):
-        """Wait until one layer alone is broken; why not, or None."""
-        try:
-            nodes.wait_until(f'{check} is broken',
-                             lambda: self.broken() == {check}, _AT_LAST)
-        except nodes.NodeError:
-            return {name: found for name, found in self.verdicts().items()
-                    if found[0] != 'OK'}
-        return None
+    def silence(self):
+        """Open vSwitch drops what asks for the floating IP."""
+        self.node.out('ovs-ofctl', 'add-flow', plan.BRIDGE, self._dropping(
+            'cookie=7,priority=60000,') + ',actions=drop')
+        self.type_in([f'ip neigh flush to {self.fip.address} '
+                      f'dev {plan.BRIDGE}'])
+        # The kernel asks three times, once in a second.
+        self.node.run(['ping', '-c', '1', '-W', '4', self.fip.address],
+                      check=False)
 
-    # -- the faults -------------------------------------------------------
+    def _dropping(self, before):
+        return f'{before}arp,arp_tpa={self.fip.address}'
 
-    def faults(self):
-        """(check, context in which its layer is broken)."""
-        yield 'mac-tweak-flow', self.without_flows(ownership.COOKIE_MAC_TWEAK)
-        yield 'hairpin-flow', self.without_flows(ownership.COOKIE_HAIRPIN)
-        yield from self._of_kernel()
-        yield from self._of_frr()
-        yield 'default-route', self.without_binding()
-        yield 'nat-row', self.without_nat()
+    def unsilence(self):
+        self.node.out('ovs-ofctl', '--strict', 'del-flows', plan.BRIDGE,
+                      self._dropping('priority=60000,'))
+        self.type_in([f'ip neigh flush to {self.fip.address} '
+                      f'dev {plan.BRIDGE}'])
 
-    def _of_kernel(self):
-        mark = ownership.ROUTE_PROTOCOL
-        route = (f'ip route add {self.prefix} dev {plan.BRIDGE} scope link '
-                 f'proto {mark}')
-        yield 'kernel-route', self.commands(
-            f'ip route del {self.prefix} dev {plan.BRIDGE}', route)
-        # With its last address, a device loses its routes.
-        yield 'bridge-device', self.commands(
-            f'ip addr del 169.254.169.254/32 dev {plan.BRIDGE}',
-            f'ip addr add 169.254.169.254/32 dev {plan.BRIDGE}', route)
-        rule = f'priority 2000 from {plan.PROVIDER} lookup 200'
-        yield 'policy-rules', self.commands(
-            f'ip rule del {rule}', f'ip rule add {rule} protocol {mark}')
-        route = (f'default via 169.254.0.2 dev {ownership.VETH_DEFAULT} '
-                 f'table 200 proto {mark}')
-        yield 'leak-table', self.commands(f'ip route del {route}',
-                                          f'ip route add {route}')
-        to = (f'priority 1500 iif {ownership.VETH_DEFAULT} to {self.prefix} '
-              'blackhole')
-        yield 'kernel-lookup', self.commands(f'ip rule add {to}',
-                                             f'ip rule del {to}')
-        back = (f'priority 1500 iif {plan.BRIDGE} from {self.prefix} '
-                'blackhole')
-        yield 'way-back', self.commands(f'ip rule add {back}',
-                                        f'ip rule del {back}')
-
-    def _of_frr(self):
-        bgp = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}'
-        family = (bgp, 'address-family ipv4 unicast')
-        route = f'ip route {self.prefix} 169.254.0.1'
-        yield 'frr-route', self.routing(
-            [f'vrf {plan.VRF}', f'no {route}'], [f'vrf {plan.VRF}', route])
-        # Not the prefix of the agent's entry: bgpd of FRR 8.4 would no longer
-        # find that one in its route map, once the entry here has gone.
-        deny = f'ip prefix-list {_LIST} seq 1 deny {self.prefix}'
-        yield 'prefix-list-bgpd', self.routing([deny], [f'no {deny}'])
-        yield 'redistribute', self.routing(
-            [*family, 'no redistribute static'],
-            [*family, 'redistribute static'])
-        yield 'advertised', self.filtered()
-        peer = plan.UPLINKS['gw1'][0]
-        yield 'bgp-neighbours', self.routing(
-            [bgp, f'neighbor {peer} shutdown'],
-            [bgp, f'no neighbor {peer} shutdown'])
-        self.wait_default()
-        route = f'unreachable default table {base.VRF_TABLE} metric 5'
-        yield 'vrf-default', self.commands(f'ip route add {route}',
-                                           f'ip route del {route}')
-        self.wait_default()
-
-    @contextlib.contextmanager
-    def commands(self, breaks, *repairs):
-        self.node.out(*breaks.split())
-        try:
-            yield
-        finally:
-            for command in repairs:
-                self.node.out(*command.split())
-
-    @contextlib.contextmanager
-    def without_flows(self, cookie, frozen=False):
-        match = f'cookie={cookie:#x}/-1'
-        if frozen:
-            self.agent.freeze()
-        flows = [line.strip() for line in self.node.out(
-            'ovs-ofctl', '-O', 'OpenFlow13', '--no-stats', 'dump-flows',
-            plan.BRIDGE, match).splitlines() if 'cookie=' in line]
-        self.node.out('ovs-ofctl', 'del-flows', plan.BRIDGE, match)
-        try:
-            yield
-        finally:
-            for flow in flows:
-                self.node.out('ovs-ofctl', '-O', 'OpenFlow13', 'add-flow',
-                              plan.BRIDGE, flow)
-            if frozen:
-                self.agent.thaw()
-
-    @contextlib.contextmanager
-    def routing(self, breaks, repairs):
-        self.vtysh(breaks)
-        try:
-            yield
-        finally:
-            self.vtysh(repairs)
-
-    @contextlib.contextmanager
-    def filtered(self):
+    def filter(self):
         """Nothing passes the outbound filter, as after a mistyped list."""
-        entry = f'ip prefix-list {_NOTHING} seq 5 deny any'
-        bgp = (f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}',
-               'address-family ipv4 unicast')
-        filters = (f'neighbor {plan.UPLINKS["gw1"][0]} prefix-list '
-                   f'{_NOTHING} out')
-        with self.routing([entry, *bgp, filters],
-                          [*bgp, f'no {filters}', 'exit', 'exit',
-                           f'no {entry}']):
-            self._filter_anew()
-            yield
+        self.vtysh(self.node, [
+            f'ip prefix-list {_NOTHING} seq 5 deny any', *_FAMILY, _FILTERS])
         self._filter_anew()
-        self.cloud.wait_announced(self.fip.address, 'gw1', _AT_LAST)
+
+    def unfilter(self):
+        self.vtysh(self.node, [
+            *_FAMILY, f'no {_FILTERS}', 'exit', 'exit',
+            f'no ip prefix-list {_NOTHING} seq 5 deny any'])
+        self._filter_anew()
 
     def _filter_anew(self):
         self.node.out('vtysh', '-c', f'clear bgp vrf {plan.VRF} * soft out')
 
-    def vtysh(self, lines):
-        self.node.out('vtysh', *(
-            word for line in ['configure terminal', *lines]
-            for word in ('-c', line)))
-
-    def wait_default(self):
-        """Wait until the VRF has the default route from BGP."""
-        nodes.wait_until('the default route of BGP', lambda: self.node.out(
-            'ip', '-4', 'route', 'show', 'table', base.VRF_TABLE,
-            'proto', 'bgp', 'default').strip(), _AT_LAST)
-
-    @contextlib.contextmanager
-    def without_binding(self):
+    def unbind(self):
         """The virtual gateway of the router has no MAC in OVN."""
-        gateway, mac = str(plan.PROVIDER[-2]), self.mac('gw1')
-        nbctl = 'ovn-nbctl', f'--db={plan.NB}'
-        self.node.out(*nbctl, 'static-mac-binding-del', self.alpha.lrp,
-                      gateway)
-        try:
-            yield
-        finally:
-            self.node.out(*nbctl, 'static-mac-binding-add', self.alpha.lrp,
-                          gateway, mac)
+        self._binding('del')
 
-    @contextlib.contextmanager
-    def without_nat(self):
+    def bind(self):
+        self._binding('add', self.mac('gw1'))
+
+    def _binding(self, verb, *mac):
+        self.node.out('ovn-nbctl', f'--db={plan.NB}',
+                      f'static-mac-binding-{verb}', self.alpha.lrp,
+                      str(plan.PROVIDER[-2]), *mac)
+
+    def unassociate(self):
         self.cloud.neutron.remove_fips(self.alpha, [self.fip])
-        try:
-            yield
-        finally:
-            type(self).fip = self.cloud.neutron.add_fip(
-                self.alpha, self.vm.port, self.fip.address)
+
+    def associate(self):
+        type(self).fip = self.cloud.neutron.add_fip(
+            self.alpha, self.vm.port, self.fip.address)
 
 
 if __name__ == '__main__':

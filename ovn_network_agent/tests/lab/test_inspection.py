@@ -17,6 +17,7 @@ import json
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import alpha
 from ovn_network_agent.tests.lab import base
 
 _AT_LAST = 30
@@ -24,22 +25,11 @@ _AT_LAST = 30
 _DIFFERENT = 2
 
 
-class TestInspection(base.LabTestCase):
+class TestInspection(alpha.AlphaTestCase):
     """The kernel, Open vSwitch, FRR and OVN are real."""
 
     GATEWAYS = 1
     METHOD = 'static'
-
-    @classmethod
-    def build(cls):
-        cls.alpha = cls.cloud.add_router('alpha')
-        cls.vm, cls.fip = cls.machine(cls.alpha)
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
-        self.node = self.cloud['gw1']
-        self.agent = self.cloud.agents['gw1']
 
     def ctl(self, *argv):
         """(exit status, answer)."""

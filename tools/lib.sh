@@ -33,7 +33,8 @@ VENV=$ROOT/.venv
 PY=$VENV/bin/python
 LOGS=$ROOT/build/log
 MIN_PYTHON=3.11
-REQUIREMENTS=(requirements.txt test-requirements.txt doc/requirements.txt)
+REQUIREMENTS=(requirements.txt test-requirements.txt
+    tools/style-requirements.txt doc/requirements.txt)
 # Seconds between two signs of life of a step without a terminal.
 HEARTBEAT=15
 

@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Prints the commands of "tox -e pep8", one on each line.
+
+tools/test runs these commands in its own environment.  A test compares the
+hooks of .pre-commit-config.yaml with them.
+"""
+
+import configparser
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+_POSITIONAL = re.compile(r'\{posargs:([^}]*)\}')
+
+
+def commands(text):
+    """The commands of [testenv:pep8], with the defaults of their arguments.
+
+    :param text: text of tox.ini
+    :returns: list of str
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(text)
+    lines = parser['testenv:pep8']['commands']
+    return [' '.join(_POSITIONAL.sub(r'\1', line).split())
+            for line in lines.splitlines() if line.strip()]
+
+
+if __name__ == '__main__':
+    print('\n'.join(commands((ROOT / 'tox.ini').read_text())))

@@ -21,27 +21,14 @@ import zipfile
 import fixtures
 from oslotest import base
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 3))
+from ovn_network_agent.tests import tree
+
 CODE = '''
 import sys
 from pbr import build
 getattr(build, sys.argv[1])(sys.argv[2])
 '''
-# Made by tools, or by an installation in place.
-LEFT_OUT = {'.git', '.venv', '.tox', 'build', 'dist', '.stestr', 'cover'}
 SHARE = '.data/data/share/ovn-network-agent/'
-
-
-def files():
-    """Files of the source tree, without those that are made."""
-    for folder, folders, names in os.walk(ROOT):
-        folders[:] = [name for name in folders if name not in LEFT_OUT and
-                      name != '__pycache__' and
-                      not name.endswith('.egg-info')]
-        # In a second work tree .git is a file.
-        for name in sorted(set(names) - LEFT_OUT):
-            yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
 class PackageTest(base.BaseTestCase):
@@ -51,11 +38,7 @@ class PackageTest(base.BaseTestCase):
         super().setUp()
         self.tree = self.useFixture(fixtures.TempDir()).path
         self.out = self.useFixture(fixtures.TempDir()).path
-        with tarfile.open(os.path.join(self.out, 'tree'), 'w') as archive:
-            for name in files():
-                archive.add(os.path.join(ROOT, name), name)
-        with tarfile.open(os.path.join(self.out, 'tree')) as archive:
-            archive.extractall(self.tree, filter='data')
+        tree.copy(self.tree)
         env = {name: value for name, value in os.environ.items()
                if not name.startswith(('PBR_', 'SKIP_'))}
         # As pip does: a process for each.
@@ -83,9 +66,9 @@ class PackageTest(base.BaseTestCase):
             'contrib/systemd/ovn-network-agent.service'}, shared)
         # Whatever else contrib/ has is there, too.
         self.assertEqual(
-            {name for name in files() if name.startswith('contrib/')},
+            {name for name in tree.files() if name.startswith('contrib/')},
             {name for name in shared if name.startswith('contrib/')})
-        modules = {name for name in files() if name.endswith('.py') and
+        modules = {name for name in tree.files() if name.endswith('.py') and
                    name.startswith('ovn_network_agent/') and
                    '/tests/' not in name}
         self.assertEqual(modules, {name for name in names

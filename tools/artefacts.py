@@ -1,0 +1,249 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Checks of what tools/release has built.
+
+    artefacts.py same A.whl B.whl
+    artefacts.py metadata ARCHIVE.tar.gz A.whl
+    artefacts.py components FOUND.json ENVIRONMENT DIRECTORY
+
+Each prints what is wrong, one flaw on each line, and then ends with status 1.
+The last command also writes the list of components to the directory.
+"""
+
+import argparse
+import email
+import glob
+import hashlib
+from importlib import metadata
+import json
+import os
+import re
+import sys
+import tarfile
+import zipfile
+
+from packaging import requirements
+from packaging import utils
+
+PROJECT = 'ovn-network-agent'
+# Fields without which a package index shows too little.
+_FIELDS = ('Summary', 'License-Expression', 'Requires-Python',
+           'Description-Content-Type', 'Requires-Dist', 'Classifier')
+_ENDING = '.cdx.json'
+
+
+def contents(path):
+    """The files of a wheel.
+
+    :param path: path of the wheel
+    :returns: dict of name to checksum
+    """
+    with zipfile.ZipFile(path) as wheel:
+        return {name: hashlib.sha256(wheel.read(name)).hexdigest()
+                for name in wheel.namelist()}
+
+
+def differences(one, other):
+    """What only one of two wheels has.
+
+    :param one: see :func:`contents`
+    :param other: likewise
+    :returns: list of str
+    """
+    return [f'{name} differs between the wheel of the source archive and '
+            'that of the tree' if name in one and name in other else
+            f'{name} is only in the wheel of the '
+            f'{"source archive" if name in one else "tree"}'
+            for name in sorted(one.keys() | other.keys())
+            if one.get(name) != other.get(name)]
+
+
+def superfluous(names):
+    """Files that an installed agent does not need.
+
+    :param names: iterable of names in a wheel
+    :returns: list of str
+    """
+    return [f'{name} is a test, and in the wheel' for name in names
+            if '/tests/' in name]
+
+
+def read_wheel(path):
+    """The metadata of a wheel, an email.message.Message."""
+    with zipfile.ZipFile(path) as wheel:
+        name, = [name for name in wheel.namelist()
+                 if name.endswith('.dist-info/METADATA')]
+        return email.message_from_bytes(wheel.read(name))
+
+
+def read_archive(path):
+    """The metadata of a source archive, an email.message.Message."""
+    with tarfile.open(path) as archive:
+        name, = [name for name in archive.getnames()
+                 if re.fullmatch('[^/]+/PKG-INFO', name)]
+        return email.message_from_binary_file(archive.extractfile(name))
+
+
+def incomplete(source, wheel, names):
+    """Flaws of the metadata.
+
+    :param source: metadata of the source archive
+    :param wheel: metadata of the wheel
+    :param names: names of both files
+    :returns: list of str
+    """
+    found = [f'the metadata has no {field}' for field in _FIELDS
+             if field not in wheel]
+    if _fields(source) != _fields(wheel):
+        found.append('the source archive and the wheel have different '
+                     'metadata')
+    stem = f'{PROJECT.replace("-", "_")}-{wheel["Version"]}'
+    return found + [f'the file {name} is not of version {wheel["Version"]}'
+                    for name in names
+                    if name not in (f'{stem}.tar.gz',
+                                    f'{stem}-py3-none-any.whl')]
+
+
+def _fields(message):
+    """The fields, without markers: pbr leaves them out of the archive's."""
+    return sorted((name, value.partition(';')[0]
+                   if name == 'Requires-Dist' else value)
+                  for name, value in message.items())
+
+
+def installed(distributions):
+    """The packages of an environment, without the agent.
+
+    :param distributions: iterable of importlib.metadata.Distribution
+    :returns: dict of canonical name to version
+    """
+    return {utils.canonicalize_name(one.name): one.version
+            for one in distributions
+            if utils.canonicalize_name(one.name) != PROJECT}
+
+
+def needed(distributions):
+    """The names of all packages that the agent needs, and theirs.
+
+    :param distributions: list of importlib.metadata.Distribution
+    :returns: set of canonical names
+    """
+    known = {utils.canonicalize_name(one.name): one.requires or []
+             for one in distributions}
+    seen, waiting = set(), [(PROJECT, '')]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        for text in known.get(name, ()):
+            one = requirements.Requirement(text)
+            if one.marker is None or one.marker.evaluate({'extra': extra}):
+                target = utils.canonicalize_name(one.name)
+                waiting.extend((target, wanted)
+                               for wanted in ('', *one.extras))
+    return {name for name, _extra in seen} - {PROJECT}
+
+
+def described(document):
+    """The components of a list.
+
+    :param document: CycloneDX, from JSON
+    :returns: dict of canonical name to version
+    """
+    return {utils.canonicalize_name(one['name']): one['version']
+            for one in document['components']}
+
+
+def about_agent(document):
+    """A list of components as one about the agent.
+
+    The generator lists the agent among the packages of the environment.
+
+    :param document: CycloneDX, from JSON
+    :returns: CycloneDX with the agent as the subject
+    :raises ValueError: when the agent is not there exactly once
+    """
+    agent, = [one for one in document['components']
+              if one['name'] == PROJECT]
+    # The place where this machine had the wheel.
+    agent = {name: value for name, value in agent.items()
+             if name != 'externalReferences'}
+    return {**document,
+            'metadata': {**document['metadata'],
+                         'component': {**agent, 'type': 'application'}},
+            'components': [one for one in document['components']
+                           if one['name'] != PROJECT]}
+
+
+def untrue(listed, found, wanted):
+    """Where a list of components differs from the environment.
+
+    :param listed: see :func:`described`
+    :param found: see :func:`installed`
+    :param wanted: see :func:`needed`
+    :returns: list of str
+    """
+    return [f'{name}: the list has {listed.get(name, "no version")}, '
+            f'installed is {found.get(name, "no version")}'
+            for name in sorted(listed.keys() | found.keys())
+            if listed.get(name) != found.get(name)] + [
+                f'{name} is installed, and the agent does not need it'
+                for name in sorted(found.keys() - wanted)]
+
+
+def _same(one, other):
+    first = contents(one)
+    return differences(first, contents(other)) + superfluous(first)
+
+
+def _metadata(archive, wheel):
+    return incomplete(read_archive(archive), read_wheel(wheel),
+                      [os.path.basename(path) for path in (archive, wheel)])
+
+
+def _components(path, environment, directory):
+    folder, = glob.glob(os.path.join(environment, 'lib', 'python*',
+                                     'site-packages'))
+    packages = list(metadata.distributions(path=[folder]))
+    with open(path, encoding='utf-8') as opened:
+        document = about_agent(json.load(opened))
+    name = f'{PROJECT}-{document["metadata"]["component"]["version"]}'
+    with open(os.path.join(directory, name + _ENDING), 'w',
+              encoding='utf-8') as opened:
+        json.dump(document, opened, indent=2, sort_keys=True)
+        opened.write('\n')
+    return untrue(described(document), installed(packages), needed(packages))
+
+
+def main():
+    """Run one check; see the top of this file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+    for check, arguments in ((_same, ('one', 'other')),
+                             (_metadata, ('archive', 'wheel')),
+                             (_components, ('path', 'environment',
+                                            'directory'))):
+        command = commands.add_parser(check.__name__.strip('_'))
+        command.set_defaults(check=check)
+        for argument in arguments:
+            command.add_argument(argument)
+    given = vars(parser.parse_args())
+    flaws = given.pop('check')(**given)
+    for flaw in flaws:
+        print(flaw, file=sys.stderr)
+    return 1 if flaws else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

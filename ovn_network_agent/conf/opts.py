@@ -24,6 +24,7 @@ import itertools
 
 from oslo_config import cfg
 
+from ovn_network_agent.conf import agent
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import fip_route
@@ -40,7 +41,7 @@ PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
-MODULES = (base, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
+MODULES = (base, agent, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
            port_forward, metrics)
 
 
@@ -72,11 +73,11 @@ def _helper_command(group):
     return cfg.StrOpt(
         'helper_command',
         help='Command that starts this privileged daemon in the place of '
-             '"sudo -n privsep-helper". Only an agent that has not the '
-             'capabilities itself starts it. The command gets the arguments '
-             '--privsep_context and --privsep_sock_path, and files of the '
-             'configuration. The section [privsep] has no effect: each '
-             'daemon has a section of its own.')
+             '[agent] root_helper and "privsep-helper". Only an agent that '
+             'has not the capabilities itself starts it. The command gets '
+             'the arguments --privsep_context and --privsep_sock_path, and '
+             'files of the configuration. The section [privsep] has no '
+             'effect: each daemon has a section of its own.')
 
 
 def _file_opts(module):

@@ -20,6 +20,7 @@ import ipaddress
 import math
 import os
 import re
+import shlex
 
 from oslo_config import types
 
@@ -111,6 +112,22 @@ class InterfaceName(Name):
         if value in ('.', '..', 'all', 'default'):
             raise ValueError(f'{value!r} cannot be the name of a device; give '
                              'the name that "ip link" shows')
+        return value
+
+
+class Command(_Text):
+    """A program with arguments, in the words of a shell."""
+
+    TYPE_NAME = 'command'
+
+    def _checked(self, value):
+        try:
+            words = shlex.split(value)
+        except ValueError as error:
+            raise ValueError(f'{value!r} is no command ({error}); close its '
+                             'quotation marks')
+        if not words:
+            raise ValueError('the command is empty; name a program')
         return value
 
 

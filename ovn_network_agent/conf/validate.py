@@ -200,7 +200,7 @@ def warnings(conf):
     :returns: list of str
     """
     return [*tls.warnings(conf), *_odd_leak(conf), *_port(conf),
-            *_settling(conf), *_nobody_forwards(conf),
+            *_settling(conf), *_nobody_forwards(conf), *_rootwrap(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -236,6 +236,15 @@ def _nobody_forwards(conf):
             '[port_forward] rules_file', conf.port_forward.rules_file,
             'without the driver port_forward nothing is forwarded; add that '
             'to [DEFAULT] drivers, or leave rules_file empty')
+
+
+def _rootwrap(conf):
+    if conf.agent.root_helper_daemon:
+        yield relations.say(
+            '[agent] root_helper_daemon', conf.agent.root_helper_daemon,
+            'this has no effect, because the agent runs no commands through '
+            'rootwrap; remove the option, and set root_helper if "sudo -n" '
+            'is not right')
 
 
 def _settling(conf):

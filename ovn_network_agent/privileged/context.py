@@ -207,13 +207,14 @@ class Context(priv_context.PrivContext):
     def helper_command(self, sockpath):
         """Arguments of the command that starts the daemon.
 
-        Without a ``helper_command`` of the operator, the command names the
-        program by its path, as sudoers does.
+        Without a ``helper_command`` of the operator, ``root_helper`` starts
+        the helper.  The command names the helper by its path, as sudoers does.
         """
         command = super().helper_command(sockpath)
-        if not self.conf.helper_command:
-            command[command.index(helper.NAME)] = helper.program()
-        return command
+        if self.conf.helper_command:
+            return command
+        arguments = command[command.index(helper.NAME) + 1:]
+        return [*helper.root_helper(), helper.program(), *arguments]
 
     def start(self, method=priv_context.Method.ROOTWRAP):
         """Start the daemon with the helper command.

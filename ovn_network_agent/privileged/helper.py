@@ -19,6 +19,7 @@ file that names other capabilities.
 
 import contextlib
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_privsep import daemon
 
+from ovn_network_agent.conf import agent
 from ovn_network_agent.conf import base as options
 
 LOG = logging.getLogger(__name__)
@@ -53,6 +55,12 @@ def program():
         if found:
             return os.path.abspath(found)
     return NAME
+
+
+def root_helper():
+    """The words in front of the helper, a list of str."""
+    cfg.CONF.register_opts(agent.OPTS, group=agent.GROUP)
+    return shlex.split(cfg.CONF.agent.root_helper)
 
 
 def path(name):

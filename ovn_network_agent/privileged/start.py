@@ -28,9 +28,6 @@ from ovn_network_agent.privileged import log_levels
 
 LOG = logging.getLogger(__name__)
 
-# With -n, sudo fails instead of asking for a password.
-ROOT_HELPER = ('sudo', '-n')
-
 
 class NoPrivileges(Exception):
     """A daemon could not be started.
@@ -43,9 +40,9 @@ def start(conf, contexts=privileged.CONTEXTS, dry_run=False, drop=True):
     """Start the daemons, in a process that has no threads yet.
 
     A process with the needed capabilities forks the daemons, and then gives
-    up its capabilities for good.  Without them, sudo
-    (:mod:`privileged.helper`) or the ``helper_command`` of a group starts
-    each daemon.
+    up its capabilities for good.  Without them,
+    ``root_helper`` (:mod:`privileged.helper`) or the ``helper_command`` of a
+    group starts each daemon.
 
     :param conf: the global oslo.config ConfigOpts; privsep reads the group of
         each daemon from it, such as [privsep_kernel]
@@ -121,20 +118,20 @@ def _names(contexts):
 
 
 def _run_helpers(contexts):
-    """Start the daemons with sudo or their helper_command."""
-    priv_context.init(root_helper=list(ROOT_HELPER))
+    """Start the daemons with root_helper or their helper_command."""
     for context in contexts:
         try:
             context.start(priv_context.Method.ROOTWRAP)
         except (OSError, daemon.FailedToDropPrivileges) as error:
             command = context.conf.helper_command or ' '.join(
-                (*ROOT_HELPER, helper.program()))
+                (*helper.root_helper(), helper.program()))
             raise NoPrivileges(
                 f'no privileges: "{command}" for [{context.cfg_section}] '
                 f'failed ({error}); run the agent as root or with the '
                 f'capabilities {_names(contexts)}, allow this command and its '
                 f'arguments for this user in sudoers (contrib/sudoers.d), or '
-                f'set [{context.cfg_section}] helper_command') from error
+                f'set [agent] root_helper or [{context.cfg_section}] '
+                'helper_command') from error
 
 
 def drop_privileges():

@@ -14,6 +14,7 @@
 """Checks of the agent itself: one on the node, its state, its privileges."""
 
 import glob
+import itertools
 import os
 import re
 import typing
@@ -164,7 +165,7 @@ class Helper(typing.NamedTuple):
 
     :ivar section: section of the daemon
     :ivar command: the whole command, text
-    :ivar own: whether it is a helper_command of the operator
+    :ivar own: whether it is a helper_command or a rootwrap of the operator
     :ivar found: whether its program is there
     :ivar allowed: whether a file of sudoers has these words
     """
@@ -182,15 +183,27 @@ def read_helpers(sources):
     configured = helper.NAME in sudoers
     found = []
     for context in privileged.CONTEXTS:
-        own = bool(context.conf.helper_command)
         words = context.helper_command(helper.path(context.name))
+        own = bool(context.conf.helper_command) or not _only_sudo(words)
         if own or configured:
             found.append(Helper(
                 context.cfg_section, ' '.join(words), own,
                 os.access(words[0], os.X_OK) if '/' in words[0]
                 else _in_path(words[0]),
-                ' '.join(words) in sudoers))
+                ' '.join(_run_as_root(words)) in sudoers))
     return tuple(found)
+
+
+def _run_as_root(words):
+    """What sudo runs: the words after sudo and its flags."""
+    return list(itertools.dropwhile(lambda word: word.startswith('-'),
+                                    words[1:]))
+
+
+def _only_sudo(words):
+    """Whether sudo runs the helper itself, and no rootwrap in between."""
+    return (os.path.basename(words[0]) == 'sudo' and
+            _run_as_root(words)[:1] == [helper.program()])
 
 
 def _in_path(name):
@@ -217,7 +230,8 @@ def judge_helpers(found):
             wrong = True
             yield check.broken(f'[{one.section}]: the program of '
                                f'"{one.command}" is not there',
-                               'install it, or correct helper_command')
+                               'install it, or correct root_helper or '
+                               'helper_command')
         elif not one.own and not one.allowed:
             wrong = True
             yield check.broken(

@@ -149,9 +149,20 @@ def lacking():
 
 def helper():
     """A daemon started by a helper command, not forked."""
-    os.setpgid(0, 0)
     cfg.CONF.set_override('helper_command', shutil.which('privsep-helper'),
                           'privsep_kernel')
+    return _of_a_command()
+
+
+def root_helper():
+    """A daemon started by the command of all daemons."""
+    cfg.CONF.set_override('root_helper', 'env ROOT_HELPER=1', 'agent')
+    sent = privileged.kernel.helper_command('/x')
+    return {**_of_a_command(), 'words': sent[:2]}
+
+
+def _of_a_command():
+    os.setpgid(0, 0)
     start._run_helpers([privileged.kernel])
     own = links.set_links_up(['br-ex'])
     pids = [int(pid) for pid in os.listdir('/proc')

@@ -29,6 +29,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
+from ovn_network_agent.privileged import helper
 from ovn_network_agent.privileged import links
 from ovn_network_agent.privileged import start
 
@@ -111,7 +112,7 @@ def main():
     start.start(cfg.CONF)
     commands = {c.name: c.helper_command(str(RUN / f'privsep-{c.name}.sock'))
                 for c in privileged.CONTEXTS}
-    kernel = commands['kernel'][len(start.ROOT_HELPER):]
+    kernel = commands['kernel'][len(helper.root_helper()):]
     return {'commands': {name: shlex.join(command)
                          for name, command in commands.items()},
             'uid': os.getuid(),

@@ -110,7 +110,14 @@ class PrivilegesTest(base.KernelTestCase):
         self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
 
     def test_a_daemon_started_by_a_helper(self):
-        got = self.run_child('helper')
+        self.check_command(self.run_child('helper'))
+
+    def test_a_daemon_started_by_the_root_helper(self):
+        got = self.run_child('root_helper')
+        self.assertEqual(['env', 'ROOT_HELPER=1'], got['words'])
+        self.check_command(got)
+
+    def check_command(self, got):
         self.assertEqual(([], []), (got['call'], got['after']))
         self.assertEqual(['1'], got['no_new_privs'])
         self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])

@@ -15,6 +15,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 from oslo_config import cfg
 from oslo_config import generator
@@ -27,6 +29,19 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
                                     *[os.pardir] * 4))
 SAMPLE = os.path.join(ROOT, 'etc', 'ovn-network-agent',
                       'ovn-network-agent.conf.sample')
+
+
+GENERATOR = os.path.join('etc', 'oslo-config-generator',
+                         'ovn-network-agent.conf')
+VALIDATOR = 'import sys; from oslo_config import validator; ' \
+    'sys.exit(validator.main())'
+
+
+def all_set(text):
+    """The sample with each option set: to its default, or to some text."""
+    return re.sub(
+        r'(?m)^#(\w+) = ?(.*)$', lambda match:
+        f'{match[1]} = {match[2].replace("<None>", "some text")}', text)
 
 
 def ours(text):
@@ -64,6 +79,30 @@ class SampleTest(base.ConfTestCase):
             self.assertEqual(
                 1, len(re.findall(f'(?m)^#{opt.dest} = ?', text)),
                 opt.name)
+
+    def validated(self, text):
+        """The end of oslo-config-validator, and its output."""
+        # The code of this tree, whatever is installed.
+        done = subprocess.run(
+            [sys.executable, '-c', VALIDATOR, '--config-file', GENERATOR,
+             '--input-file', self.file(text, 'every.conf')], cwd=ROOT,
+            capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_the_validator_accepts_every_option(self):
+        with open(SAMPLE) as shipped:
+            text = all_set(shipped.read())
+        lines = [line.partition(' ')[0] for line in text.splitlines()
+                 if not line.startswith('#')]
+        for section in ('[agent]', '[oslo_reports]', '[privsep_kernel]'):
+            self.assertIn(section, lines)
+        for option in ('root_helper_daemon', 'ovn_nb_remote', 'log_file',
+                       'file_event_handler', 'helper_command'):
+            self.assertIn(option, lines)
+        self.assertEqual(0, self.validated(text)[0], self.validated(text))
+        status, said = self.validated(text + '[agent]\nnothing = 1\n')
+        self.assertEqual(1, status)
+        self.assertIn('nothing', said)
 
     def test_can_be_used_as_it_is(self):
         path = shutil.copy(SAMPLE, self.file('', 'copy.conf'))

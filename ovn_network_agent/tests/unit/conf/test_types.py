@@ -44,6 +44,14 @@ class TypesTest(base.BaseTestCase):
         self.rejects(types.InterfaceName(), ['a' * 16, 'br/ex', '.', '..',
                                              'all', 'default', ''])
 
+    def test_commands(self):
+        self.accepts(types.Command(), {
+            ' sudo -n ': 'sudo -n', "env A='b c'": "env A='b c'"})
+        for value, said in (('sudo "', 'close its quotation marks'),
+                            (' ', 'name a program')):
+            error = self.assertRaises(ValueError, types.Command(), value)
+            self.assertIn(said, str(error))
+
     def test_socket_paths(self):
         longest = '/' + 'a' * 106
         self.accepts(types.SocketPath(), {

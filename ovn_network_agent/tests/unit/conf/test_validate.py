@@ -258,6 +258,14 @@ class WarningsTest(base.ConfTestCase):
                       drivers + text + 'drain_timeout = 61\n'):
             self.assertEqual([], self.warnings(other))
 
+    def test_the_rootwrap_daemon_of_neutron(self):
+        text = '[agent]\nroot_helper = sudo neutron-rootwrap /etc/x.conf\n'
+        self.assertEqual([], self.warnings(text))
+        found, = self.warnings(f'{text}root_helper_daemon = sudo x-daemon\n')
+        self.assertIn('[agent] root_helper_daemon = sudo x-daemon: this has '
+                      'no effect', found)
+        self.assertIn('remove the option', found)
+
     def test_vrf_without_veth_leak(self):
         found = self.warnings('[DEFAULT]\ndrivers = fip_route\n')
         self.assertIn('vrf-provider', found[0])

@@ -115,6 +115,15 @@ class PrivilegesTest(base.JudgeTestCase):
         self.judged(agents.judge_privileges, 'no privileges: x',
                     base.BROKEN)
 
+    def test_what_sudo_runs(self):
+        program = agents.helper.program()
+        self.assertEqual([program, '--x'], agents._run_as_root(
+            ['sudo', '-n', program, '--x']))
+        self.assertTrue(agents._only_sudo(['/usr/bin/sudo', program]))
+        self.assertFalse(agents._only_sudo(
+            ['sudo', 'neutron-rootwrap', '/etc/rootwrap.conf', program]))
+        self.assertFalse(agents._only_sudo(['doas', program]))
+
     def test_helpers(self):
         self.judged(agents.judge_helpers, (), base.NOT_CHECKED)
         self.judged(agents.judge_helpers, (helper(), helper()), base.OK)

@@ -33,6 +33,7 @@ from ovn_network_agent.conf import effective
 from ovn_network_agent.conf import last_log
 from ovn_network_agent.conf import masking
 from ovn_network_agent.frr import setup
+from ovn_network_agent.ovsdb import json_parser
 from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import frr_setup
 from ovn_network_agent.privileged import nft_version
@@ -141,7 +142,8 @@ def libraries():
         except importlib.metadata.PackageNotFoundError:
             found[name] = ''
     return {'python': platform.python_version(),
-            'kernel': ' '.join(os.uname()[::2]), 'libraries': found}
+            'kernel': ' '.join(os.uname()[::2]), 'libraries': found,
+            'json_parser': json_parser.name()}
 
 
 def threads():

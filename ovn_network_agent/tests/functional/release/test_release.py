@@ -61,7 +61,7 @@ class ReleaseTest(unittest.TestCase):
         git(cls.clone, 'add', '-A')
         git(cls.clone, 'commit', '-q', '-m', 'A commit for a release.')
         git(cls.clone, 'tag', VERSION)
-        cls.run = cls.release(cls.out)
+        cls.made = cls.release(cls.out)
 
     @classmethod
     def release(cls, out):
@@ -71,8 +71,8 @@ class ReleaseTest(unittest.TestCase):
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
     def setUp(self):
-        self.assertEqual(0, self.run.returncode,
-                         self.run.stdout + self.run.stderr)
+        self.assertEqual(0, self.made.returncode,
+                         self.made.stdout + self.made.stderr)
         self.artefacts = tools.load('artefacts')
 
     def path(self, name):

@@ -83,12 +83,18 @@ class NoteTest(running.RunningTestCase):
 
     def notes(self):
         """Dict of name to text of the notes that are there."""
-        return dict(self.note(name) for name in os.listdir(self.folder)
-                    if not name.endswith('.new'))
+        found = {name: self.note(name) for name in os.listdir(self.folder)
+                 if not name.endswith('.new')}
+        return {name: text for name, text in found.items()
+                if text is not None}
 
     def note(self, name):
-        with open(os.path.join(self.folder, name)) as opened:
-            return name, opened.read().removeprefix(MARK).rstrip('\n')
+        """The text of a note, None if the agent has just removed it."""
+        try:
+            with open(os.path.join(self.folder, name)) as opened:
+                return opened.read().removeprefix(MARK).rstrip('\n')
+        except FileNotFoundError:
+            return None
 
     def about_notes(self):
         """What the status says about notes, a text."""

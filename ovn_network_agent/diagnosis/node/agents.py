@@ -250,7 +250,9 @@ CHECKS = (
     check.Check(
         'original-program', 'processes', 'the original program neither runs, '
         'nor starts with the node, nor is installed',
-        lambda sources: sources.former(), judge_former),
+        lambda sources: sources.former(), judge_former,
+        # Two agents are one fault, whichever program the second one is.
+        ('single-agent',)),
     check.Check(
         'agent', 'running agent', 'the agent answers on its control socket '
         'and is not degraded', read_status, judge_status),

@@ -16,6 +16,11 @@
 Devices of VRFs are only in the lab (tests/lab/test_doctor.py).
 """
 
+import os
+import shutil
+import subprocess
+import tempfile
+
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -96,6 +101,27 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         """This kernel may have no VRF; then nothing has to be accepted."""
         self.ip('address add 10.0.0.5/32 dev lo')
         self.looked('local-destinations', doctor.NOT_CHECKED)
+
+    def test_the_original_program(self):
+        """Alone it is a fault; beside another agent, the two are one."""
+        self.runs_the_original()
+        self.assertIn('runs as process', self.looked('original-program',
+                                                     doctor.BROKEN))
+        self.runs_the_original()
+        seen = doctor.look(self.conf, 'single-agent', 'original-program')
+        self.assertEqual(
+            [('single-agent', doctor.BROKEN),
+             ('original-program', doctor.NOT_CHECKED)],
+            [(name, verdict) for name, (verdict, _why) in seen.items()])
+
+    def runs_the_original(self):
+        """An executable file of its name stands for it."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        process = subprocess.Popen([shutil.copy(
+            '/bin/sleep', os.path.join(folder, 'ovn-network-agent')), '600'])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
 
     def test_nobody_runs(self):
         """In this network namespace; those of others do not count."""

@@ -52,7 +52,7 @@ class KernelTest(base.KernelTestCase):
         lookups = self.read().lookups
         here = lookups['here']
         self.assertEqual(
-            ('', 254, FIP + '/32', 'br-ex', None, 44, False, False),
+            ('', 254, FIP + '/32', 'br-ex', None, 44, False, False, False),
             tuple(here))
         self.assertEqual('br-ex', lookups['in'].dev, lookups['in'])
         back = lookups['out']

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The programs: agent, control client, migration, check of an upgrade."""
+"""The programs: agent, control client, migration, upgrade check."""

@@ -27,7 +27,7 @@ OPTS = [
              'of the helper, must not ask for a password, and has to permit '
              'the helper with all its arguments. An agent with the '
              'capabilities forks its daemons and does not use the command. '
-             '[privsep_...] helper_command of a daemon has precedence.'),
+             'The helper_command of a daemon\'s own section has precedence.'),
     cfg.StrOpt(
         'root_helper_daemon',
         help='Has no effect, and a value is warned of. Neutron runs many '

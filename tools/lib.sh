@@ -76,6 +76,18 @@ step() {
     return "$status"
 }
 
+# copy_tree DIRECTORY: the source tree as it is, with what is not committed.
+copy_tree() {
+    if git rev-parse HEAD >/dev/null 2>&1; then
+        git ls-files -z --cached --others --exclude-standard |
+            while IFS= read -r -d '' file; do
+                [ ! -e "$file" ] || printf '%s\0' "$file"
+            done | tar -c --null -T - | tar -x -C "$1"
+    else
+        tar -c --exclude=./.venv --exclude=./build . | tar -x -C "$1"
+    fi
+}
+
 # need_root WHY
 need_root() {
     [ "$(id -u)" -eq 0 ] || die "This has to be run as root: $*."

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The package of this source tree, and a later version of that package."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import ovn_network_agent
+
+TOP = pathlib.Path(ovn_network_agent.__file__).resolve().parents[1]
+
+
+def build(directory):
+    """Build the package.
+
+    :param directory: for the package
+    :returns: pathlib.Path of the package
+    :raises AssertionError: when this fails; the text has the output
+    """
+    built = subprocess.run(
+        ['tools/deb', str(directory)], cwd=TOP, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True,
+        env={**os.environ, 'SKIP_APT': '1'})
+    assert built.returncode == 0, built.stdout + built.stderr
+    return pathlib.Path(built.stdout.splitlines()[-1])
+
+
+def renewed(package, directory, version):
+    """The same package with another version and a changed sample file.
+
+    :param package: pathlib.Path of a package
+    :param directory: for the new package
+    :param version: text
+    :returns: pathlib.Path of the new package
+    """
+    tree = pathlib.Path(directory, 'tree')
+    subprocess.run(['dpkg-deb', '-R', str(package), str(tree)], check=True)
+    control = tree / 'DEBIAN/control'
+    control.write_text(''.join(
+        f'Version: {version}\n' if line.startswith('Version: ') else line
+        for line in control.read_text().splitlines(keepends=True)))
+    sample = tree / 'etc/ovn-network-agent/ovn-network-agent.conf'
+    sample.write_text('# newer\n' + sample.read_text())
+    made = pathlib.Path(directory, 'newer.deb')
+    subprocess.run(['dpkg-deb', '--root-owner-group', '-Znone', '-b',
+                    str(tree), str(made)], check=True,
+                   stdout=subprocess.DEVNULL)
+    shutil.rmtree(tree)
+    return made

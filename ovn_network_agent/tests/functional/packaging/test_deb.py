@@ -1,0 +1,298 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The package in a Debian of its own: installed, upgraded, removed, purged.
+
+systemd, Open vSwitch and FRR run there, and the databases of OVN outside.
+"""
+
+import concurrent.futures
+import configparser
+import os
+import shutil
+import subprocess
+import tempfile
+
+import testtools
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.packaging import machine
+from ovn_network_agent.tests.functional.packaging import package
+
+NAME = 'ovn-network-agent'
+CONF = '/etc/ovn-network-agent/ovn-network-agent.conf'
+UNIT = '/lib/systemd/system/ovn-network-agent.service'
+# Without a VRF.
+CONFIG = '''[ovn]
+ovn_nb_remote = unix:/srv/nb/sock
+ovn_sb_remote = unix:/srv/sb/sock
+[frr]
+vrf_name =
+frr_prefix_list =
+[gateway_drain]
+relay = false
+standby_needs_bgp = false
+'''
+# What an operator sets in FRR.
+FILES = {
+    '/etc/hostname': 'gw1\n',
+    '/etc/frr/daemons': 'bgpd=yes\nbgpd_options="-A 127.0.0.1"\n'
+                        'vtysh_enable=yes\n',
+    '/etc/frr/frr.conf': 'router bgp 64999\n'
+                         ' address-family ipv4 unicast\n'
+                         '  redistribute static\n'}
+# systemd-sysusers and the programs of passwd keep the former lists.
+FORMER = {'/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-'}
+
+
+def programs():
+    """Names of the programs that the Python package has."""
+    setup = configparser.ConfigParser()
+    setup.read(package.TOP / 'setup.cfg')
+    return [line.split(' = ')[0] for line in
+            setup['entry_points']['console_scripts'].split('\n') if line]
+
+
+@needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),
+             'makes a root file system with debootstrap')
+class PackageTest(testtools.TestCase):
+    """Not of oslotest: with another HOME the root would be made anew."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = tempfile.mkdtemp(prefix='package-')
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        servers = {}
+        for name in ('nb', 'sb'):
+            servers[name] = ovsdb.Server(name)
+            cls.addClassCleanup(servers[name].close)
+            servers[name].start()
+            # For the user of the agent.
+            os.chmod(servers[name].directory, 0o755)  # noqa: S103
+            os.chmod(servers[name].remote.partition(':')[2], 0o777)  # noqa: S103
+        cls.nb = servers['nb']
+        cls.cloud = cloud.Cloud(ovs=None, **servers)
+        cls.cloud.fill_sb()
+        cls.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        # One waits for the network while the other one computes.
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            built = pool.submit(package.build, cls.folder)
+            cls.machine = machine.Machine(cls.folder, {
+                f'/srv/{name}': server.directory
+                for name, server in servers.items()}, FILES)
+            cls.addClassCleanup(cls.machine.close)
+            cls.package = built.result()
+        cls.machine.wait()
+        cls._wire()
+
+    @classmethod
+    def _wire(cls):
+        """What ovn-controller and an operator have set on the node."""
+        cls.machine.run('sysctl', '-w', 'net.ipv4.ip_forward=1')
+        bridges = []
+        for name in ('br-ex', 'br-int'):
+            bridges += ['--', 'add-br', name, '--', 'set', 'bridge', name,
+                        'datapath_type=netdev', '--', 'add-port', name,
+                        f'to-{name}', '--', 'set', 'interface', f'to-{name}',
+                        'type=patch']
+        cls.machine.run(
+            'ovs-vsctl', *bridges,
+            '--', 'set', 'interface', 'to-br-ex', 'options:peer=to-br-int',
+            '--', 'set', 'interface', 'to-br-int', 'options:peer=to-br-ex',
+            '--', 'set', 'port', 'to-br-ex',
+            'external_ids:ovn-localnet-port=provnet-1',
+            '--', 'set', 'Open_vSwitch', '.',
+            f'external_ids:system-id={cloud.CHASSIS}',
+            'external_ids:ovn-bridge-mappings=physnet1:br-ex',
+            'external_ids:ovn-cms-options=enable-chassis-as-gw')
+
+    def has(self, name):
+        """Whether there is a file or link with this absolute path."""
+        return os.path.lexists(f'{self.machine.path}{name}')
+
+    def files(self):
+        """All paths with owner and mode, but those of running programs.
+
+        :returns: set of str
+        """
+        pruned = []
+        for path in ('/run/systemd', '/var/lib/dpkg', '/var/lib/libuuid',
+                     '/var/lib/systemd', '/var/log', '/var/cache', '/root'):
+            pruned += ['-path', path, '-o']
+        return set(self.machine.run(
+            'find', '/etc', '/opt', '/run', '/usr', '/var', '-xdev',
+            '(', *pruned[:-1], ')', '-prune', '-o', '-printf',
+            r'%p %U %G %m\n').splitlines())
+
+    def put(self, made):
+        """Have a package in the machine; gives the path there."""
+        shutil.copy(made, self.machine.path / 'root')
+        return f'/root/{made.name}'
+
+    def systemctl(self, *argv):
+        return self.machine.run('systemctl', *argv)
+
+    def shown(self, *properties):
+        """Values of the unit, a dict."""
+        lines = self.systemctl('show', NAME, '--property',
+                               ','.join(properties)).splitlines()
+        return dict(line.split('=', 1) for line in lines)
+
+    def announced(self, address):
+        """Whether FRR has the static route."""
+        return f'S>* {address}/32' in self.machine.run(
+            'vtysh', '-c', 'show ip route static')
+
+    def own(self):
+        """(priority, why it was lowered) of this chassis in NB."""
+        row, = self.nb.rows('Gateway_Chassis', where=ovsdb.clauses(
+            {'name': 'lrp-r1_' + cloud.CHASSIS}))
+        return row['priority'], dict(row['external_ids'][1]).get(
+            ownership.EXT_ID_DRAINED, '')
+
+    def log(self):
+        return self.machine.run('journalctl', '--no-pager', '-u', NAME)
+
+    def eventually(self, condition):
+        return waiting.eventually(condition, self.log, machine.LIMIT)
+
+    def test_from_installation_to_purge(self):
+        before = self.files()
+        said = self.machine.run('dpkg', '-i', self.put(self.package))
+        self.assertIn('nothing was started', said)
+        self._complete()
+        self._not_started()
+        self._configured()
+        self._started()
+        self._upgraded()
+        self._removed()
+        self.machine.run('dpkg', '--purge', NAME)
+        after = self.files()
+        self.assertEqual([], sorted(line for line in after - before
+                                    if line.split()[0] not in FORMER))
+        self.assertEqual(set(), before - after)
+        for users in ('passwd', 'group'):
+            self.machine.run('getent', users, NAME, status=2)
+
+    def _complete(self):
+        """Whatever dpkg, systemd and sudo would refuse, they say here."""
+        self.assertEqual('', self.machine.run('dpkg', '--verify', NAME))
+        self.assertEqual('', self.machine.run(
+            'systemd-analyze', 'verify', '--recursive-errors=no', UNIT))
+        self.machine.run('visudo', '-c', '-f',
+                         f'/usr/share/doc/{NAME}/examples/sudoers')
+        self.machine.run('perl', '-e', 'our $nrconf = {}; do '
+                         f'"/etc/needrestart/conf.d/{NAME}.conf" '
+                         'or !$@ or die $@')
+        self.assertEqual('700 ovn-network-agent\n', self.machine.run(
+            'stat', '-c', '%a %U', f'/run/{NAME}'))
+        for program in programs():
+            self.assertIn('usage', self.machine.run(program, '--help'))
+            self.assertTrue(self.has(
+                f'/usr/share/bash-completion/completions/{program}'))
+            self.assertTrue(self.has(f'/usr/share/man/man8/{program}.8.gz'))
+        self.machine.run(NAME, '--version')
+        # Nothing names the place where the package was built.
+        found = subprocess.run(
+            ['grep', '-rlI', str(package.TOP), f'{self.machine.path}/opt'],
+            capture_output=True, text=True)
+        self.assertEqual('', found.stdout)
+
+    def _not_started(self):
+        self.assertEqual(
+            {'ActiveState': 'inactive', 'UnitFileState': 'disabled'},
+            self.shown('ActiveState', 'UnitFileState'))
+        self.assertIn('ovn_nb_remote', self.machine.run(
+            NAME, '--check-config', status=2))
+
+    def _configured(self):
+        """The file of the operator is as private as the sample was."""
+        path = f'{self.machine.path}{CONF}'
+        with open(path, 'w') as opened:
+            opened.write(CONFIG)
+        self.assertEqual('??5?????? c ' + CONF, self.machine.run(
+            'dpkg', '--verify', NAME).strip())
+        self.assertEqual('640 root ovn-network-agent\n', self.machine.run(
+            'stat', '-c', '%a %U %G', CONF))
+        self.assertEqual('configuration OK\n', self.machine.run(
+            NAME, '--check-config'))
+        self.assertIn('198.51.100.1', self.machine.run(NAME, '--dry-run'))
+
+    def _started(self):
+        """By systemd, which waits for the first pass."""
+        self.systemctl('enable', '--now', NAME)
+        self.assertTrue(self.announced('198.51.100.1'), self.log())
+        self.assertIn('(198.51.100.1/24): Gateway_Chassis lrp-r1',
+                      self.machine.run(f'{NAME}-ctl', 'status'))
+        wanted = {'configuration', 'file-access', 'prerequisites',
+                  'single-agent', 'privileges', 'frr-daemons', 'patch-ports',
+                  'nb-database', 'sb-database', 'ovs-database'}
+        self.eventually(lambda: wanted <= self._passed())
+
+    def _passed(self):
+        """Checks of doctor, which misses ovn-controller and neighbours."""
+        found = self.machine.run(f'{NAME}-ctl', 'doctor', status=1)
+        return {line.split()[1] for line in found.splitlines()
+                if line.startswith('PASS')}
+
+    def _upgraded(self):
+        """The agent goes on while its files change; the operator's stays."""
+        properties = ('MainPID', 'ExecMainStartTimestampMonotonic',
+                      'ActiveState', 'NRestarts')
+        before = self.shown(*properties)
+        said = self.machine.run(
+            'dpkg', '-i', '--force-confdef', '--force-confold',
+            self.put(package.renewed(self.package, self.folder, '9:1')))
+        self.assertIn('was not restarted', said)
+        self.assertEqual(before, self.shown(*properties))
+        self.assertEqual('no', self.shown('NeedDaemonReload')[
+            'NeedDaemonReload'])
+        self.cloud.add_nat('r1', '198.51.100.7')
+        self.eventually(lambda: self.announced('198.51.100.7'))
+        self.assertEqual(CONFIG, self.machine.run('cat', CONF))
+        self.assertEqual('640 root ovn-network-agent\n', self.machine.run(
+            'stat', '-c', '%a %U %G', CONF))
+
+    def _removed(self):
+        """dpkg waits for the orderly stop: first the port has to leave."""
+        removal = subprocess.Popen(
+            self.machine.inside('dpkg', '-r', NAME), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(removal.communicate)
+        self.addCleanup(removal.kill)
+        self.eventually(lambda: self.own() == (0, 'shutdown'))
+        self.assertTrue(self.announced('198.51.100.7'))
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        said, _ = removal.communicate(timeout=machine.LIMIT)
+        self.assertEqual(0, removal.returncode, said)
+        self.assertIn('Drain: completed', self.log())
+        self.assertIn('Deactivated successfully', self.log())
+        for address in '198.51.100.1', '198.51.100.7':
+            self.assertFalse(self.announced(address))
+        self.assertTrue(self.has(CONF))
+        for path in (f'/opt/{NAME}', UNIT, f'/usr/bin/{NAME}', f'/run/{NAME}',
+                     '/etc/systemd/system/multi-user.target.wants/'
+                     f'{NAME}.service'):
+            self.assertFalse(self.has(path), path)
+
+    def test_an_installation_by_hand_is_not_mixed_with_the_package(self):
+        self.machine.run('mkdir', '-p', f'/opt/{NAME}')
+        self.addCleanup(self.machine.run, 'rmdir', f'/opt/{NAME}')
+        said = self.machine.run('dpkg', '-i', self.put(self.package),
+                                status=1)
+        self.assertIn('was not made by this package', said)
+        self.assertEqual([], os.listdir(self.machine.path / 'opt' / NAME))

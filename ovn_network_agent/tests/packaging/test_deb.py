@@ -29,8 +29,8 @@ from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.packaging import machine
-from ovn_network_agent.tests.functional.packaging import package
+from ovn_network_agent.tests.packaging import machine
+from ovn_network_agent.tests.packaging import package
 
 NAME = 'ovn-network-agent'
 CONF = '/etc/ovn-network-agent/ovn-network-agent.conf'

@@ -19,7 +19,7 @@ import signal
 import subprocess
 
 from ovn_network_agent.tests import waiting
-from ovn_network_agent.tests.functional.packaging import root
+from ovn_network_agent.tests.packaging import root
 
 # All namespaces but that of users.  systemd has a group of processes of its
 # own, because systemd takes its first group for the whole machine.

@@ -16,11 +16,11 @@ systemd, Open vSwitch and FRR run there, and the databases of OVN outside.
 """
 
 import concurrent.futures
-import configparser
 import os
 import shutil
 import subprocess
 import tempfile
+import tomllib
 
 import testtools
 
@@ -60,10 +60,8 @@ FORMER = {'/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-'}
 
 def programs():
     """Names of the programs that the Python package has."""
-    setup = configparser.ConfigParser()
-    setup.read(package.TOP / 'setup.cfg')
-    return [line.split(' = ')[0] for line in
-            setup['entry_points']['console_scripts'].split('\n') if line]
+    with open(package.TOP / 'pyproject.toml', 'rb') as metadata:
+        return list(tomllib.load(metadata)['project']['scripts'])
 
 
 @needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),

@@ -196,12 +196,13 @@ class Host(frr.Frr):
                 ip link set {self.vrf} up
                 ip link set uplink master {self.vrf}
                 ip link set loopback1 master {self.vrf}
-                ip route add default via {CLIENT} table 10 onlink dev uplink
                 ''')
         else:
             self.ip('link', 'set', 'loopback1-peer', 'up')
         self.ip('address', 'add', NODE + '/24', 'dev', 'uplink')
         self.ip('link', 'set', 'uplink', 'up')
+        if self.vrf:
+            self.ip('route', 'add', 'default', 'via', CLIENT, 'vrf', self.vrf)
         self.neighbour.namespace.sh(f'''
             ip link set lo up
             ip address add {CLIENT}/24 dev uplink
@@ -486,12 +487,18 @@ class SwapTestCase(test_migrate.Migration, programs.ProgramTestCase):
     def state(self):
         """Everything on the node that an agent could leave or take, a set."""
         found = set()
+        # A pair that is made again has other addresses and next hops.
+        own = re.findall(r': (veth-\S+)@.* link/ether (\S+)',
+                         self.ip('-o link show'))
         for command in ('-4 -N -d route show table all', '-4 -N rule show',
                         '-6 -N rule show', '-o -4 address show',
                         '-N neighbour show nud permanent'):
             for line in self.ip(command).splitlines():
                 line = re.sub(r'^\d+: (?=\S+ +inet)', '', line)
-                line = re.sub(r' (linkdown|nhid \d+|metric 20)\b', '', line)
+                line = re.sub(r' (linkdown|nhid \d+|metric 20|id \d+)\b', '',
+                              line)
+                for device, mac in own:
+                    line = line.replace(mac, f'of {device}')
                 found.add(f'{command.split()[-2]}: {line.strip()}')
         found |= {f'flow: {flow}' for flow in self.switch.flows()}
         found |= {f'frr: {line.strip()}' for line in self.host.lines()

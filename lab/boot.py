@@ -97,8 +97,9 @@ def _write_job(directory, argv, writable, interactive, environ, visible):
     for name in FOREIGN:
         environ.pop(name, None)
     paths = environ.get('PATH', '').split(':')
+    # The programs of the agent come last: nothing else has their names.
     paths += ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin',
-              '/sbin', '/bin']
+              '/sbin', '/bin', os.path.dirname(sys.executable)]
     environ['PATH'] = ':'.join(dict.fromkeys(p for p in paths if p))
     environ['PYTHONPATH'] = ':'.join(
         p for p in (places.TOP, environ.get('PYTHONPATH')) if p)

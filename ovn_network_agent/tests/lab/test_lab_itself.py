@@ -103,6 +103,11 @@ class LabWithoutAgents(base.LabTestCase):
 
 class TestByHand(LabWithoutAgents):
 
+    def test_the_programs_of_the_agent(self):
+        """An operator types their names."""
+        for program in ('ovn-network-agent', 'ovn-network-agent-ctl'):
+            self.assertIn('usage', self.cloud['gw1'].out(program, '--help'))
+
     def test_fip_through_bgp(self):
         spine = self.cloud['spine']
         own = {f'{plan.LOOPBACKS[name]}/32'

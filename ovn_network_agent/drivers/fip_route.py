@@ -128,15 +128,16 @@ class FipRouteDriver(base.Driver):
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
-        distributed = sum(1 for nat in router.nats if nat.distributed_mac)
+        distributed = tuple(sorted(
+            nat.external_ip for nat in router.nats if nat.distributed_mac))
         if distributed:
             yield resources.Problem(
-                f'router {router.name}: {distributed:d} distributed floating '
-                'IPs (external_mac) are answered by the chassis of their '
-                'machines and not announced here',
-                router=router.uuid, addresses=tuple(sorted(
-                    nat.external_ip for nat in router.nats
-                    if nat.distributed_mac)))
+                f'router {router.name}: {len(distributed):d} distributed '
+                'floating IPs (external_mac) are answered by the chassis of '
+                'their machines and not announced here; to have gateways '
+                'announce them, set enable_distributed_floating_ip = false in '
+                'Neutron, or clear external_mac in the NAT rows',
+                router=router.uuid, addresses=distributed)
         yield from self._unanswered(router)
         if self.settings.network_cidr:
             # Then leaving out is what was asked for.

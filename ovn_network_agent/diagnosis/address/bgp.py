@@ -20,6 +20,8 @@ from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.frr import shape
 
 _ESTABLISHED = 'Established'
+# The end of the state of a session that FRR's configuration has shut down.
+_SHUT = '(Admin)'
 # The most neighbours that one finding names.
 _NAMED = 5
 
@@ -93,7 +95,7 @@ def prefix_list(facts, daemon):
     entries = facts.lists[daemon]
     # zebra filters nothing with the list.
     judged = verdicts.broken if daemon == 'bgpd' else verdicts.warn
-    remedy = f'{verdicts.RESTORE}; a deny is for the operator to remove'
+    remedy = verdicts.RESTORE
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
     address = iptext.address(facts.subject.address)
@@ -106,7 +108,10 @@ def prefix_list(facts, daemon):
             (f' ge {decisive.ge}' if decisive.ge else '') +
             (f' le {decisive.le}' if decisive.le else ''))
     if decisive.action != 'permit':
-        return judged(check, f'{name}: {text}', remedy)
+        return judged(
+            check, f'{name}: {text}', 'the line is the operator\'s, and the '
+            'agent leaves the line alone; in "vtysh", "configure terminal": '
+            f'"no ip prefix-list {name} {text}"')
     return verdicts.ok(check, f'{name}: {text}')
 
 
@@ -151,6 +156,11 @@ def neighbours(facts):
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or facts.neighbours)[:_NAMED])
     remedy = f'"show bgp {_words(facts)}summary" and the log of bgpd say why'
+    shut = [each.name for each in down if each.state.endswith(_SHUT)]
+    if shut:
+        remedy = (f'somebody has configured "neighbor {shut[0]} shutdown"; '
+                  f'"no neighbor {shut[0]} shutdown" in "router bgp" of FRR '
+                  'ends the shutdown')
     if not facts.neighbours:
         return verdicts.broken(
             'bgp-neighbours', f'BGP of {_where(facts)} has no neighbours',

@@ -12,6 +12,9 @@
 
 """Judges of the kernel's routes and look-ups of an address.  Pure."""
 
+import operator
+
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import verdicts
@@ -164,9 +167,35 @@ def rules(facts):
         return verdicts.broken(
             'policy-rules', 'there is no rule ' + '; '.join(
                 map(rule_text, lacking)), verdicts.RESTORE)
+    other = _deciding(facts, wanted)
+    if other:
+        return verdicts.broken(
+            'policy-rules', f'a rule of another program decides about '
+            f'{facts.subject.address} first: priority {other.priority} to '
+            f'{other.dst}',
+            f'look at "ip rule show priority {other.priority}"; "ip rule del '
+            f'priority {other.priority} to {other.dst}" removes the rule')
     return verdicts.ok('policy-rules', f'all {len(wanted)} are there, of '
                        'priority ' + ', '.join(sorted(
                            {str(each.priority) for each in wanted}, key=int)))
+
+
+def _deciding(facts, wanted):
+    """The first rule of another program that leads the address astray.
+
+    :param wanted: list of :class:`resources.Rule`
+    :returns: :class:`netlink.rules.Rule`, or None while the kernel takes the
+        route of the address
+    """
+    found = facts.kernel.lookups.get('here')
+    if found is None or found.local or found.dst == facts.subject.prefix:
+        return None
+    address = iptext.address(facts.subject.address)
+    ours = {each.priority for each in wanted}
+    return min((rule for rule in facts.kernel.towards
+                if rule.priority not in ours and
+                address in iptext.network(rule.dst)),
+               default=None, key=operator.attrgetter('priority'))
 
 
 def rule_text(rule):

@@ -62,12 +62,12 @@ CAUSES = {
     'neighbour': ('bridge-device', 'gateway-port', 'segment'),
     'policy-rules': (),
     'leak-table': ('veth-pair',),
-    'kernel-route': ('bridge-device',),
+    'kernel-route': ('bridge-device', 'policy-rules'),
     # Without a way back to the sender, the kernel may refuse the packet.
     'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
                       'policy-rules', 'leak-table'),
     'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
-    'vrf-lookup': ('veth-pair', 'frr-route'),
+    'vrf-lookup': ('veth-pair', 'frr-route', 'policy-rules'),
     # Without a route to the source, the kernel's check of it may fail.
     'way-back': ('bridge-device', 'kernel-route', 'kernel-lookup',
                  'veth-pair', 'policy-rules', 'leak-table'),

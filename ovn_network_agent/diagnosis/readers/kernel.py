@@ -34,12 +34,14 @@ class Kernel:
     :ivar addresses: dict of device to tuple of 'address/length'
     :ivar neighbours: dict of (device, address) to (MAC, name of the state)
     :ivar sysctls: dict of path below /proc/sys to text, None when missing
-    :ivar rules: tuple of :class:`netlink.rules.Rule`
+    :ivar rules: tuple of :class:`netlink.rules.Rule`, those that the agent
+        could have made
     :ivar routes: dict of table to tuple of :class:`route_codec.Route`
     :ivar lookups: dict of question to :class:`netlink.lookups.Lookup`:
         'here' (default VRF), 'in' (arrives from the pair), 'vrf' (provider
         VRF), 'out' (arrives from the bridge with the address as its source),
         'out vrf' (the same in the provider VRF)
+    :ivar towards: tuple of all rules with a destination, whatever they do
     """
 
     links: dict
@@ -49,6 +51,7 @@ class Kernel:
     rules: tuple
     routes: dict
     lookups: dict
+    towards: tuple = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,15 +92,17 @@ def read(wanted):
     try:
         with connection.Connection() as kernel:
             found = links.named(kernel, sorted(names))
+            listed = rules.listed(kernel)
             return Kernel(
                 found, {name: tuple(each.address for each in addresses.read(
                     kernel, link.index)) for name, link in found.items()},
                 _neighbours(kernel, wanted, found),
                 {path: _sysctl(path) for path in wanted.sysctls},
-                tuple(rules.read(kernel)),
+                tuple(rule for rule, exact in listed if exact),
                 {table: tuple(routes.read(kernel, table=table))
                  for table in wanted.tables},
-                _lookups(kernel, wanted, found))
+                _lookups(kernel, wanted, found),
+                tuple(rule for rule, _exact in listed if rule.dst))
     except OSError as error:
         raise readers.Unread(f'kernel: {readers.reason(error)}') from error
 

@@ -72,6 +72,14 @@ class KernelTest(base.KernelTestCase):
         self.assertEqual('', found['here'].error)
         self.assertIn('blackhole', found['in'].error)
 
+    def test_a_rule_about_the_address_alone(self):
+        self.ip(f'rule add priority 5 to {FIP} unreachable')
+        found = self.read()
+        self.assertTrue(found.lookups['here'].error)
+        self.assertEqual([(5, FIP + '/32')], [
+            (rule.priority, rule.dst) for rule in found.towards
+            if rule.priority == 5])
+
     def test_rp_filter(self):
         """A source that came in by the wrong device."""
         self.ip(f'route add {CLIENT}/32 dev br-ex')

@@ -172,6 +172,22 @@ class BrokenTest(AddressTestCase):
             self.assertIn(str(rule.priority),
                           self.evidence(changed, 'policy-rules'))
 
+    def test_a_rule_of_somebody_else(self):
+        """It decides before the rules of the agent, and is named alone."""
+        facts = healthy.of()
+        for question in ('here', 'in', 'vrf'):
+            facts = healthy.with_lookup(facts, question, **NO_ROUTE)
+        other = facts.kernel.rules[0]._replace(
+            priority=100, table=0, src=None, iif=None,
+            dst=facts.subject.prefix)
+        elsewhere = other._replace(priority=50, dst='198.51.100.99/32')
+        changed = healthy.with_kernel(facts, towards=(elsewhere, other))
+        self.assert_broken('policy-rules', changed)
+        self.assertIn('100', self.evidence(changed, 'policy-rules'))
+        # A rule that leads to the same route does no harm.
+        self.assertEqual([], self.found(healthy.with_kernel(
+            healthy.of(), towards=(other,)), Verdict.BROKEN))
+
     def test_leak_table(self):
         facts = healthy.with_lookup(healthy.of(), 'out', **NO_ROUTE)
         # rp_filter refuses a source that nothing leads back to.
@@ -286,6 +302,13 @@ class BrokenTest(AddressTestCase):
         down = frr.Neighbour('172.31.1.5', 'Idle')
         self.assertEqual(['bgp-neighbours'], self.found(dataclasses.replace(
             healthy.of(), neighbours=(up, down)), Verdict.WARN))
+
+    def test_a_session_that_somebody_has_shut_down(self):
+        explained = explanation.explain(dataclasses.replace(
+            healthy.of(), path=(True, True, ()), neighbours=(
+                frr.Neighbour('172.31.1.1', 'Idle (Admin)'),)))
+        self.assertIn('"no neighbor 172.31.1.1 shutdown"',
+                      explained.remedy[1])
 
     def test_advertised_to_nobody_and_to_some(self):
         one = frr.Neighbour('172.31.1.1', 'Established')

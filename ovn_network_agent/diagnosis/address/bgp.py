@@ -110,8 +110,8 @@ def prefix_list(facts, daemon):
     if decisive.action != 'permit':
         return judged(
             check, f'{name}: {text}', 'the line is the operator\'s, and the '
-            'agent leaves the line alone; in "vtysh", "configure terminal": '
-            f'"no ip prefix-list {name} {text}"')
+            'agent leaves the line alone; to remove the line, after '
+            f'"configure terminal" in vtysh: no ip prefix-list {name} {text}')
     return verdicts.ok(check, f'{name}: {text}')
 
 

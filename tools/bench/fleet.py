@@ -233,6 +233,19 @@ def _named(names):
     return ovsdb.ovsdb_set(['named-uuid', name] for name in names)
 
 
+def _complete(decoder, text):
+    """(list of the whole messages at the begin of a text, the rest)."""
+    messages = []
+    while text:
+        try:
+            message, end = decoder.raw_decode(text)
+        except ValueError:
+            break
+        messages.append(message)
+        text = text[end:]
+    return messages, text
+
+
 class Recorder:
     """Stands between a replica and a server, and keeps what it asks for.
 
@@ -269,13 +282,9 @@ class Recorder:
             except BrokenPipeError:
                 # The replica has ended.
                 break
-            text += data.decode() if keep else ''
-            while text:
-                try:
-                    message, end = decoder.raw_decode(text)
-                except ValueError:
-                    break
-                text = text[end:]
+            messages, text = _complete(
+                decoder, text + (data.decode() if keep else ''))
+            for message in messages:
                 if message.get('method', 'echo') != 'echo':
                     self.requests.append(message)
         target.close()
@@ -329,13 +338,8 @@ class Clients:
         while answered != set(self._ids):
             data = made.recv(1 << 20)
             self._received[made] += len(data)
-            text += data.decode()
-            while text:
-                try:
-                    message, end = decoder.raw_decode(text)
-                except ValueError:
-                    break
-                text = text[end:]
+            messages, text = _complete(decoder, text + data.decode())
+            for message in messages:
                 if 'result' in message:
                     answered.add(json.dumps(message['id']))
         return self._received[made]

@@ -71,10 +71,14 @@ OPTS = [
         help='Seconds within which a new connection to a database has to '
              'deliver its content. After that time the agent tries again.'),
     cfg.Opt(
-        'ovsdb_probe_interval', type=types.Integer(0, 3600000), default=60000,
+        'ovsdb_probe_interval', type=types.Integer(0, 3600000), default=6000,
         help='Milliseconds without traffic after which the agent asks the '
              'other side whether it is alive. Without an answer in the same '
-             'time the agent makes the connection anew. 0 switches this off.'),
+             'time the agent makes the connection anew, to another member '
+             'of the cluster where there is one. So a connection that died '
+             'without a sign is found within twice this time. Raise the '
+             'value if the servers are silent for longer while they work. '
+             '0 switches this off.'),
     cfg.Opt(
         'transaction_timeout', type=types.Integer(1, 600), default=15,
         help='Seconds that one transaction may take. The limit is shorter '

@@ -139,13 +139,17 @@ class OvsdbTestCase(base.BaseTestCase):
         super().setUp()
         self.servers = {}
         for name in ('nb', 'sb', 'ovs'):
-            server = ovsdb.Server(name, self.schema_changes.get(name),
-                                  self.tcp, self.certificates(name))
+            server = self.server(name)
             self.addCleanup(server.close)
             self.servers[name] = server.start()
         self.nb, self.sb, self.ovs = self.servers.values()
         self.cloud = cloud.Cloud(self.nb, self.sb, self.ovs)
         self.cloud.fill()
+
+    def server(self, name):
+        """The server of a database, not yet started."""
+        return ovsdb.Server(name, self.schema_changes.get(name), self.tcp,
+                            self.certificates(name))
 
     def certificates(self, name):
         """(authority, certificate, key) of a server that speaks TLS."""

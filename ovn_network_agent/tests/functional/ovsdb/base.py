@@ -82,6 +82,7 @@ class Server:
         self._scheme = 'ssl' if ssl else 'tcp' if tcp else ''
         self._port = '0'
         self._process = None
+        self._paused = False
         self._client = None
         self.create(change_schema)
 
@@ -147,8 +148,17 @@ class Server:
             self._port = waiting.eventually(self._listening_port, 'a port')
             setattr(self, 'remote_' + self._scheme,
                     f'{self._scheme}:127.0.0.1:{self._port}')
-        self.transact({'op': 'comment', 'comment': 'hello'})
+        self._greet()
         return self
+
+    def _greet(self):
+        """Return when the server takes transactions."""
+        self.transact({'op': 'comment', 'comment': 'hello'})
+
+    @property
+    def runs(self):
+        """Whether the server is there and not paused."""
+        return self._process is not None and not self._paused
 
     def _answers(self):
         """Whether it takes connections: the socket is there before that."""
@@ -171,6 +181,7 @@ class Server:
             self._process.kill()
             self._process.wait()
             self._process = None
+            self._paused = False
         for name in ('sock', 'ctl'):
             if os.path.exists(self._path(name)):
                 os.unlink(self._path(name))
@@ -179,8 +190,10 @@ class Server:
         """It accepts connections but says nothing any more."""
         self._disconnect()
         self._process.send_signal(signal.SIGSTOP)
+        self._paused = True
 
     def resume(self):
+        self._paused = False
         self._process.send_signal(signal.SIGCONT)
 
     def close(self):

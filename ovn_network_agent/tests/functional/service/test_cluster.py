@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""NB and SB as real clusters whose members come and go, and behind relays."""
+
+import itertools
+
+from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.ovsdb import cluster
+from ovn_network_agent.tests.functional.service import loss
+
+PORT = '198.51.100.1/32'
+FIRST = '198.51.100.10/32'
+
+
+class ClusterTestCase(loss.LossTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self._numbers = itertools.count(11)
+
+    def server(self, name):
+        """NB and SB are clusters of three members."""
+        if name == 'ovs':
+            return super().server(name)
+        return cluster.Cluster(name)
+
+    @property
+    def clusters(self):
+        return self.nb, self.sb
+
+    def follows(self, agent):
+        """The agent reads both databases, and writes to NB.
+
+        :param agent: the service
+        """
+        self.well(agent)
+        before = self.announced()
+        address = f'198.51.100.{next(self._numbers):d}'
+        self.cloud.add_nat('r1', address)
+        self.eventually(
+            lambda: self.announced() == {*before, address + '/32'},
+            self.announced)
+        # What somebody else takes from NB comes back by a transaction.
+        self.nb.transact(ovsdb.delete('Static_MAC_Binding', {}))
+        self.eventually(lambda: self.nb.rows('Static_MAC_Binding'),
+                        'written again')
+
+    def stays(self, happens):
+        """Nothing is withdrawn during and after an event.
+
+        :param happens: function()
+        """
+        before = self.world.values()
+        happens()
+        self.assertEqual(before, self.world.values())
+
+
+class MembersTest(ClusterTestCase):
+
+    def test_each_leader_is_lost_and_comes_back(self):
+        agent = self.running()
+        for servers in self.clusters:
+            leader = servers.leader()
+            self.stays(leader.kill)
+            self.stays(servers.leader)
+            self.follows(agent)
+            leader.start()
+            self.follows(agent)
+
+    def test_each_leader_falls_silent(self):
+        agent = self.running()
+        for servers in self.clusters:
+            leader = servers.leader()
+            self.stays(leader.pause)
+            self.stays(servers.leader)
+            self.follows(agent)
+            leader.resume()
+            self.follows(agent)
+
+    def test_the_members_are_replaced_one_after_another(self):
+        """The agent knows the addresses of all members that ever come."""
+        for servers in self.clusters:
+            for _new in range(2):
+                servers.add()
+        agent = self.running()
+        for servers in self.clusters:
+            for member in servers.members[:2]:
+                self.stays(member.leave)
+                self.stays(member.kill)
+                self.follows(agent)
+
+    def test_without_a_majority_nothing_is_withdrawn(self):
+        agent = self.running()
+        before = self.world.values()
+        for servers in self.clusters:
+            gone = servers.members[1:]
+            for member in gone:
+                member.kill()
+            self.degraded(agent, servers.members[0].database)
+            waiting.lasts(lambda: self.assertEqual(
+                before, self.world.values()), 2 * loss.PROBE / 1000)
+            for member in gone:
+                member.start()
+            self.follows(agent)
+            before = self.world.values()
+
+
+class RelayTest(ClusterTestCase):
+
+    def remotes(self):
+        return {**super().remotes(),
+                **{name: relay.remote
+                   for name, relay in self.relays.items()}}
+
+    def setUp(self):
+        self.relays = {}
+        super().setUp()
+        for servers in self.clusters:
+            relay = cluster.Relay(servers.name, [
+                member.remote for member in servers.members])
+            self.addCleanup(relay.close)
+            self.relays[servers.name] = relay.start()
+
+    def test_the_relays_and_the_members_behind_them(self):
+        agent = self.running()
+        self.follows(agent)
+        for servers in self.clusters:
+            leader = servers.leader()
+            self.stays(leader.kill)
+            self.stays(servers.leader)
+            self.follows(agent)
+            leader.start()
+        for relay in self.relays.values():
+            self.stays(relay.kill)
+            self.degraded(agent, relay.database)
+            relay.start()
+            self.follows(agent)

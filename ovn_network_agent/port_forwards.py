@@ -184,7 +184,7 @@ def taken(vips, routers):
     """
     addresses = {vip.address for vip in vips}
     return frozenset(
-        (address, router.name) for router in routers
+        (address, router.called) for router in routers
         if addresses and router.served_ports
         for address in _addresses(router) if address in addresses)
 

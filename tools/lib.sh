@@ -35,6 +35,10 @@ LOGS=$ROOT/build/log
 MIN_PYTHON=3.11
 REQUIREMENTS=(requirements.txt test-requirements.txt
     tools/style-requirements.txt doc/requirements.txt)
+# Most tests start programs of ours.  A program that may not keep its compiled
+# modules compiles 320 of them at each start: an agent then takes 1.7 s of the
+# processor until it has its modules, not 0.7 s; in the lab 3.6 s, not 2.2 s.
+unset PYTHONDONTWRITEBYTECODE
 # Seconds between two signs of life of a step without a terminal.
 HEARTBEAT=15
 

@@ -38,7 +38,11 @@ def add(commands):
                          'the way back; default: %(default)s')
     explain.add_argument('--trace', action='store_true',
                          help='also what OVN and Open vSwitch would do with '
-                         'a packet; reads the whole Southbound database')
+                         'a packet, one line each; reads the whole Southbound '
+                         'database')
+    explain.add_argument('--verbose', action='store_true',
+                         help='with --trace: also the whole text of each '
+                         'trace')
     explain.add_argument('--json', action='store_true',
                          help='for programs; the keys are documented')
     explain.set_defaults(function=run)
@@ -72,12 +76,10 @@ def run(given):
     found = explanation.explain(facts)
     traces = _traces(conf, facts) if given.trace else ()
     if given.json:
-        print(json.dumps(found.json() | (
-            {'traces': dict(traces)} if given.trace else {})))
+        print(json.dumps(found.json() | (_of_traces(traces)
+                                         if given.trace else {})))
     else:
-        sys.stdout.write(found.text())
-        for title, text in traces:
-            sys.stdout.write(f'\n--- {title}\n{text.rstrip()}\n')
+        sys.stdout.write(found.text() + _text(traces, given.verbose))
     return {explanation.Outcome.OK: exits.OK,
             explanation.Outcome.BROKEN: exits.FAILED,
             explanation.Outcome.UNKNOWN: exits.FAILED,
@@ -85,8 +87,23 @@ def run(given):
             explanation.Outcome.NOBODY: exits.NOBODY}[found.outcome]
 
 
+def _of_traces(traces):
+    """The traces as a dict of JSON values."""
+    return {'trace_verdicts': {each.title: each.verdict for each in traces},
+            'traces': {each.title: each.text for each in traces}}
+
+
+def _text(traces, verbose):
+    """The traces for people: the verdicts, and the texts on demand."""
+    verdicts = ''.join(f'Trace, {each.title}: {each.verdict}\n'
+                       for each in traces)
+    return verdicts + ''.join(
+        f'\n--- {each.title}\n{each.text.rstrip()}\n'
+        for each in traces if verbose)
+
+
 def _traces(conf, facts):
-    """The traces, a tuple of (title, text)."""
+    """The traces, a tuple of :class:`readers.trace.Traced`."""
     from ovn_network_agent.diagnosis.readers import trace
     return trace.read(conf, facts.setup, facts.subject)
 

@@ -46,7 +46,8 @@ def add(commands):
     """
     fips = commands.add_parser(
         'fips', allow_abbrev=False, help='each address that this node '
-        'handles: its state, since when, and why')
+        'handles: its state, since when, and why; "announced" does not say '
+        'that packets arrive, "explain" looks at their way')
     fips.add_argument('address', nargs='*', metavar='ADDRESS',
                       help='only these addresses, with each resource that '
                       'was made for them')

@@ -29,7 +29,8 @@ def add(commands):
     """
     status = commands.add_parser(
         'status', allow_abbrev=False, help='what the agent does, and where '
-        'the gateways are')
+        'the gateways are; "announced" does not say that packets arrive, '
+        '"explain" looks at their way')
     status.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     status.set_defaults(function=run)

@@ -132,7 +132,7 @@ class FipRouteDriver(base.Driver):
             nat.external_ip for nat in router.nats if nat.distributed_mac))
         if distributed:
             yield resources.Problem(
-                f'router {router.name}: {len(distributed):d} distributed '
+                f'router {router.called}: {len(distributed):d} distributed '
                 'floating IPs (external_mac) are answered by the chassis of '
                 'their machines and not announced here; to have gateways '
                 'announce them, set enable_distributed_floating_ip = false in '
@@ -154,7 +154,7 @@ class FipRouteDriver(base.Driver):
         if outside and not any(not p.local for p in router.ports):
             some = ', '.join(outside[:_NAMED])
             yield resources.Problem(
-                f'router {router.name}: {len(outside)} NAT addresses '
+                f'router {router.called}: {len(outside)} NAT addresses '
                 f'({some}) are in no network of its gateway ports and not '
                 'announced; if they should be, name all provider networks '
                 'in [DEFAULT] network_cidr',
@@ -169,8 +169,8 @@ class FipRouteDriver(base.Driver):
             if (each.unanswered and networks.family(each.address) == 4 and
                     networks.inside(each.address, nets)):
                 yield resources.Problem(
-                    f'router {router.name}: {each.address} of a load balancer '
-                    f'is not announced, because {each.unanswered}',
+                    f'router {router.called}: {each.address} of a load '
+                    f'balancer is not announced, because {each.unanswered}',
                     router=router.uuid, addresses=(each.address,))
 
     # -- flows ------------------------------------------------------------

@@ -58,9 +58,10 @@ def rows(router, node, usable):
     if any(networks.family(n) == 4 for port in router.local_ports
            for n in port.networks):
         yield resources.Problem(
-            f'router {router.name}: no network of its gateway ports has room '
-            'for a virtual gateway (/30 or larger); it gets no '
-            'default route', router=router.uuid)
+            f'router {router.called}: no network of its gateway ports has '
+            'room for a virtual gateway; the router gets no default route; '
+            'make the subnet of the provider network /30 or larger',
+            router=router.uuid)
 
 
 def _through_another(router, node):
@@ -120,7 +121,7 @@ def _refusal(router, port, nexthop, user):
                if _in_use(router, nexthop) else
                'The router gets no default route')
     return resources.Problem(
-        f'router {router.name}, port {port.lrp}: its virtual gateway '
+        f'router {router.called}, port {port.lrp}: its virtual gateway '
         f'{nexthop} is in use by {user}; end the allocation pool of the '
         f'subnet before that address. {outcome}', router=router.uuid,
         addresses=(nexthop,))

@@ -78,6 +78,8 @@ class Backends:
     :param alive: function that is called before each reading
     :ivar lost: list of Ref: what others removed or changed, as found by the
         readings of this pass
+    :ivar readings: list of (name of a backend, seconds): the readings whose
+        result has come in this pass
     """
 
     def __init__(self, backends, tracker, retries, beside, clock,
@@ -92,6 +94,7 @@ class Backends:
         self._clock = clock
         self._drift = drift.Drift()
         self.lost = []
+        self.readings = []
         self._answered = set()
         self._put_off = set()
 
@@ -99,6 +102,7 @@ class Backends:
         """Start a new pass: no system has answered in it yet."""
         self._answered.clear()
         self.lost = []
+        self.readings = []
 
     @property
     def names(self):
@@ -247,6 +251,7 @@ class Backends:
             return
         finally:
             self._known[name].looked = self._known[name].since
+            self._has_taken(name)
         self._known[name].stale = False
 
     def has_read(self, name, found, error):
@@ -264,6 +269,7 @@ class Backends:
         known = self._known[name]
         known.slow = self._clock() - known.since > self._beside.patience
         known.looked = known.since
+        self._has_taken(name)
         by_us, known.reading = known.reading, None
         try:
             if error is not None:
@@ -271,6 +277,10 @@ class Backends:
             self._found(name, found, by_us)
         except Exception as e:
             self.failed_beside(name, expected(name, e))
+
+    def _has_taken(self, name):
+        self.readings.append(
+            (name, self._clock() - self._known[name].since))
 
     def _found(self, name, found, by_us):
         lost = self._tracker.resync(self._known[name].kinds, found)

@@ -30,6 +30,8 @@ class Outcome:
     :ivar applied: tuple of (verb, resource): the changes that were made; a
         verb is 'created', 'updated' or 'deleted'
     :ivar seconds: tuple of (part of the pass, seconds), in order
+    :ivar readings: tuple of (name of a backend, seconds): the readings whose
+        result has come
     :ivar lost: tuple of Ref: objects that others removed or changed, as found
         in this pass
     :ivar streaks: dict of backend name to the number of its readings in a
@@ -44,6 +46,7 @@ class Outcome:
     left_out: tuple = ()
     applied: tuple = ()
     seconds: tuple = ()
+    readings: tuple = ()
     lost: tuple = ()
     streaks: dict = dataclasses.field(default_factory=dict)
 

@@ -110,7 +110,8 @@ class Reconciler:
             self._pending(), self._wanted.left_out,
             tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
-            tuple(self._backends.lost), self._backends.streaks)
+            tuple(self._backends.readings), tuple(self._backends.lost),
+            self._backends.streaks)
 
     def rows(self, chosen=lambda ref: True):
         """The state of each resource after the last pass.

@@ -190,6 +190,10 @@ def reasons(problems, wanted, around, vrf, nexthop):
     for prefix in sorted(problems):
         by_kind.setdefault(problems[prefix], []).append(prefix)
     texts = []
+    if wanted and around.neighbours is not None and not around.established:
+        texts.append(f'no BGP neighbour of {where} is established '
+                     f'({len(around.neighbours)} configured); nothing can '
+                     'be announced')
     if INACTIVE in by_kind:
         texts.append(
             f'{_named(by_kind[INACTIVE])} inactive: configured, but not '
@@ -209,10 +213,6 @@ def reasons(problems, wanted, around, vrf, nexthop):
             f'{where} and advertised to no neighbour; look at the outbound '
             f'prefix lists and route maps of '
             f'{", ".join(around.established[:_NAMED])}')
-    if wanted and around.neighbours is not None and not around.established:
-        texts.append(f'no BGP neighbour of {where} is established '
-                     f'({len(around.neighbours)} configured); nothing can '
-                     'be announced')
     return tuple(texts)
 
 

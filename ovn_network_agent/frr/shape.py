@@ -12,9 +12,13 @@
 
 """Lines of the prefix list: their shape, and their numbers.  Pure."""
 
+import functools
+
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
+# The same few lines are compared with each address of a node.
+_network = functools.lru_cache(4096)(iptext.network)
 # The Go program (see the glossary) numbers the lines in these steps.
 _STEP = 5
 
@@ -84,7 +88,7 @@ def matches(entry, address):
     """
     if entry.prefix == 'any':
         return True
-    network = iptext.network(entry.prefix)
+    network = _network(entry.prefix)
     if network.version != address.version or address not in network:
         return False
     length = address.max_prefixlen

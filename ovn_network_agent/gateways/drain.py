@@ -226,9 +226,9 @@ def _handed_over(routers):
             if port.handover is model.Handover.ANNOUNCE:
                 chassis = port.chassis or 'the next chassis'
                 yield (f'the agent of {chassis} to announce router '
-                       f'{router.name}')
+                       f'{router.called}')
             elif port.handover is model.Handover.FORWARD:
-                yield f'what is under way to router {router.name}'
+                yield f'what is under way to router {router.called}'
 
 
 def _left(snapshot):

@@ -75,7 +75,7 @@ class Takeovers:
         before, self._here = self._here, frozenset(here)
         if before is None:
             return
-        came = {router.uuid: router.name for lrp, router in here.items()
+        came = {router.uuid: router.called for lrp, router in here.items()
                 if lrp not in before}
         if came and not self._routers:
             self._since = wake.since

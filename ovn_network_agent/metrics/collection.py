@@ -92,6 +92,8 @@ class Collection(record.Record):
             if name in self.backends:
                 self.store.observe('backend_apply_seconds', seconds,
                                    backend=name)
+        for name, seconds in outcome.readings:
+            self.store.observe('backend_read_seconds', seconds, backend=name)
         self._set(**self._of_pass(outcome))
         self._count_objects(passed)
 

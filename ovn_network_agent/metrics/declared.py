@@ -217,6 +217,10 @@ _SYSTEMS = (
            'last known state. Missing before the first pass.', backend=()),
     _counter('backend_failures_total',
              'Times that a backend became unreadable.', backend=()),
+    _histogram('backend_read_seconds',
+               'Time that a reading of the objects of a backend took, until '
+               'the agent had the result. Failed readings count, too.',
+               _BACKEND, backend=()),
     _histogram('backend_apply_seconds',
                'Time that the changes of a backend took in a pass.',
                _BACKEND, backend=()),

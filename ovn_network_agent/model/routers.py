@@ -123,13 +123,14 @@ class Router:
     still has the tag of this chassis.
 
     :ivar uuid: UUID of the Logical_Router row, text
-    :ivar name: Neutron's name of the row
+    :ivar name: name of the row; Neutron writes neutron-<Neutron's UUID>
     :ivar ports: tuple of :class:`GatewayPort`, sorted by name
     :ivar nats: tuple of :class:`Nat`, sorted
     :ivar default_routes: tuple of :class:`NbDefaultRoute`
     :ivar problems: tuple of str: rows left out because they are malformed
     :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
         once
+    :ivar label: name of the router in Neutron, '' without one
     """
 
     uuid: str
@@ -139,6 +140,18 @@ class Router:
     default_routes: tuple = ()
     problems: tuple = ()
     balanced: tuple = ()
+    label: str = ''
+
+    @property
+    def called(self):
+        """The name that a person knows: Neutron's, else that of the row."""
+        return self.label or self.name
+
+    @property
+    def both_names(self):
+        """The name that a person knows, and that of the row."""
+        return (f'{self.label} ({self.name})' if self.label
+                else self.name)
 
     @property
     def local_ports(self):

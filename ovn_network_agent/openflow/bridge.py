@@ -68,6 +68,25 @@ def look_up(connection, wanted):
     return found
 
 
+def drops(connection):
+    """The flows of other programs that drop, in the first table.
+
+    This reads all flows of the table: OpenFlow has no question for flows
+    without actions.
+
+    :param connection: :class:`connection.Switch`
+    :returns: list of (cookie, priority, :class:`spec.Selection`)
+    :raises OSError: when the flows cannot be read in full
+    """
+    xid = connection.next_xid()
+    entries = _read(connection, {xid: wire.flow_request(xid, table=0)})
+    return [(cookie, priority, codec.decode_selection(match))
+            for _table, priority, _plain, cookie, match, instructions
+            in entries
+            if cookie not in ownership.FLOW_COOKIES and
+            codec.is_drop(instructions)]
+
+
 def change(connection, steps):
     """Add and delete flows, in this order, in one exchange.
 

@@ -29,7 +29,10 @@ _IN_PORT = 0
 _ETH_DST = 3
 _ETH_SRC = 4
 _ETH_TYPE = 5
+_IPV4_SRC = 11
 _IPV4_DST = 12
+_ARP_SPA = 22
+_ARP_TPA = 23
 _IPV6_DST = 27
 _ETHER_TYPES = {4: 0x0800, 6: 0x86dd}
 _FAMILIES = {value: key for key, value in _ETHER_TYPES.items()}
@@ -109,6 +112,57 @@ def decode(entry):
         set_src, set_dst, output = _decode_instructions(instructions)
     return specs.as_found(cookie, priority, *fields, set_src, set_dst,
                           output)
+
+
+def decode_selection(data):
+    """The part of any match that names ports and addresses of IPv4.
+
+    :param data: OXM fields
+    :returns: :class:`spec.Selection`
+    :raises wire.Malformed: when lengths do not fit
+    """
+    fields, narrow, offset = {}, False, 0
+    while offset < len(data):
+        oxm_class, field, value, mask, offset = _parse_oxm(data, offset)
+        text = _SELECTED.get(field, _nothing)(value, mask) if (
+            oxm_class == _BASIC) else None
+        narrow = narrow or text is None
+        fields[field] = text
+    return specs.Selection(
+        fields.get(_IN_PORT), fields.get(_ETH_TYPE),
+        fields.get(_IPV4_SRC) or fields.get(_ARP_SPA),
+        fields.get(_IPV4_DST) or fields.get(_ARP_TPA), narrow)
+
+
+def is_drop(instructions):
+    """Whether a flow drops: no instruction, or a list without actions.
+
+    :param instructions: bytes
+    """
+    return not instructions or instructions == _INSTRUCTION.pack(
+        _APPLY_ACTIONS, _INSTRUCTION.size)
+
+
+def _nothing(_value, _mask):
+    return None
+
+
+def _number(value, mask):
+    """A whole number, None when a mask leaves bits out."""
+    return None if mask else int.from_bytes(value)
+
+
+def _network(value, mask):
+    """An IPv4 prefix as text, None when the mask is none of a prefix."""
+    try:
+        return str(ipaddress.IPv4Network(
+            (value, str(ipaddress.IPv4Address(mask or b'\xff' * 4)))))
+    except ValueError:
+        return None
+
+
+_SELECTED = {_IN_PORT: _number, _ETH_TYPE: _number, _IPV4_SRC: _network,
+             _IPV4_DST: _network, _ARP_SPA: _network, _ARP_TPA: _network}
 
 
 def _oxm(field, value, mask=b''):

@@ -75,6 +75,23 @@ class StraySpec(typing.NamedTuple):
     match: str
 
 
+class Selection(typing.NamedTuple):
+    """The part of a match that names ports and addresses of IPv4.
+
+    :ivar in_port: OpenFlow port, None for each
+    :ivar ether_type: number such as 0x0800, None for each
+    :ivar src: IPv4 prefix of the sender (of ARP, too), None for each
+    :ivar dst: likewise, of the destination
+    :ivar narrow: whether the match has more than that
+    """
+
+    in_port: int | None = None
+    ether_type: int | None = None
+    src: str | None = None
+    dst: str | None = None
+    narrow: bool = False
+
+
 class Step(typing.NamedTuple):
     """One item of a change.
 

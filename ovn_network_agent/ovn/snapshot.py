@@ -21,6 +21,7 @@ import collections
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
@@ -245,7 +246,7 @@ class Builder:
         return model.Router(
             str(uuid), row.name, tuple(sorted(ports, key=lambda p: p.lrp)),
             nats, self._default_routes(uuid, row), tuple(sorted(problems)),
-            balanced)
+            balanced, row.external_ids.get(directory.NEUTRON_NAME, ''))
 
     def _router_nats(self, router, row, problems):
         found = set()

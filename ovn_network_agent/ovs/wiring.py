@@ -18,6 +18,7 @@ from ovn_network_agent.ovs import drains
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 
+MAPPINGS = 'ovn-bridge-mappings'
 
 def read(ovs, devices):
     """:class:`model.wiring.Wiring` from the local Open_vSwitch database.
@@ -33,8 +34,9 @@ def read(ovs, devices):
         external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
     return values.Wiring(
-        external_ids.get('system-id', ''), external_ids.get('hostname', ''),
-        mappings, tuple(sorted(_patch_ports(ovs, bridges))), devices, wanted,
+        external_ids.get('system-id', ''),
+        of_chassis(external_ids, 'hostname'), mappings,
+        tuple(sorted(_patch_ports(ovs, bridges))), devices, wanted,
         problems, tuple(sorted(
             relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
         ownership.EXT_ID_OVERLAP in external_ids)
@@ -67,8 +69,32 @@ def _patch_ports(ovs, bridges):
 def bridge_mappings(external_ids):
     """Tuple of (physical network, bridge) from ovn-bridge-mappings."""
     found = []
-    for item in external_ids.get('ovn-bridge-mappings', '').split(','):
+    for item in of_chassis(external_ids, MAPPINGS).split(','):
         network, colon, bridge = item.strip().partition(':')
         if colon and network and bridge:
             found.append((network, bridge))
     return tuple(sorted(found))
+
+
+def of_chassis(external_ids, key):
+    """The value that ovn-controller of this chassis uses, '' without one.
+
+    :param external_ids: mapping, the column of the row of Open_vSwitch
+    :param key: key such as 'ovn-bridge-mappings'
+    :returns: text
+    """
+    return external_ids.get(key_of_chassis(external_ids, key), '')
+
+
+def key_of_chassis(external_ids, key):
+    """The key that counts for ovn-controller of this chassis.
+
+    A key with the name of the chassis at its end comes before the key without,
+    also with an empty value: ovn-controller(8), since OVN 23.03.
+
+    :param external_ids: mapping, the column of the row of Open_vSwitch
+    :param key: key such as 'ovn-bridge-mappings'
+    :returns: the key with the name, or the key as given
+    """
+    own = f'{key}-{external_ids.get("system-id", "")}'
+    return own if own in external_ids else key

@@ -341,8 +341,10 @@ class Loop:
                   ' (full)' if full else '', ', '.join(
                       f'{part} {seconds * 1000:.1f}' for part, seconds
                       in (('view', viewed), *outcome.seconds)))
-        self._status.report((*outcome.degraded, *self._troubles(snapshot),
-                             *self._observed(snapshot, outcome, full),
+        # Without BGP, for example, no default route comes into the VRF: what
+        # observers see of FRR comes first, as the first reason is shown most.
+        self._status.report((*self._observed(snapshot, outcome, full),
+                             *outcome.degraded, *self._troubles(snapshot),
                              *self._forwards.reasons,
                              *self.reloads.reasons))
         if not outcome.pending:

@@ -33,13 +33,13 @@ def problems(snapshot, bridge_dev, ranked):
     if not ranked:
         found.update(_left_drained(snapshot))
     for router in snapshot.routers:
-        found.update(f'router {router.name}: {problem}'
+        found.update(f'router {router.called}: {problem}'
                      for problem in router.problems)
         for port in router.local_ports:
             reason = announcing.objection(port.segment, bridge_dev)
             if reason:
-                found.add(f'router {router.name}, port {port.lrp}: {reason}; '
-                          'its addresses stay as they are')
+                found.add(f'router {router.called}, port {port.lrp}: '
+                          f'{reason}; its addresses stay as they are')
     return tuple(sorted(found))
 
 

@@ -48,6 +48,10 @@ LOG = logging.getLogger(__name__)
 _FIRST = 0.5
 _AGAIN = 1.0
 _LAST = 30.0
+# A check of a few addresses is one process, as that of the sessions is every
+# other second; so a reason ends soon after its cause.
+_FEW = 50
+_LAST_OF_FEW = 5.0
 # Seconds between two repairs of an address that zebra lacks (trap T39).
 _REPAIR_INTERVAL = 60.0
 _ADDRESS = (notices.kernel('address'),)
@@ -210,7 +214,10 @@ class Verification(base.Observer):
                 self._pending |= pending.keys()
             reasons = (f'what FRR announces cannot be checked: {error}',)
         self._suspects = problems
-        self._again(bool(problems or reasons))
+        # A check that fails may take long, so it is not repeated often.
+        cheap = self.wrong is not None and len(problems) <= _FEW
+        self._again(bool(problems or reasons),
+                    _LAST_OF_FEW if cheap else _LAST)
         if reasons != self.reasons:
             self.reasons = reasons
             # A backend may wait for an announcement that is proved now.
@@ -250,13 +257,16 @@ class Verification(base.Observer):
             return self._conf.veth_leak.veth_nexthop
         return self._conf.bridge_dev
 
-    def _again(self, troubled):
-        """Plan the next check if there is a problem."""
+    def _again(self, troubled, longest):
+        """Plan the next check if there is a problem.
+
+        :param longest: longest pause before the check, seconds
+        """
         with self._news:
             if not troubled:
                 return
-            due = self._clock() + self._delay
-            self._delay = min(self._delay * 2, _LAST)
+            due = self._clock() + min(self._delay, longest)
+            self._delay = min(self._delay * 2, longest)
             self._all = True
             self._due = due if self._due is None else min(due, self._due)
 

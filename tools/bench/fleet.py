@@ -20,6 +20,7 @@ does not keep the rows of each.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import selectors
@@ -83,14 +84,27 @@ class Server(ovsdb.Server):
 class Cloud:
     """The rows that agents replicate, written in large transactions.
 
+    As a context manager, it ends its servers.
+
     :param gateways: number of chassis
     :param routers: number of routers, each with one gateway port
     :param fips: floating IPs of each router
     """
 
     def __init__(self, gateways, routers, fips):
-        self.nb, self.sb = Server('nb').start(), Server('sb').start()
         self.gateways = gateways
+        with contextlib.ExitStack() as servers:
+            self.nb, self.sb = (
+                servers.enter_context(contextlib.closing(Server(name)))
+                for name in ('nb', 'sb'))
+            self._fill(routers, fips)
+            # A failure ends the servers, which live on otherwise.
+            self._servers = servers.pop_all()
+
+    def _fill(self, routers, fips):
+        gateways = self.gateways
+        self.nb.start()
+        self.sb.start()
         self.sb.transact(
             ovsdb.insert('Datapath_Binding', tunnel_key=1),
             *(operation for n in range(gateways) for operation in (
@@ -112,8 +126,14 @@ class Cloud:
                 operation for n in numbers for operation in self._in_sb(n)))
 
     def close(self):
-        self.nb.close()
-        self.sb.close()
+        """End the servers, and remove their files."""
+        self._servers.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.close()
 
     def _in_nb(self, n, fips):
         candidates = range(min(_CANDIDATES, self.gateways))
@@ -305,10 +325,13 @@ class Clients:
         self._ids = [json.dumps(one['id']) for one in requests]
         self._selector = selectors.DefaultSelector()
         self._received, self._ends = {}, {}
-        self.size = self._first()
-        for _number in range(count - 1):
-            self._add()
-        self._read(lambda: min(self._received.values()) >= self.size)
+        with contextlib.ExitStack() as opened:
+            opened.callback(self.close)
+            self.size = self._first()
+            for _number in range(count - 1):
+                self._add()
+            self._read(lambda: min(self._received.values()) >= self.size)
+            opened.pop_all()
 
     def received(self):
         """Bytes so far, of all clients."""
@@ -325,9 +348,10 @@ class Clients:
 
     def _add(self):
         made = socket.socket(socket.AF_UNIX)
+        # From now on close() closes the socket.
+        self._selector.register(made, selectors.EVENT_READ)
         made.connect(self._path)
         made.sendall(self._begin)
-        self._selector.register(made, selectors.EVENT_READ)
         self._received[made], self._ends[made] = 0, b''
         return made
 
@@ -390,8 +414,8 @@ def measure(cloud, name, requests, count, happenings, repeat):
     server = getattr(cloud, name)
     before, memory = server.processor(), server.memory()
     started = time.monotonic()
-    clients = Clients(server.remote.removeprefix('unix:'), requests, count)
-    try:
+    with contextlib.closing(Clients(server.remote.removeprefix('unix:'),
+                                    requests, count)) as clients:
         print(f'{name}: {count} clients: {clients.size / 1000:.0f} kB each, '
               f'processor {server.processor() - before:.2f} s, '
               f'{time.monotonic() - started:.1f} s, memory '
@@ -413,8 +437,6 @@ def measure(cloud, name, requests, count, happenings, repeat):
                   f'{(server.processor() - before) / repeat * 1000:.1f} ms',
                   flush=True)
         print(f'{name}: memory {server.memory():.0f} MB', flush=True)
-    finally:
-        clients.close()
 
 
 def main():
@@ -428,8 +450,7 @@ def main():
     for count in options.gateways:
         print(f'{count} gateways, {options.routers} routers with '
               f'{options.fips} floating IPs each', flush=True)
-        cloud = Cloud(count, options.routers, options.fips)
-        try:
+        with Cloud(count, options.routers, options.fips) as cloud:
             print(f'relays: {cloud.relays()} on each node at most, '
                   f'{count - 1} if all are candidates with all, '
                   f'{count * (count - 1)} in the cloud then', flush=True)
@@ -447,8 +468,6 @@ def main():
                     flush=True)
                 measure(cloud, name, requests, count, happenings,
                         options.events)
-        finally:
-            cloud.close()
 
 
 if __name__ == '__main__':

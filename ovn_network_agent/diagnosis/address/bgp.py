@@ -24,6 +24,7 @@ _ESTABLISHED = 'Established'
 _SHUT = '(Admin)'
 # The most neighbours that one finding names.
 _NAMED = 5
+_VTYSH = 'in "configure terminal" of vtysh'
 
 
 def judge(facts):
@@ -110,8 +111,8 @@ def prefix_list(facts, daemon):
     if decisive.action != 'permit':
         return judged(
             check, f'{name}: {text}', 'the line is the operator\'s, and the '
-            'agent leaves the line alone; to remove the line, after '
-            f'"configure terminal" in vtysh: no ip prefix-list {name} {text}')
+            f'agent leaves the line alone; {_VTYSH}, '
+            f'"no ip prefix-list {name} {text}" removes the line')
     return verdicts.ok(check, f'{name}: {text}')
 
 
@@ -133,18 +134,23 @@ def _redistribute(facts):
         return verdicts.broken(
             check, f'bgpd does not have {prefix} from this node' +
             (f' ({setup})' if setup else ''),
-            f'see that BGP of {_where(facts)} has "redistribute {origin}"')
+            f'see that BGP of {_where(facts)} has "redistribute {origin}": '
+            '"show running-config bgpd" of vtysh')
     if not setup.asn:
         return verdicts.broken(check, f'no BGP instance in {_where(facts)}',
-                               'configure "router bgp ASN" there')
+                               f'configure one; {_VTYSH}, '
+                               f'{_instance(facts, "")}')
     if origin not in setup.redistributes:
         return verdicts.broken(
             check, f'BGP of {_where(facts)} does not redistribute {origin} '
-            'routes', f'add "redistribute {origin}" to its address-family '
-            'ipv4 unicast')
+            'routes', f'{_VTYSH}, {_instance(facts, setup.asn)} / '
+            f'"address-family ipv4 unicast" / "redistribute {origin}" has '
+            'BGP take the routes')
     return verdicts.broken(
         check, f'BGP of {_where(facts)} redistributes {origin} routes, but '
-        f'not {prefix}', 'look at the route map of the redistribution')
+        f'not {prefix}', 'the operator of FRR has to let the prefix pass the '
+        'route map of the redistribution: "show running-config bgpd" of '
+        'vtysh')
 
 
 def neighbours(facts):
@@ -158,18 +164,26 @@ def neighbours(facts):
     remedy = f'"show bgp {_words(facts)}summary" and the log of bgpd say why'
     shut = [each.name for each in down if each.state.endswith(_SHUT)]
     if shut:
-        remedy = (f'somebody has configured "neighbor {shut[0]} shutdown"; '
-                  f'"no neighbor {shut[0]} shutdown" in "router bgp" of FRR '
-                  'ends the shutdown')
+        asn = facts.neighbours[0].asn
+        remedy = (f'somebody has shut the neighbour down; {_VTYSH}, '
+                  f'{_instance(facts, asn)} / "no neighbor {shut[0]} '
+                  'shutdown" ends the shutdown')
     if not facts.neighbours:
         return verdicts.broken(
             'bgp-neighbours', f'BGP of {_where(facts)} has no neighbours',
-            'configure them, and activate them for IPv4 unicast')
+            'the operator of FRR has to configure them, and to activate '
+            'them for IPv4 unicast')
     if len(down) == len(facts.neighbours):
         return verdicts.broken('bgp-neighbours', text, remedy)
     if down:
         return verdicts.warn('bgp-neighbours', text, remedy)
     return verdicts.ok('bgp-neighbours', text)
+
+
+def _instance(facts, asn):
+    """The line of FRR that configures the BGP instance, in quotes."""
+    vrf = f' vrf {facts.setup.vrf}' if facts.setup.vrf else ''
+    return f'"router bgp {asn or "ASN"}{vrf}"'
 
 
 def _words(facts):
@@ -189,14 +203,20 @@ def _advertised(facts):
     if not up or len(without) == len(up):
         return verdicts.broken(
             check, 'to no neighbour' + _why(without),
-            'look at the outbound filters of the neighbours')
+            _outbound(facts))
     evidence = f'to {", ".join(sorted(sent)[:_NAMED])}'
     if without:
         return verdicts.warn(
             check, f'{evidence}; not to ' + ', '.join(
                 each.name for each in without[:_NAMED]) + _why(without),
-            'look at the outbound filters of the neighbours')
+            _outbound(facts))
     return verdicts.ok(check, evidence)
+
+
+def _outbound(facts):
+    return ('the operator of FRR has to let '
+            f'{facts.subject.prefix} pass the outbound filters of the '
+            'neighbours: "show running-config bgpd" of vtysh')
 
 
 def _why(without):

@@ -70,6 +70,7 @@ class Facts:
     :ivar bindings: static MAC bindings of the router's gateway ports, tuple
         of (port, IP address, MAC)
     :ivar flows: see :func:`readers.flows.read`
+    :ivar journeys: see :func:`readers.packets.read`
     :ivar kernel: :class:`readers.kernel.Kernel`
     :ivar zebra: see :func:`readers.frr.read_zebra`
     :ivar lists: see :func:`readers.frr.read_lists`
@@ -86,6 +87,7 @@ class Facts:
     standing: object = NOT_READ
     bindings: tuple = ()
     flows: object = NOT_READ
+    journeys: object = NOT_READ
     kernel: object = NOT_READ
     zebra: object = NOT_READ
     lists: object = NOT_READ

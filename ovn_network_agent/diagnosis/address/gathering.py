@@ -32,10 +32,12 @@ from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.runtime import loader
 
 # Seconds for all questions to one database.
@@ -151,12 +153,19 @@ def find(conf, address, drivers):
          for member in rows.members(port)[2]],
         sorted({row.external_ids[ownership.EXT_ID_CHASSIS] for row in
                 nb['Logical_Router_Static_Route'].values()
-                if ownership.EXT_ID_CHASSIS in row.external_ids}), _DATABASE)
+                if ownership.EXT_ID_CHASSIS in row.external_ids}),
+        _machines(address, nb), _DATABASE)
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
     return subjects.make(address, conf.gateway_port, nb, sb, wiring,
                          drivers), bindings
+
+
+def _machines(address, nb):
+    """The logical port of a distributed floating IP, a list of names."""
+    row = subjects.distributed(address, nb)
+    return [columns.optional(row, 'logical_port')] if row else []
 
 
 def _node(conf, found):
@@ -165,6 +174,7 @@ def _node(conf, found):
     found = dataclasses.replace(
         found,
         flows=attempt(flows.read, conf, about.of(resources.Flow)),
+        journeys=attempt(packets.read, conf, known, about),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
 

@@ -332,9 +332,12 @@ def out_of_vrf(facts):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} has no route to {setup.client}: '
             f'{found.text() if found else "no such device"}',
-            'have a default route come in by BGP, or set one in FRR')
+            'the operator of the BGP neighbour has to announce a default '
+            'route to this node; or set one, in "configure terminal" of '
+            f'vtysh: "vrf {setup.vrf}" / "ip route 0.0.0.0/0 NEXT-HOP"')
     if found.dev in (ownership.VETH_PROVIDER, setup.bridge):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} sends {setup.client} back to '
-            f'{found.dev}', 'remove that route')
+            f'{found.dev}', f'"ip route del {found.dst} table {found.table}" '
+            'removes that route; who made it has to make it no longer')
     return verdicts.ok('vrf-default', f'to {setup.client}: {found.text()}')

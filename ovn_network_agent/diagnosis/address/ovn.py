@@ -42,6 +42,8 @@ def judge(facts):
     if not facts.subject.here and isinstance(facts.standing, dict):
         # A handover is under way, for example.
         found.append(agent(facts))
+    if facts.subject.kind is Kind.DISTRIBUTED:
+        found.append(_distributed(facts.subject))
     if facts.subject.here:
         found += [_segment(facts), agent(facts), wanted(facts),
                   default_route(facts)]
@@ -52,7 +54,7 @@ def _nat(subject):
     router, nat = subject.router, subject.nat
     if subject.others:
         return verdicts.warn(
-            'nat-row', f'{subject.kind.value} of {router.name}, and of '
+            'nat-row', f'{subject.kind.value} of {router.both_names}, and of '
             f'{", ".join(subject.others)}, too',
             'let one router have the address: remove the other rows')
     if nat is None:
@@ -65,10 +67,10 @@ def _nat(subject):
 def _router(subject):
     if subject.port is None:
         return verdicts.broken(
-            'router', f'{subject.router.name} has no gateway port',
+            'router', f'{subject.router.both_names} has no gateway port',
             'set an external gateway: "openstack router set '
             '--external-gateway NETWORK ROUTER"')
-    return verdicts.ok('router', f'{subject.router.name} with port '
+    return verdicts.ok('router', f'{subject.router.both_names} with port '
                                  f'{subject.port.lrp}')
 
 
@@ -77,11 +79,7 @@ def gateway_port(facts):
     subject = facts.subject
     port, node = subject.port, subject.node
     if subject.kind is Kind.DISTRIBUTED:
-        return verdicts.unchecked(
-            'gateway-port', 'distributed (external_mac): the chassis of the '
-            'virtual machine answers, and no gateway announces it',
-            'let Neutron make centralised floating IPs: enable_distributed_'
-            'floating_ip = False in [ovn]')
+        return verdicts.ok('gateway-port', _answering(subject))
     if port is None:
         return verdicts.unchecked('gateway-port', 'no gateway port')
     if not port.chassis:
@@ -100,6 +98,29 @@ def gateway_port(facts):
             'set [DEFAULT] gateway_port to nothing')
     return verdicts.ok('gateway-port', f'cr-{port.lrp} is here '
                                        f'({node.hostname})')
+
+
+def _answering(subject):
+    """Who answers for a distributed floating IP, in words."""
+    machine = subject.machine
+    where = (f'on {machine.host}' if machine.host
+             else 'which is bound to no chassis')
+    return (f'distributed: not the gateway'
+            f'{" on " + subject.owner if subject.owner else ""} answers, but '
+            f'the chassis of port {machine.port}, {where}')
+
+
+def _distributed(subject):
+    """The finding about a distributed floating IP: nobody announces it."""
+    machine = subject.machine
+    return verdicts.broken(
+        'wanted', 'the agent announces no distributed floating IP '
+        f'(external_mac {machine.mac}), on no node, as its packets do not '
+        'cross the gateway', f'"ovn-nbctl clear NAT {machine.nat} '
+        'external_mac" has the gateway answer for this address and announce '
+        'the address at once; in [ovn] of Neutron, '
+        'enable_distributed_floating_ip = False ends such addresses for '
+        'good')
 
 
 def _segment(facts):
@@ -130,7 +151,8 @@ def agent(facts):
     if reasons:
         return verdicts.warn('agent', f'degraded: {reasons[0]}' + (
             f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''),
-            '"ovn-network-agent-ctl status" has all reasons')
+            '"ovn-network-agent-ctl status" has all reasons; the agent looks '
+            'again after seconds, and the lines after this are of now')
     return _standing(facts)
 
 
@@ -160,8 +182,7 @@ def wanted(facts):
         return verdicts.ok('wanted', f'to be announced as {subject.prefix} '
                                      f'({setup.method} route)')
     if subject.problems:
-        return verdicts.broken('wanted', subject.problems[0],
-                               'the text before names the remedy')
+        return verdicts.problem('wanted', subject.problems[0])
     if networks.family(subject.address) == 6:
         return verdicts.unchecked('wanted', 'addresses of IPv6 are not '
                                             'announced')
@@ -207,7 +228,7 @@ def default_route(facts):
               '"journalctl -u ovn-network-agent"')
     if not there:
         return verdicts.broken(
-            'default-route', f'{subject.router.name} has no default route '
+            'default-route', f'{subject.router.called} has no default route '
             f'via {route.nexthop}, so it cannot reply', remedy)
     binding = next((mac for lrp, ip, mac in facts.bindings
                     if (lrp, ip) == (route.lrp, route.nexthop)), None)

@@ -26,7 +26,9 @@ from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovsdb import columns
 
 
 class Kind(enum.Enum):
@@ -40,6 +42,22 @@ class Kind(enum.Enum):
     VIP = 'VIP'
     HANDLED = 'address that the agent handles'
     NOBODY = 'unknown address'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Machine:
+    """The virtual machine of a distributed floating IP.
+
+    :ivar nat: UUID of the NAT row, text
+    :ivar mac: external_mac of the row
+    :ivar port: name of the logical port
+    :ivar host: host name of the chassis that has the port, '' for none
+    """
+
+    nat: str
+    mac: str
+    port: str
+    host: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +76,7 @@ class Subject:
     :ivar problems: tuple of texts of the drivers about it
     :ivar kept: whether the drivers keep its objects as they are, in doubt
     :ivar vip: :class:`port_forwards.Vip`, or None
+    :ivar machine: :class:`Machine` of a distributed floating IP, or None
     """
 
     address: str
@@ -72,6 +91,7 @@ class Subject:
     problems: tuple = ()
     kept: bool = False
     vip: port_forwards.Vip | None = None
+    machine: Machine | None = None
 
     @property
     def prefix(self):
@@ -82,7 +102,8 @@ class Subject:
     def here(self):
         """Whether this node has to announce the address."""
         return self.vip is not None or (
-            self.port is not None and self.port.local)
+            self.port is not None and self.port.local and
+            self.kind is not Kind.DISTRIBUTED)
 
     @property
     def targets(self):
@@ -136,14 +157,25 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
     return Subject(
         address, kind, seen.node, router, port, nat,
         _hostname(sb, port.chassis) if port else '',
-        tuple(other.name for other, *_rest in found[1:]),
+        tuple(other.both_names for other, *_rest in found[1:]),
         tuple(each for each in wanted if concerns(each, address)),
-        tuple(each.text for each in wanted
-              if each.kind == resources.Problem.kind and
-              _mentions(each, address, router)),
+        _problems(wanted, address, router),
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
-            for each in wanted))
+            for each in wanted),
+        machine=_machine(address, nb, sb))
+
+
+def distributed(address, nb):
+    """The NAT row of a distributed floating IP, or None.
+
+    :param address: IP address in canonical notation
+    :param nb: rows of NB, see :mod:`readers.northbound`
+    """
+    return next((row for row in nb.get('NAT', {}).values()
+                 if row.external_ip == address and
+                 columns.optional(row, 'external_mac') and
+                 columns.optional(row, 'logical_port')), None)
 
 
 def without_ovn(address, device, node, drivers):
@@ -220,6 +252,19 @@ def _what(address, router):
     return Kind.NOBODY, None, None
 
 
+def _machine(address, nb, sb):
+    """The :class:`Machine` of an address, or None."""
+    row = distributed(address, nb)
+    if row is None:
+        return None
+    port = columns.optional(row, 'logical_port')
+    chassis = next((rows.chassis_name(binding)
+                    for binding in sb['Port_Binding'].values()
+                    if binding.logical_port == port), '')
+    return Machine(str(row.uuid), columns.optional(row, 'external_mac'), port,
+                   _hostname(sb, chassis))
+
+
 def _hostname(sb, chassis):
     return next((row.hostname or row.name for row in sb['Chassis'].values()
                  if row.name == chassis), chassis)
@@ -229,6 +274,14 @@ def _wanted(drivers, router, node):
     return [each for driver in drivers for part in (
         driver.for_node(node), driver.for_router(router, node))
         for each in part]
+
+
+def _problems(wanted, address, router):
+    """The problems of an address, those of this address alone first."""
+    found = [each for each in wanted if each.kind == resources.Problem.kind
+             and _mentions(each, address, router)]
+    return tuple(each.text for each in sorted(
+        found, key=lambda each: not each.addresses))
 
 
 def _mentions(problem, address, router):

@@ -32,6 +32,7 @@ LAYERS = {
     'agent': 'agent',
     'wanted': 'wanted by the agent',
     'default-route': 'default route in OVN NB',
+    'other-flows': 'flows of other programs',
     'mac-tweak-flow': 'MAC-tweak flow',
     'hairpin-flow': 'hairpin flow',
     'bridge-device': 'bridge device',
@@ -59,7 +60,7 @@ LAYERS = {
 # A failed check of the left says nothing new when one of the right is broken.
 CAUSES = {
     'wanted': ('segment', 'gateway-port'),
-    'neighbour': ('bridge-device', 'gateway-port', 'segment'),
+    'neighbour': ('other-flows', 'bridge-device', 'gateway-port', 'segment'),
     'policy-rules': (),
     'leak-table': ('veth-pair',),
     'kernel-route': ('bridge-device', 'policy-rules'),
@@ -94,6 +95,18 @@ def broken(check, evidence, remedy):
     """A :class:`finding.Finding` of a layer that does not do its work."""
     return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
                            remedy)
+
+
+def problem(check, text):
+    """The :class:`finding.Finding` of a problem that a driver names.
+
+    :param text: a :class:`resources.Problem`'s text: the fault, and after the
+        last semicolon the remedy
+    """
+    fault, _semicolon, remedy = text.rpartition('; ')
+    return broken(check, fault or text, remedy if fault else (
+        'who made the row has to change what this line names; then '
+        '"ovn-network-agent-ctl resync"'))
 
 
 def unchecked(check, evidence, remedy=''):

@@ -60,8 +60,7 @@ def _vip(facts):
         else 'announced by a route')
     text = f'{len(subject.vip.rules)} rules, {kind}'
     if subject.problems:
-        return verdicts.broken('vip', subject.problems[0],
-                               'the text before names the remedy')
+        return verdicts.problem('vip', subject.problems[0])
     if said is None:
         return verdicts.ok('vip', text)
     state = ': '.join(filter(None, (said['state'], said['reason'])))

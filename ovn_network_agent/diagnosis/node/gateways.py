@@ -178,9 +178,9 @@ def judge_routes(found):
     if not found.managed:
         yield check.not_checked('no agent runs, which would write them')
         return
-    without = [router.name for router in found.routers
+    without = [router.called for router in found.routers
                if not router.default_routes]
-    theirs = [router.name for router in found.routers
+    theirs = [router.called for router in found.routers
               if any(route.managed and route.chassis != found.hostname
                      for route in router.default_routes)]
     for names, what in (

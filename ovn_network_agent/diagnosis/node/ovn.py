@@ -73,6 +73,7 @@ class Chassis(typing.NamedTuple):
     :ivar key: key of the local database that has ovn-cms-options
     :ivar options: tuple of the words of ovn-cms-options
     :ivar bridge: bridge_dev
+    :ivar mapped_by: key of the local database that has ovn-bridge-mappings
     :ivar mappings: tuple of (physical network, bridge)
     :ivar bridges: frozenset of names of the bridges of Open vSwitch
     """
@@ -83,6 +84,7 @@ class Chassis(typing.NamedTuple):
     key: str
     options: tuple
     bridge: str
+    mapped_by: str
     mappings: tuple
     bridges: frozenset
 
@@ -94,16 +96,15 @@ def read_chassis(sources):
             external_ids = dict(row.external_ids)
         bridges = frozenset(row.name for row in ovs['Bridge'].values())
     name = external_ids.get('system-id', '')
-    # ovn-controller prefers the keys of this chassis.
-    key = next((key for key in (f'{_OPTIONS}-{name}', _OPTIONS)
-                if key in external_ids), _OPTIONS)
+    key, mapped_by = (wiring.key_of_chassis(external_ids, each)
+                      for each in (_OPTIONS, wiring.MAPPINGS))
     words = external_ids.get(key, '').split(',')
     with sources.database('sb').rows() as sb:
         hostname = next((row.hostname for row in sb['Chassis'].values()
                          if row.name == name), None)
     return Chassis(name, hostname is not None, hostname or '', key,
                    tuple(filter(None, map(str.strip, words))),
-                   sources.conf.bridge_dev,
+                   sources.conf.bridge_dev, mapped_by,
                    wiring.bridge_mappings(external_ids), bridges)
 
 
@@ -142,9 +143,9 @@ def _add_gateway(found):
 def judge_mappings(found):
     if not any(bridge == found.bridge for _net, bridge in found.mappings):
         yield check.broken(
-            f'ovn-bridge-mappings names {_named(found.mappings)}, and not '
+            f'{found.mapped_by} names {_named(found.mappings)}, and not '
             f'[DEFAULT] bridge_dev = {found.bridge}',
-            '"ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
+            f'"ovs-vsctl set Open_vSwitch . external_ids:{found.mapped_by}='
             f'PHYSICAL-NETWORK:{found.bridge}"')
     elif found.bridge not in found.bridges:
         yield check.broken(

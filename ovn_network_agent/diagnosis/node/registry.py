@@ -16,14 +16,18 @@
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
+from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import objects
+from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import versions
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
-          *gateways.CHECKS, *forwards.CHECKS, *objects.CHECKS)
+          *gateways.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
+          *precedence.CHECKS, *drops.CHECKS, *objects.CHECKS)

@@ -146,7 +146,7 @@ def read_rules(sources):
 def judge_rules(found):
     strange = [rule for rule, exact in found.rules
                if rule.priority in found.priorities and
-               not _explained(rule, exact, found.leak)]
+               not explained(rule, exact, found.leak)]
     for number in sorted({rule.priority for rule in strange}):
         rule = next(r for r in strange if r.priority == number)
         yield check.warn(
@@ -158,8 +158,13 @@ def judge_rules(found):
                        'the agent uses none')
 
 
-def _explained(rule, exact, leak):
-    """Whether a rule is the agent's, the kernel's, or the original's."""
+def explained(rule, exact, leak):
+    """Whether a rule is the agent's, the kernel's, or the original's.
+
+    :param rule: :class:`netlink.rules.Rule`
+    :param exact: whether the rule selects by nothing else
+    :param leak: (priority, table) of the rules of the veth leak
+    """
     if rule.protocol == ownership.RULE_PROTOCOL and exact:
         return True
     if rule.protocol == _KERNEL:

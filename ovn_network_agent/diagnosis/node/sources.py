@@ -31,6 +31,7 @@ from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.readers import announceable
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import addresses
@@ -312,6 +313,13 @@ class Sources:
         made = replicas.Replica(self.conf, name, self.drivers)
         self._replicas[name] = made
         return made.load()
+
+    @shared
+    def announceable(self):
+        """See :func:`announceable.addresses`."""
+        with self.database('nb').rows() as nb:
+            external = [row.external_ip for row in nb['NAT'].values()]
+        return announceable.addresses(self.snapshot(), external)
 
     @shared
     def snapshot(self):

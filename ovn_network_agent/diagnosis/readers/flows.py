@@ -10,8 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The flows of the provider bridge that concern one address."""
+"""The flows of the provider bridge: of one address, and those that drop."""
 
+import contextlib
 import dataclasses
 import os
 
@@ -38,6 +39,20 @@ class Found:
     packets: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Drop:
+    """A flow of another program that drops.
+
+    :ivar cookie: its cookie
+    :ivar priority: its priority
+    :ivar selection: :class:`openflow.spec.Selection`
+    """
+
+    cookie: int
+    priority: int
+    selection: object
+
+
 def of(resource):
     """The :class:`openflow.spec.FlowSpec` of a :class:`resources.Flow`."""
     return spec.FlowSpec(
@@ -56,14 +71,29 @@ def read(conf, wanted):
     """
     if not wanted:
         return {}
-    path = os.path.join(conf.ovs.ovs_rundir, f'{wanted[0].bridge}.mgmt')
-    try:
-        opened = connection.Switch(path)
-        try:
-            found = bridges.look_up(opened, [of(flow) for flow in wanted])
-        finally:
-            opened.close()
-    except OSError as error:
-        raise readers.Unread(readers.reason(error)) from error
+    found = _asked(conf, wanted[0].bridge, lambda switch: bridges.look_up(
+        switch, [of(flow) for flow in wanted]))
     return {flow: tuple(Found(*each) for each in places)
             for flow, places in zip(wanted, found, strict=True)}
+
+
+def read_drops(conf, bridge):
+    """The flows of other programs that drop, in the first table.
+
+    :param conf: the oslo.config ConfigOpts
+    :param bridge: name of the bridge
+    :returns: tuple of :class:`Drop`, the highest priority first
+    :raises readers.Unread: when the switch cannot be asked
+    """
+    return tuple(sorted((Drop(*each) for each in _asked(
+        conf, bridge, bridges.drops)), key=lambda each: -each.priority))
+
+
+def _asked(conf, bridge, question):
+    """The result of a function(:class:`connection.Switch`)."""
+    path = os.path.join(conf.ovs.ovs_rundir, f'{bridge}.mgmt')
+    try:
+        with contextlib.closing(connection.Switch(path)) as switch:
+            return question(switch)
+    except OSError as error:
+        raise readers.Unread(readers.reason(error)) from error

@@ -38,11 +38,13 @@ class Neighbour:
     :ivar state: such as 'Established'
     :ivar filters: tuple of texts, the outbound filters; only read when an
         address is not advertised to an established neighbour
+    :ivar asn: AS number of this node's BGP instance, text, '' when unknown
     """
 
     name: str
     state: str
     filters: tuple = ()
+    asn: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ def read_zebra(vrf, prefix):
     :raises readers.Unread: when zebra does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = _json('zebra', f'show ip route {of_vrf}'
-                           f'{lines.check_network(prefix)} json')
-    with _readable():
+    found = ask_json('zebra', f'show ip route {of_vrf}'
+                              f'{lines.check_network(prefix)} json')
+    with readable():
         return tuple(
             (entry['protocol'], bool(entry.get('selected')),
              bool(entry.get('installed')), ', '.join(
@@ -101,7 +103,7 @@ def read_lists(name):
         if not said.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             said = ''
-        with _readable():
+        with readable():
             by_daemon = output.prefix_lists(said, name)
             found[daemon] = tuple(
                 by_daemon[_NAMES[daemon]]) if _NAMES[
@@ -119,9 +121,10 @@ def read_neighbours(vrf):
     :returns: tuple of :class:`Neighbour`
     :raises readers.Unread: when bgpd does not answer
     """
-    found = _json('bgpd', f'show bgp {_table(vrf)}summary json')
-    with _readable():
-        return tuple(Neighbour(name, values['state'])
+    found = ask_json('bgpd', f'show bgp {_table(vrf)}summary json')
+    with readable():
+        return tuple(Neighbour(name, values['state'],
+                               asn=str(document.get('as', '')))
                      for document in found
                      for name, values in document.get('peers', {}).items())
 
@@ -134,9 +137,9 @@ def read_path(vrf, prefix):
     :returns: (sourced, best, advertised), see :class:`Frr`
     :raises readers.Unread: when bgpd does not answer
     """
-    found = _json('bgpd', f'show bgp {_table(vrf)}'
-                          f'{lines.check_network(prefix)} json')
-    with _readable():
+    found = ask_json('bgpd', f'show bgp {_table(vrf)}'
+                             f'{lines.check_network(prefix)} json')
+    with readable():
         for document in found:
             own = [path for path in document.get('paths', ())
                    if path.get('sourced')]
@@ -157,8 +160,9 @@ def read_filters(vrf, neighbour):
     :raises readers.Unread: when bgpd does not answer
     """
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = _json('bgpd', f'show bgp {of_vrf}neighbors {neighbour.name} json')
-    with _readable():
+    found = ask_json('bgpd',
+                     f'show bgp {of_vrf}neighbors {neighbour.name} json')
+    with readable():
         family = next((document[neighbour.name].get(
             'addressFamilyInfo', {}).get('ipv4Unicast', {})
             for document in found if neighbour.name in document), {})
@@ -186,7 +190,7 @@ def read_setup(vrf, prefix_list):
         shown = _show('show vrf', 'show running-config')
     except OSError as error:
         raise readers.Unread(readers.reason(error)) from error
-    with _readable():
+    with readable():
         return setup.read(shown, vrf, prefix_list)
 
 
@@ -195,8 +199,8 @@ def _table(vrf):
     return f'{of_vrf}ipv4 unicast '
 
 
-def _ask(daemon, command):
-    """The answer of a daemon, text."""
+def _ask(daemon, command, enable=False):
+    """The answer of a daemon, text; see :func:`ask_json`."""
     conf = cfg.CONF.frr
     try:
         if conf.vtysh_wrapper or daemon not in session.daemons(
@@ -206,6 +210,8 @@ def _ask(daemon, command):
         with contextlib.closing(session.Session(
                 conf.frr_run_dir, daemon, limit,
                 time.monotonic() + limit)) as opened:
+            if enable:
+                opened.exchange('enable')
             # A list that does not exist is a failure without a text.
             return opened.exchange(command)[1]
     except OSError as error:
@@ -219,13 +225,22 @@ def _show(*commands):
     return vtysh.show(*commands).stdout
 
 
-def _json(daemon, command):
-    said = _ask(daemon, command)
-    with _readable():
+def ask_json(daemon, command, enable=False):
+    """The JSON documents that a daemon answers with.
+
+    :param daemon: name of the daemon
+    :param command: fixed words with checked names
+    :param enable: whether the command is one of the enable mode, although
+        the command only looks
+    :returns: list of dict
+    :raises readers.Unread: when the daemon does not answer in JSON
+    """
+    said = _ask(daemon, command, enable)
+    with readable():
         return output.json_documents(said)
 
 
-class _readable:
+class readable:
     """Turns an answer in an unknown format into Unread."""
 
     def __enter__(self):

@@ -19,7 +19,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import once
 
 
-def read(conf, here, lrps, chassis, hostnames, timeout):
+def read(conf, here, lrps, chassis, hostnames, machines, timeout):
     """Select the rows of gateway ports and of the chassis.
 
     :param conf: the oslo.config ConfigOpts
@@ -27,6 +27,7 @@ def read(conf, here, lrps, chassis, hostnames, timeout):
     :param lrps: names of the router ports
     :param chassis: names of further chassis, such as the candidates
     :param hostnames: host names of further chassis
+    :param machines: names of logical ports of virtual machines
     :param timeout: seconds
     :returns: dict of table to dict of UUID to :class:`once.Row`
     :raises readers.Unread: when the database cannot be read
@@ -34,13 +35,13 @@ def read(conf, here, lrps, chassis, hostnames, timeout):
     try:
         with once.Session(conf.ovn.ovn_sb_remote,
                           ovsdb.SCHEMAS['sb'], timeout) as session:
-            _select(session, here, lrps, chassis, hostnames)
+            _select(session, here, lrps, chassis, hostnames, machines)
             return session.tables
     except (once.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _select(session, here, lrps, chassis, hostnames):
+def _select(session, here, lrps, chassis, hostnames, machines):
     answers = session.select(
         *(('Chassis', ['name', '==', name])
           for name in sorted({here, *chassis})),
@@ -49,7 +50,9 @@ def _select(session, here, lrps, chassis, hostnames):
           for lrp in lrps),
         *(('Port_Binding', ['type', '==', 'patch'],
            ['options', 'includes', ['map', [['peer', lrp]]]])
-          for lrp in lrps))
+          for lrp in lrps),
+        *(('Port_Binding', ['logical_port', '==', name])
+          for name in machines))
     names = len({here, *chassis}) + len(hostnames)
     bindings = [row for rows in answers[names:] for row in rows]
     session.by_uuid('Chassis', {

@@ -16,14 +16,28 @@ Both tools only simulate a packet.  ovn-trace reads the whole Southbound
 database, so nobody gets a trace who has not asked for one.
 """
 
-import glob
-import os
+import dataclasses
+import re
 
-from ovn_network_agent.control import client
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import packets
 
-# Seconds for one trace.
 _TIMEOUT = 30
+_OUTPUT = re.compile(r'/\* output to "([^"]*)", type "([^"]*)" \*/')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traced:
+    """A traced packet.
+
+    :ivar title: the tool and the direction
+    :ivar verdict: what becomes of the packet, one line
+    :ivar text: the whole answer of the tool
+    """
+
+    title: str
+    verdict: str
+    text: str
 
 
 def read(conf, known, about):
@@ -32,65 +46,62 @@ def read(conf, known, about):
     :param conf: the oslo.config ConfigOpts
     :param known: :class:`facts.Setup`
     :param about: :class:`subject.Subject`
-    :returns: tuple of (title, text)
+    :returns: tuple of :class:`Traced`
     """
     if not about.here or about.port is None or not about.port.segment:
         return ()
-    return tuple((title, _attempt(function, conf, known, about))
-                 for title, function in (
-                     ('Open vSwitch, way in', _way_in),
-                     ('OVN, way in', _logical),
-                     ('Open vSwitch, way back', _way_back)))
+    there, back = packets.both_ways('icmp', about.address, known.client,
+                                    about.port.segment, about.port.mac)
+    return tuple(_attempt(title, function, *arguments)
+                 for title, function, *arguments in (
+                     ('Open vSwitch, way in', _switch, conf, about, there),
+                     ('OVN, way in', _logical, conf, known, about),
+                     ('Open vSwitch, way back', _switch, conf, about, back)))
 
 
-def _attempt(function, *arguments):
+def _attempt(title, function, *arguments):
     try:
-        return function(*arguments)
+        return Traced(title, *function(*arguments))
     except (readers.Unread, OSError) as error:
-        return f'not traced: {readers.reason(error)}'
+        why = f'not traced: {readers.reason(error)}'
+        return Traced(title, why, why)
 
 
-def _way_in(conf, known, about):
-    """A packet that the kernel gives to the bridge."""
+def _switch(conf, about, packet):
+    """(verdict, text) of a packet between the kernel and OVN."""
     segment = about.port.segment
-    return switch(conf, segment.bridge,
-                   f'in_port=LOCAL,icmp,icmp_type=8,dl_src={segment.mac},'
-                   f'dl_dst={about.port.mac},nw_src={known.client},'
-                   f'nw_dst={about.address},nw_ttl=64')
+    listed = packets.ports(conf)
+    text = packets.trace(conf, segment.bridge, packet.flow)
+    journey = packets.Journey(packet, segment.bridge, segment.patch_port,
+                              packets.parsed(text), listed)
+    return fate(journey), text
 
 
-def _way_back(conf, known, about):
-    """A packet that OVN gives to the bridge."""
-    segment = about.port.segment
-    return switch(conf, segment.bridge,
-                   f'in_port={segment.patch_port},icmp,icmp_type=0,'
-                   f'dl_src={about.port.mac},dl_dst={segment.mac},'
-                   f'nw_src={about.address},nw_dst={known.client},nw_ttl=63')
+def fate(journey):
+    """What becomes of a packet in Open vSwitch, in words.
 
-
-def switch(conf, bridge, flow):
-    """Ask ovs-vswitchd over its own control socket.
-
-    :param conf: the oslo.config ConfigOpts
-    :param bridge: name of the bridge
-    :param flow: the packet, in the notation of ovs-ofctl
+    :param journey: :class:`packets.Journey`
     :returns: text
-    :raises readers.Unread: without an answer
     """
-    found = glob.glob(os.path.join(glob.escape(conf.ovs.ovs_rundir),
-                                   'ovs-vswitchd.*.ctl'))
-    if not found:
-        raise readers.Unread('there is no control socket of ovs-vswitchd in '
-                             f'{conf.ovs.ovs_rundir}')
-    try:
-        return client.call(found[0], 'ofproto/trace', [bridge, flow],
-                           _TIMEOUT)
-    except (client.NoAgent, client.Refused) as error:
-        raise readers.Unread(f'ovs-vswitchd: {error}') from error
+    where = ('OVN' if journey.packet.inward else
+             f'the kernel through {journey.bridge}')
+    got = f'{"reaches" if journey.arrives else "does not reach"} {where}'
+    sent = ', '.join(journey.sent)
+    last = journey.trace.steps[-1] if journey.trace.steps else None
+    if last is None:
+        end = 'crosses no table'
+    elif last.drops:
+        end = f'dropped by: {last.text()}' + (
+            f'; also sent to {sent}' if sent else '')
+    elif sent:
+        end = f'sent to {sent} by: {last.text()}'
+    else:
+        end = f'sent nowhere; the last flow: {last.text()}'
+    return f'{journey.packet.name} {got}; {end}'
 
 
 def _logical(conf, known, about):
-    """A packet that arrives on the provider network, in OVN."""
+    """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged import command
     segment = about.port.segment
     remotes = ','.join(conf.ovn.ovn_sb_remote)
@@ -102,7 +113,24 @@ def _logical(conf, known, about):
                         '--summary', segment.datapath, flow], _TIMEOUT)
     if done.status:
         raise readers.Unread(f'ovn-trace: {done.messages}')
-    return done.stdout
+    return logical_fate(f'ICMP to {about.address}', done.stdout), done.stdout
+
+
+def logical_fate(name, text):
+    """What becomes of a packet in OVN, in words.
+
+    :param name: name of the packet
+    :param text: the answer of "ovn-trace --summary"
+    :returns: text
+    """
+    outputs = [f'"{port}"' + (f' ({kind})' if kind else '')
+               for port, kind in _OUTPUT.findall(text)]
+    if outputs:
+        return (f'{name} reaches the port '
+                f'{", ".join(dict.fromkeys(outputs))}')
+    last = next((line.strip() for line in reversed(text.splitlines())
+                 if line.strip(' };\t')), 'nothing')
+    return f'{name} reaches no port; the last action: {last}'
 
 
 def _files(conf):

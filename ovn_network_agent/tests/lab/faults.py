@@ -24,6 +24,7 @@ import typing
 
 from lab import agent as agents
 from lab import dump
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent.tests.lab import base
@@ -31,8 +32,9 @@ from ovn_network_agent.tests.lab import base
 # Commands of remedies that change something.  Other commands only look, and
 # systemctl(1) does not work on the nodes of the lab.
 _CHANGES = re.compile(
-    r'sysctl -w |ip link (set|add) |ip rule add |ip neigh flush |ovs-vsctl '
-    r'(set|add-br) |ovn-appctl |ovn-network-agent-ctl |no ip prefix-list |'
+    r'sysctl -w |ip link (set|add) |ip rule (add|del) |ip neigh flush |'
+    r'ovs-vsctl (set|add-br) |ovs-ofctl --strict del-flows |ovn-appctl |'
+    r'ovn-nbctl clear |ovn-network-agent-ctl |no ip prefix-list |'
     r'router bgp |route-map ')
 # What stands for a value that only the operator knows.
 _BLANK = re.compile(
@@ -58,6 +60,7 @@ class Fault(typing.NamedTuple):
     :ivar repairs: likewise; None for the command of the remedy
     :ivar settles: likewise: waits for what follows from the repair
     :ivar node: name of the node that is asked, '' for the usual one
+    :ivar warns: whether the check only warns
     """
 
     check: str
@@ -66,6 +69,7 @@ class Fault(typing.NamedTuple):
     repairs: typing.Callable | None = None
     settles: typing.Callable | None = None
     node: str = ''
+    warns: bool = False
 
 
 def commands(remedy):
@@ -126,6 +130,9 @@ class Faults:
             self.vtysh(self.node, lines)
         elif words[0] == 'ovn-network-agent-ctl':
             self.agent.ctl(*words[1:])
+        elif words[0] == 'ovn-nbctl':
+            # On a node of a cloud, its configuration names the database.
+            self.node.run([words[0], f'--db={plan.NB}', *words[1:]])
         else:
             self.node.run(words)
 
@@ -212,7 +219,7 @@ class Faults:
 
 def _session(node, vrf, peer):
     """(state, received KEEPALIVEs) of a neighbour."""
-    said = json.loads(node.out(
-        'vtysh', '-c', f'show bgp {vrf}neighbors {peer} json'))[peer]
+    said = json.loads(frr.ask(
+        node, 'bgpd', f'show bgp {vrf}neighbors {peer} json'))[peer]
     return said['bgpState'], said['messageStats']['keepalivesRecv']
 

@@ -93,7 +93,7 @@ FAULTS = (
     Fault('leak-table', 'table 200 has no default route',
           _lose('route', 'table', '200'), _again),
     Fault('prefix-list-bgpd', 'seq 1 deny', faults.routing(_DENY),
-          faults.routing('no ' + _DENY), _announced),
+          settles=_announced),
     Fault('redistribute', 'does not redistribute connected',
           faults.routing(*_FAMILY, 'no ' + _ORIGIN), faults.routing(
               *_FAMILY, _ORIGIN + ' route-map PROVIDER-LOOPBACK'),

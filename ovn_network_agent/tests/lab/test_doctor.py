@@ -32,6 +32,7 @@ _LIST = 'ANNOUNCED-NETWORKS'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
 _FAMILY = _BGP, 'address-family ipv4 unicast'
 _PEER = plan.UPLINKS['gw2'][0]
+_NOWHERE = 'prefix-list NOWHERE out'
 _NOBODY = f'tcp:{plan.HOSTS["central"]}:1'
 _MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
 # The agent would set the sysctls at its start.
@@ -54,6 +55,17 @@ def _first(*functions):
         for function in functions:
             function(case)
     return all_of
+
+
+def _of_fip(text, frr=False):
+    """A command, or a line of FRR, with the floating IP for {fip}."""
+    def type_in(case):
+        line = text.format(fip=case.fip.address)
+        if frr:
+            case.vtysh(case.node, [line])
+        else:
+            case.type_in([line])
+    return type_in
 
 
 def _of_bgpd(line):
@@ -154,6 +166,21 @@ OF_FRR = (
           _on_spine('')),
 )
 
+# What other programs have put in the way of a floating IP.
+OF_OTHERS = (
+    Fault('outbound-filters', f'{_LIST}: seq 1 deny .* from all neighbours',
+          _of_fip(f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32', True),
+          warns=True),
+    Fault('outbound-filters', 'prefix-list NOWHERE does not exist',
+          faults.routing(*_FAMILY, f'neighbor {_PEER} {_NOWHERE}'),
+          faults.routing(*_FAMILY, f'no neighbor {_PEER} {_NOWHERE}')),
+    Fault('rule-order', 'priority 1500 from .* blackhole', _of_fip(
+        'ip rule add priority 1500 from {fip} blackhole'), warns=True),
+    Fault('dropping-flows', 'cookie 0x7 .* drops packets of', _of_fip(
+        f'ovs-ofctl add-flow {plan.BRIDGE} '
+        'cookie=7,priority=1000,ip,nw_src={fip},actions=drop'), warns=True),
+)
+
 
 class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     """One layer after the other is broken on a standby and repaired.
@@ -195,10 +222,13 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 found.setdefault(one['check'], []).append(one)
         return found
 
-    def failed(self, name):
-        """The part of :meth:`doctor` that fails."""
+    def failed(self, name, *more):
+        """The part of :meth:`doctor` that fails.
+
+        :param more: further verdicts that count
+        """
         return {check: those for check, those in self.doctor(name).items()
-                if 'FAIL' in {one['verdict'] for one in those}}
+                if {one['verdict'] for one in those} & {'FAIL', *more}}
 
     def test_all_is_well(self):
         """The owner and the standby; no check is left out by a failure."""
@@ -211,7 +241,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 one['verdict'] for those in found.values() for one in those})
 
     def test_each_fault_has_its_name(self):
-        known = (*OF_AGENT, *OF_KERNEL, *OF_OVN, *OF_FRR)
+        known = (*OF_AGENT, *OF_KERNEL, *OF_OVN, *OF_FRR, *OF_OTHERS)
         wrong, before = {}, 'nothing'
         self.wait_settled()
         for fault in known:
@@ -237,14 +267,16 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
         name = fault.node or self.NODE
         self.node, self.agent = self.cloud[name], self.cloud.agents[name]
         with self.while_broken(fault):
-            found = self.failed(name)
+            found = self.failed(name, *(('WARN',) if fault.warns else ()))
             lines = [line for one in found.get(fault.check, ())
                      for line in faults.commands(one['remedy'])]
             for line in lines:
                 self.type_in(line)
-        said = ' '.join(one['evidence']
-                        for one in found.get(fault.check, ()))
+        of_check = found.get(fault.check, ())
+        said = ' '.join(one['evidence'] for one in of_check)
+        verdicts = {one['verdict'] for one in of_check}
         if (set(found) == {fault.check} and re.search(fault.evidence, said)
+                and fault.warns == ('FAIL' not in verdicts)
                 and bool(lines) == (fault.repairs is None)):
             return ''
         return f'after the repair of {before}: {found}'

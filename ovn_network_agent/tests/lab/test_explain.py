@@ -24,6 +24,7 @@ from ovn_network_agent.tests.lab import explaining
 from ovn_network_agent.tests.lab import faults
 
 _LIST = 'ANNOUNCED-NETWORKS'
+_INTEGRATION = 'br-int'
 _NOTHING = 'NOTHING'
 _AT_LAST = 60
 _ELSEWHERE, _NOBODY = 5, 6
@@ -143,17 +144,30 @@ OF_FRR = (
     # Not the prefix of the agent's entry: bgpd of FRR 8.4 would no longer
     # find that one in its route map, once the entry here has gone.
     Fault('prefix-list-bgpd', 'seq 1 deny', _routing(
-        f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32'), _routing(
-            f'no ip prefix-list {_LIST} seq 1 deny {{fip}}/32'), _announced),
+        f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32'),
+        settles=_announced),
     Fault('redistribute', 'does not redistribute static', routing(
-        *_FAMILY, 'no redistribute static'), routing(
-            *_FAMILY, 'redistribute static'), _announced),
+        *_FAMILY, 'no redistribute static'), settles=_announced),
     Fault('advertised', f'to no neighbour .*{_NOTHING}',
           lambda case: case.filter(), lambda case: case.unfilter(),
           _announced),
     Fault('bgp-neighbours', f'{_PEER} Idle', routing(
-        _BGP, f'neighbor {_PEER} shutdown'), routing(
-            _BGP, f'no neighbor {_PEER} shutdown'), _session),
+        _BGP, f'neighbor {_PEER} shutdown'), settles=_session),
+)
+
+# What other programs and people do, and what the typed remedy ends.
+OF_OTHERS = (
+    *(Fault('other-flows', f'cookie 0x7 priority {priority} .*: drops {what}',
+            _typed(f'ovs-ofctl add-flow {plan.BRIDGE} '
+                   f'cookie=7,priority={priority},{match},actions=drop'))
+      for priority, match, what in (
+          (60000, 'ip,nw_dst={fip}', 'ICMP to'),
+          (2000, 'ip,nw_src={fip}', 'ICMP from'),
+          (2000, 'tcp,nw_dst={fip}', 'TCP to'))),
+    Fault('policy-rules', 'a rule of another program', _typed(
+        'ip rule add priority 100 to {fip}/32 blackhole')),
+    Fault('wanted', 'no distributed floating IP',
+          lambda case: case.distribute()),
 )
 
 
@@ -198,8 +212,8 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         wrong = self.shown(self.fip.address, OF_SWITCH)
         self.agent.kill()
         self.addCleanup(self.started)
-        wrong |= self.shown(self.fip.address,
-                            (*OF_OVN, *OF_KERNEL, *OF_FRR))
+        wrong |= self.shown(self.fip.address, (
+            *OF_OVN, *OF_KERNEL, *OF_FRR, *OF_OTHERS))
         self.assertEqual({}, wrong)
         # What the agent has to repair, at once: the remedy is its start.
         self.node.out('ip', 'link', 'set', ownership.VETH_DEFAULT, 'down')
@@ -215,8 +229,8 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
     # -- faults of several steps ------------------------------------------
 
     def silence(self):
-        """Open vSwitch drops what asks for the floating IP."""
-        self.node.out('ovs-ofctl', 'add-flow', plan.BRIDGE, self._dropping(
+        """OVN does not get what asks for the floating IP."""
+        self.node.out('ovs-ofctl', 'add-flow', _INTEGRATION, self._dropping(
             'cookie=7,priority=60000,') + ',actions=drop')
         self.type_in([f'ip neigh flush to {self.fip.address} '
                       f'dev {plan.BRIDGE}'])
@@ -228,7 +242,7 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         return f'{before}arp,arp_tpa={self.fip.address}'
 
     def unsilence(self):
-        self.node.out('ovs-ofctl', '--strict', 'del-flows', plan.BRIDGE,
+        self.node.out('ovs-ofctl', '--strict', 'del-flows', _INTEGRATION,
                       self._dropping('priority=60000,'))
         self.type_in([f'ip neigh flush to {self.fip.address} '
                       f'dev {plan.BRIDGE}'])
@@ -259,6 +273,14 @@ class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
         self.node.out('ovn-nbctl', f'--db={plan.NB}',
                       f'static-mac-binding-{verb}', self.alpha.lrp,
                       str(plan.PROVIDER[-2]), *mac)
+
+    def distribute(self):
+        """The chassis of the machine answers, and not the gateway."""
+        self.node.out('ovn-nbctl', f'--db={plan.NB}', 'set', 'NAT', self.node
+                      .out('ovn-nbctl', f'--db={plan.NB}', '--bare',
+                           '--columns=_uuid', 'find', 'NAT',
+                           f'external_ip={self.fip.address}').strip(),
+                      'external_mac="fa:16:3e:00:00:77"')
 
     def unassociate(self):
         self.cloud.neutron.remove_fips(self.alpha, [self.fip])

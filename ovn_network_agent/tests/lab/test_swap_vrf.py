@@ -21,6 +21,7 @@ import re
 
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.migrate import base
+from ovn_network_agent.tests.functional.migrate import places
 from ovn_network_agent.tests.functional.migrate import swap
 
 # The default routes of the tables that lead to the pair: the original gives
@@ -42,4 +43,4 @@ class SwapVrfTest(swap.Swap, base.SwapTestCase):
     def left_in_lists(self):
         # What is left of the way back proves whose the networks' lines are.
         return {line for line in super().left_in_lists()
-                if base.FORWARD.vip in line}
+                if places.FORWARD.vip in line}

@@ -13,6 +13,8 @@
 
 """A doctor for tests: its readers on real systems, in this process."""
 
+import re
+
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import registry
@@ -24,6 +26,27 @@ BROKEN = finding.Verdict.BROKEN
 NOT_CHECKED = finding.Verdict.NOT_CHECKED
 
 
+def findings(conf, *names):
+    """The findings of some checks, a list; see :func:`look`."""
+    found = sources.Sources(conf, [])
+    try:
+        return examination.Examination(registry.CHECKS, found).run(
+            examination.select(registry.CHECKS, names))
+    finally:
+        found.close()
+
+
+def command(conf, name, begin):
+    """The only quoted command in the remedies of a check.
+
+    :param begin: the beginning of the command
+    :returns: the command
+    """
+    found, = re.findall(f'"({begin}[^"]*)"', ' '.join(
+        one.remedy for one in findings(conf, name)))
+    return found
+
+
 def look(conf, *names):
     """Make some checks on what is there now.
 
@@ -33,12 +56,7 @@ def look(conf, *names):
     :param names: names of checks
     :returns: dict of name to (worst verdict, all evidence in one text)
     """
-    found = sources.Sources(conf, [])
-    try:
-        made = examination.Examination(registry.CHECKS, found).run(
-            examination.select(registry.CHECKS, names))
-    finally:
-        found.close()
+    made = findings(conf, *names)
     ranks = [NOT_CHECKED, OK, WARN, BROKEN]
     return {name: (
         max((one.verdict for one in made if one.check == name),

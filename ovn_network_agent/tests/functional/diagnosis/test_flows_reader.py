@@ -17,7 +17,7 @@ import unittest
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import flows
-from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.openflow import base
 
@@ -72,8 +72,8 @@ class FlowsTest(base.FlowTestCase):
 
     def test_a_trace_is_of_the_switch(self):
         self.ovs.add('table=0,priority=7,in_port=LOCAL,ip,actions=drop')
-        said = trace.switch(self.conf, base.BRIDGE,
-                            'in_port=LOCAL,ip,nw_dst=198.51.100.10')
+        said = packets.trace(self.conf, base.BRIDGE,
+                             'in_port=LOCAL,ip,nw_dst=198.51.100.10')
         self.assertIn('priority 7', said)
         self.assertIn('drop', said)
 

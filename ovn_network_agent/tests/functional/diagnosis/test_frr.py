@@ -15,8 +15,11 @@
 
 import unittest
 
+from ovn_network_agent import iptext
 from ovn_network_agent import privileged
+from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
@@ -24,8 +27,11 @@ from ovn_network_agent.tests.functional.frr import base
 FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
 ALL = ('frr-daemons', 'frr-vrf', 'bgp-instance', 'bgp-redistribution',
        'bgp-filter', 'prefix-list', 'bgp-sessions')
+# This check needs the addresses, which are in OVN.
+OF_OVN = 'outbound-filters'
 # The neighbour sends nothing.
 HEALTHY = {**dict.fromkeys(ALL, doctor.OK), 'bgp-sessions': doctor.WARN}
+ADDRESSES = tuple(map(iptext.address, ('198.51.100.10', '198.51.100.11')))
 
 
 class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
@@ -127,9 +133,109 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
             'versions'][1])
 
 
+class FiltersTest(base.FrrTestCase):
+    """What keeps an address back, and what bgpd makes of it in fact."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.frr.restart_bgpd)
+        # The line of the agent, in a number below its own.
+        line = f'ip prefix-list {base.LIST} seq 900 permit 0.0.0.0/0 le 32'
+        self.frr.configure(line, *(
+            f'ip route {address}/32 192.0.2.2' for address in ADDRESSES))
+        self.addCleanup(self.frr.configure, f'no {line}', *(
+            f'no ip route {address}/32 192.0.2.2' for address in ADDRESSES))
+        self.frr.wait_for_session()
+
+    def judged(self):
+        read = frr_filters.read('', base.LIST)
+        return list(outbound.judge_outbound(outbound.Outbound(
+            ADDRESSES, base.LIST, tuple(
+                (each.name, tuple(tuple(text.split(' ', 1))
+                                  for text in each.filters))
+                for each in read.neighbours), read.filters)))
+
+    def assert_passing(self, verdict, passing, *words):
+        """The verdict, and that the neighbour has learned just as much."""
+        said = self.judged()
+        self.assertEqual([verdict], [one.verdict for one in said], said)
+        for word in words:
+            self.assertIn(word, said[0].evidence + said[0].remedy)
+        wanted = {f'{address}/32' for address in ADDRESSES[:passing]}
+        base.wait_until(lambda: self.frr.learned() == wanted,
+                        lambda: f'learned {self.frr.learned()}')
+        return said[0]
+
+    def configure(self, *lines):
+        """Lines of FRR, which bgpd uses at once."""
+        self.frr.configure(*lines)
+        self.frr.vtysh('clear ip bgp * soft out')
+
+    def out(self, words):
+        self.configure(*FAMILY, f'neighbor 10.0.0.2 {words} out')
+
+    def test_nobody_else(self):
+        self.assert_passing(doctor.OK, 2)
+
+    def test_a_line_in_our_list_and_the_command_against_it(self):
+        line = f'ip prefix-list {base.LIST} seq 7 deny {ADDRESSES[1]}/32'
+        self.configure(line)
+        self.addCleanup(self.frr.configure, f'no {line}')
+        said = self.assert_passing(doctor.WARN, 1, f'"no {line}"')
+        self.assertIn('from all neighbours', said.evidence)
+        self.configure(f'no {line}')
+        self.assert_passing(doctor.OK, 2)
+
+    def test_a_line_that_denies_all(self):
+        line = (f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/24 '
+                'ge 32')
+        self.configure(line)
+        self.addCleanup(self.frr.configure, f'no {line}')
+        self.assert_passing(doctor.BROKEN, 0, '198.51.100.10')
+
+    def test_a_route_map_of_the_neighbour(self):
+        self.configure(
+            'ip prefix-list OTHER seq 5 permit 198.51.100.11/32',
+            'route-map OUT deny 5', 'match ip address prefix-list OTHER',
+            'route-map OUT permit 10',
+            f'match ip address prefix-list {base.LIST}', 'call SUB',
+            'route-map SUB permit 1')
+        self.addCleanup(self.frr.configure, 'no route-map OUT',
+                        'no route-map SUB', 'no ip prefix-list OTHER')
+        self.out('route-map OUT')
+        self.assert_passing(doctor.WARN, 1, 'route-map OUT: deny 5')
+
+    def test_a_route_map_that_denies_in_another(self):
+        self.configure('route-map OUT permit 10', 'call SUB',
+                       'route-map SUB deny 1')
+        self.addCleanup(self.frr.configure, 'no route-map OUT',
+                        'no route-map SUB')
+        self.out('route-map OUT')
+        self.assert_passing(doctor.BROKEN, 0, 'route-map SUB: deny 1')
+
+    def test_filters_that_do_not_exist(self):
+        self.out('route-map NOWHERE')
+        self.assert_passing(doctor.BROKEN, 0, 'route-map NOWHERE does not')
+
+    def test_a_route_map_of_a_list_that_does_not_exist(self):
+        self.configure('route-map OUT permit 10',
+                       'match ip address prefix-list NOWHERE')
+        self.addCleanup(self.frr.configure, 'no route-map OUT')
+        self.out('route-map OUT')
+        self.assert_passing(doctor.BROKEN, 0, 'has no entry for the route')
+
+    def test_a_prefix_list_in_the_place_of_ours(self):
+        self.configure('ip prefix-list OTHER seq 5 permit 198.51.100.10/32')
+        self.addCleanup(self.frr.configure, 'no ip prefix-list OTHER')
+        self.out('prefix-list OTHER')
+        self.assert_passing(doctor.WARN, 1, 'OTHER has no entry')
+        self.out('prefix-list NOWHERE')
+        self.assert_passing(doctor.BROKEN, 0, 'NOWHERE does not exist')
+
+
 class NamesTest(unittest.TestCase):
 
     def test_all_checks_of_frr_are_here(self):
-        self.assertEqual(set(ALL), {
+        self.assertEqual({*ALL, OF_OVN}, {
             check.name for check in registry.CHECKS
             if check.layer in ('FRR', 'BGP')})

@@ -73,6 +73,15 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertIn('nothing', self.looked('bridge-mappings',
                                              doctor.BROKEN))
 
+    def test_the_mappings_of_this_chassis_come_first(self):
+        own = f'ovn-bridge-mappings-{cloud.CHASSIS}'
+        self.local(**{own: 'physnet1:br-other'})
+        self.assertIn(f'{own} names physnet1:br-other', self.looked(
+            'bridge-mappings', doctor.BROKEN))
+        self.local(**{own: f'physnet1:{cloud.BRIDGE}',
+                      'ovn_bridge_mappings': 'physnet1:br-other'})
+        self.looked('bridge-mappings', doctor.OK)
+
     def test_a_bridge_that_the_switch_does_not_have(self):
         self.conf.set_override('bridge_dev', 'br-none')
         self.local(ovn_bridge_mappings='physnet1:br-none')

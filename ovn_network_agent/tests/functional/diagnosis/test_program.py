@@ -14,6 +14,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -90,7 +92,7 @@ class ExplainTest(base.OvsdbTestCase):
         (tests/lab/test_explain.py).
         """
         for check, evidence, breaks, repairs in (
-                ('router', 'neutron-one has no gateway port',
+                ('router', 'one (neutron-one) has no gateway port',
                  self.without_port, lambda: self.cloud.add_port(
                      'one', 'other', ('198.51.100.1/24',), cloud.OTHER)),
                 ('gateway-port', 'cr-lrp-other is bound to no chassis',
@@ -110,6 +112,30 @@ class ExplainTest(base.OvsdbTestCase):
             status, said = self.explain(FIP)
             self.assertEqual((5, 'elsewhere'), (status, said['outcome']),
                              said)
+
+    def test_a_distributed_floating_ip(self):
+        """One layer is broken, on every node, and its remedy is typed."""
+        self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:77',
+                              logical_port='port')
+        self.cloud.add_machine('port', cloud.OTHER)
+        for chassis in (cloud.CHASSIS, cloud.OTHER):
+            self.cloud.move('lrp-one', chassis)
+            status, said = self.explain(FIP)
+            self.assertEqual((1, 'broken', 'distributed floating IP'), (
+                status, said['outcome'], said['kind']), said)
+            broken, = [one for one in said['findings']
+                       if one['verdict'] == 'BROKEN']
+            self.assertEqual('wanted', broken['check'], said)
+            port, = [one for one in said['findings']
+                     if one['check'] == 'gateway-port']
+            self.assertIn(f'port port, on {cloud.OTHER_HOSTNAME}',
+                          port['evidence'])
+        command, = re.findall('"(ovn-nbctl [^"]+)"', broken['remedy'])
+        program, *words = shlex.split(command)
+        subprocess.run([program, f'--db={self.nb.remote}', *words],
+                       check=True, timeout=_LIMIT)
+        status, said = self.explain(FIP)
+        self.assertEqual((5, 'floating IP'), (status, said['kind']), said)
 
     def without_port(self):
         self.nb.transact(ovsdb.update(

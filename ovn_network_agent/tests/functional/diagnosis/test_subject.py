@@ -75,12 +75,18 @@ class KindsTest(SubjectTestCase):
     def test_a_distributed_floating_ip(self):
         self.cloud.change_nat(FIP, external_mac='fa:16:3e:00:00:77',
                               logical_port='port')
-        self.assertIs(Kind.DISTRIBUTED, self.kind(FIP))
+        found = self.subject(FIP)
+        self.assertEqual((Kind.DISTRIBUTED, False, 'port', ''), (
+            found.kind, found.here, found.machine.port, found.machine.host))
+        self.cloud.add_machine('port', cloud.OTHER)
+        self.assertEqual(cloud.OTHER_HOSTNAME, self.subject(FIP).machine.host)
 
     def test_the_owner(self):
         found = self.subject(FIP)
         self.assertEqual((True, cloud.HOSTNAME, 'lrp-one', 'neutron-one'), (
             found.here, found.owner, found.port.lrp, found.router.name))
+        self.assertEqual(('one', 'one (neutron-one)'), (
+            found.router.called, found.router.both_names))
         self.cloud.move('lrp-one', cloud.OTHER)
         found = self.subject(FIP)
         self.assertEqual((False, cloud.OTHER_HOSTNAME),
@@ -93,7 +99,7 @@ class KindsTest(SubjectTestCase):
         self.cloud.add_router('two', ('198.51.100.2/24',), cloud.OTHER)
         self.cloud.add_nat('two', FIP)
         found = self.subject(FIP)
-        self.assertEqual(('neutron-one', ('neutron-two',)),
+        self.assertEqual(('neutron-one', ('two (neutron-two)',)),
                          (found.router.name, found.others))
 
     def test_other_groups_of_candidates(self):

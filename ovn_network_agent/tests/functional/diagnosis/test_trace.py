@@ -33,21 +33,24 @@ class TraceTest(test_subject.SubjectTestCase):
             ovs__ovs_rundir=os.path.dirname(self.ovs.file))
 
     def traces(self):
-        """dict of title to text."""
-        return dict(trace.read(
+        """dict of title to :class:`trace.Traced`."""
+        return {each.title: each for each in trace.read(
             self.conf, gathering.setup(self.conf, '203.0.113.10'),
             gathering.find(self.conf, test_subject.FIP,
-                           self.drivers(self.conf))[0]))
+                           self.drivers(self.conf))[0])}
 
     def test_each_tool_answers_for_itself(self):
         found = self.traces()
         self.assertEqual({'Open vSwitch, way in', 'OVN, way in',
                           'Open vSwitch, way back'}, set(found))
         # ovn-trace knows the switch and its port.
-        self.assertIn('ingress(', found['OVN, way in'])
-        self.assertIn('provnet-1', found['OVN, way in'])
+        self.assertIn('ingress(', found['OVN, way in'].text)
+        self.assertIn('provnet-1', found['OVN, way in'].text)
+        # No ovn-northd has made logical flows.
+        self.assertRegex(found['OVN, way in'].verdict,
+                         'ICMP to .* reaches no port; the last action: ')
         self.assertIn('not traced: there is no control socket of '
-                      'ovs-vswitchd', found['Open vSwitch, way in'])
+                      'ovs-vswitchd', found['Open vSwitch, way in'].verdict)
 
     def test_nothing_for_an_address_that_is_elsewhere(self):
         self.cloud.move('lrp-one', cloud.OTHER)

@@ -49,9 +49,9 @@ class GatewaylessTest(services.ServiceTestCase):
             row['logical_port']: row['ip'] for row in
             self.nb.rows('Static_MAC_Binding')} == wanted, 'bindings')
         self.eventually(lambda: any(
-            'neutron-small' in reason and '/30 or larger' in reason
+            'router small:' in reason and '/30 or larger' in reason
             for reason in self.service.status.reasons), 'said')
-        self.assertNotIn('neutron-v6', str(self.service.status.reasons))
+        self.assertNotIn('router v6', str(self.service.status.reasons))
 
     def test_ipv6_takes_nothing_from_ipv4(self):
         """Row ST-11, trap T64: all of IPv4 is there, and flows alone of 6."""

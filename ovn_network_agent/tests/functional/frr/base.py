@@ -53,16 +53,30 @@ RUN = '/run/frr'
 BRIDGE = 'br-ex'
 LIST = 'ANNOUNCED-NETWORKS'
 # A prefix list that is referenced and does not exist denies everything.
-BGP = f'''
-router bgp 65001
+_BGP = '''
+router bgp 65001{vrf}
  bgp router-id 10.0.0.1
  no bgp ebgp-requires-policy
  neighbor 10.0.0.2 remote-as 65002
  neighbor 10.0.0.2 timers connect 1
  address-family ipv4 unicast
-  redistribute static
-  neighbor 10.0.0.2 prefix-list {LIST} out
+  redistribute static{more}
+  neighbor 10.0.0.2 prefix-list {list} out
 '''
+
+
+def bgp(vrf='', *more):
+    """The configuration of bgpd.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param more: lines of the address family
+    :returns: text
+    """
+    return _BGP.format(vrf=f' vrf {vrf}' if vrf else '', list=LIST,
+                       more=''.join(f'\n  {line}' for line in more))
+
+
+BGP = bgp()
 _NEIGHBOUR = '''
 router bgp 65002
  bgp router-id 10.0.0.2

@@ -76,7 +76,14 @@ def child(pid):
 class DeathTest(testtools.TestCase):
 
     def tree(self):
-        """A source tree with a lab tier of its own."""
+        """A source tree with a lab tier of its own.
+
+        The tree has the virtual environment of this one.  An installation
+        from there would leave programs that begin with a path of the tree, and
+        the tree will be gone.  So the environment is up to date before.
+        """
+        subprocess.run(['bash', '-c', '. tools/lib.sh && need_venv'], cwd=TOP,
+                       check=True, stdout=subprocess.DEVNULL)
         directory = tempfile.mkdtemp(
             prefix='death-', dir=os.path.join(TOP, 'build'))
         self.addCleanup(shutil.rmtree, directory)

@@ -13,16 +13,14 @@
 """Watches a node from outside while one program replaces another."""
 
 import contextlib
-import itertools
 import os
 import re
-import subprocess
-import tempfile
 
-from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests import monitors
 
-_MARK = '203.0.113.{number}'
+_MARK = '203.0.113.1'
 _TABLE = '99'
+_NUMBER = re.compile(rf'{re.escape(_MARK)} .* metric (\d+)')
 _WITHDRAWN = re.compile(r'UPDATE about (\S+) .*-- withdrawn')
 
 
@@ -33,42 +31,24 @@ def kernel(namespace):
     :param namespace: :class:`namespaces.Namespace`
     :returns: context with a function that gives the lines so far
     """
-    with tempfile.NamedTemporaryFile('r') as told:
-        with open(told.name, 'w') as writing:
-            process = subprocess.Popen(
-                namespace.inside('ip', '-N', '-d', '-o', 'monitor', 'route',
-                                 'rule', 'address', 'link'),
-                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing)
-        numbers = itertools.cycle(range(1, 255))
-        text = []
+    def mark(number):
+        for verb in 'add', 'del':
+            namespace.run('ip', 'route', verb, _MARK, 'dev', 'lo', 'table',
+                          _TABLE, 'metric', str(number))
 
-        def lines():
-            mark = _MARK.format(number=next(numbers))
-
-            def seen():
-                for verb in 'add', 'del':
-                    namespace.run('ip', 'route', verb, mark, 'dev', 'lo',
-                                  'table', _TABLE)
-                text.append(told.read())
-                return mark + ' ' in ''.join(text)
-
-            waiting.eventually(seen, lambda: f'{mark} in {text}')
-            return [line for line in ''.join(text).splitlines()
-                    if f' table {_TABLE} ' not in line + ' ']
-
-        try:
-            lines()
-            yield lines
-        finally:
-            process.kill()
-            process.wait()
+    with monitors.telling(
+            namespace.inside('ip', '-N', '-d', '-o', 'monitor', 'route',
+                             'rule', 'address', 'link'),
+            mark, _NUMBER) as lines:
+        yield lambda: [line for line in lines()
+                       if f' table {_TABLE} ' not in line + ' ']
 
 
 @contextlib.contextmanager
 def withdrawals(host):
     """Have the neighbour of FRR write down what is withdrawn.
 
-    :param host: :class:`base.Host`
+    :param host: :class:`host.Host`
     :returns: context with a function that gives the prefixes so far, a set
     """
     path = os.path.join(host.neighbour.rundir, 'updates.log')

@@ -19,8 +19,8 @@ import re
 
 from ovn_network_agent.tests import original
 from ovn_network_agent.tests import waiting
-from ovn_network_agent.tests.functional.migrate import base
 from ovn_network_agent.tests.functional.migrate import observers
+from ovn_network_agent.tests.functional.migrate import places
 
 # A floating IP that went while nobody looked.
 STALE = '198.51.100.88'
@@ -64,7 +64,7 @@ class Swap:
         for command in self.layout.host_route(STALE):
             self.ip(command)
         self.switch.add(self.layout.hairpin(
-            self.switch.patch(), base.BRIDGE_MAC, STALE, base.ALPHA.mac))
+            self.switch.patch(), places.BRIDGE_MAC, STALE, places.ALPHA.mac))
         self.host.configure(*self.in_vrf(self.layout.static(STALE)))
         waiting.eventually(lambda: f'{STALE}/32' in self.host.learned(),
                            'the stale address is announced')
@@ -89,7 +89,7 @@ class Swap:
     def kept(self, kernel, flows, withdrawals):
         """That nothing right was removed, or made again."""
         hosts = _any(*(a for router in self.layout.routers
-                       for a in router.addresses), base.FORWARD.vip,
+                       for a in router.addresses), places.FORWARD.vip,
                      original.BRIDGE_IP.partition('/')[0])
         networks = _any(*self.layout.networks)
         self.assertEqual([], [line for line in kernel if hosts.search(line)])

@@ -17,7 +17,6 @@ a network namespace of its own; they are ended by their process ids.
 """
 
 import contextlib
-import itertools
 import os
 import re
 import shutil
@@ -35,6 +34,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests import configs
+from ovn_network_agent.tests import monitors
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
 
@@ -43,7 +43,7 @@ MAC = '0a:00:00:00:00:01'
 LRP_MAC = 'fa:16:3e:00:00:01'
 _SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
 # What a monitor tells of the marks in its text.
-_MARK = re.compile(r'event=ADDED table=99 cookie=0x(\w+)\n')
+_MARK = re.compile(r'event=ADDED table=99 cookie=(0x\w+)\n')
 _TOOLS = ('ovs-vswitchd', 'ovsdb-server', 'ovsdb-tool', 'ovs-vsctl',
           'ovs-ofctl', 'unshare')
 
@@ -76,8 +76,12 @@ class OpenVSwitch:
 
     def start(self):
         """Start ovs-vswitchd."""
-        self._spawn('unshare', '-n', 'ovs-vswitchd', self.remote,
-                    '--disable-system', name='ovs-vswitchd')
+        self._spawn(*self.inside('ovs-vswitchd', self.remote,
+                                 '--disable-system'), name='ovs-vswitchd')
+
+    def inside(self, *argv):
+        """The command that runs ovs-vswitchd in its network namespace."""
+        return ['unshare', '-n', *argv]
 
     def restart(self):
         """Kill ovs-vswitchd, as a crash would, and start it again."""
@@ -148,36 +152,16 @@ class OpenVSwitch:
 
         :returns: context with a function that returns the lines so far
         """
-        with tempfile.NamedTemporaryFile('r') as told:
-            with open(told.name, 'w') as writing:
-                process = subprocess.Popen(
-                    ['ovs-ofctl', 'monitor', BRIDGE, 'watch:!initial'],
-                    env=self._env, stdin=subprocess.DEVNULL, stdout=writing,
-                    stderr=writing)
-            numbers = itertools.count(1)
+        def mark(number):
+            self.add(f'table=99,cookie={number:#x},actions=drop')
 
-            def lines():
-                text, first = [], next(numbers)
-
-                def tells_of_a_mark():
-                    # When it tells of this, it has told what came before.
-                    self.add(f'table=99,cookie={next(numbers):#x},'
-                             'actions=drop')
-                    text.append(told.read())
-                    return any(int(seen, 16) > first for seen in
-                               _MARK.findall(''.join(text)))
-
-                waiting.eventually(tells_of_a_mark, lambda: (
-                    f"a mark in what the switch tells: {''.join(text)}"), 10)
-                return ''.join(text).splitlines()
-
-            try:
-                lines()
+        try:
+            with monitors.telling(
+                    ['ovs-ofctl', 'monitor', BRIDGE, 'watch:!initial'], mark,
+                    _MARK, self._env) as lines:
                 yield lines
-            finally:
-                process.kill()
-                process.wait()
-                self.ofctl('del-flows', BRIDGE, 'table=99')
+        finally:
+            self.ofctl('del-flows', BRIDGE, 'table=99')
 
     def _spawn(self, *argv, name=None):
         log = open(os.path.join(self.rundir, argv[0] + '.log'), 'ab')

@@ -190,6 +190,13 @@ class Cloud:
         self.sb.transact(ovsdb.update(
             'Port_Binding', {'logical_port': 'cr-' + lrp}, chassis=column))
 
+    def add_machine(self, port, chassis):
+        """The port of a virtual machine that a chassis has claimed."""
+        self._add_binding(
+            self.add_network(), port, '', chassis=self.sb.rows(
+                'Chassis', '_uuid', where=ovsdb.clauses(
+                    {'name': chassis}))[0]['_uuid'])
+
     def add_nat(self, router, external_ip, logical_ip='10.0.0.5',
                 type='dnat_and_snat', **row):
         """A NAT row of a router."""

@@ -40,6 +40,21 @@ class ViewTest(base.OvsdbTestCase):
         router = eyes.router(name)
         return {nat.external_ip for nat in router.nats} if router else set()
 
+    def test_the_mappings_of_this_chassis_come_first(self):
+        key = f'ovn-bridge-mappings-{HERE}'
+        self.ovs.transact(ovsdb.mutate(
+            'Open_vSwitch', {}, 'external_ids', 'insert',
+            ovsdb.ovsdb_dict({key: 'physnet2:br-own'})))
+        eyes = self.eyes()
+        self.assertEqual((('physnet2', 'br-own'),),
+                         eyes.look().node.bridge_mappings)
+        self.ovs.transact(ovsdb.mutate(
+            'Open_vSwitch', {}, 'external_ids', 'delete',
+            ovsdb.ovsdb_set((key,))))
+        self.eventually(lambda: (('physnet1', cloud.BRIDGE),) ==
+                        eyes.look().node.bridge_mappings,
+                        'the mappings for all')
+
     def test_what_this_node_could_not_announce_concerns_its_groups(self):
         # All routers would be computed anew if the node were another one.
         for group in ('Gateway_Chassis', 'HA_Chassis_Group'):

@@ -26,12 +26,14 @@ from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.frr import output
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -57,12 +59,37 @@ def of(address=FIP, **options):
         flows={each: (flows.Found(each.cookie, each.priority,
                                   flows.of(each), 7),)
                for each in about.of(resources.Flow)},
+        journeys=tuple(journey(each, about) for each in packets.of(
+            address, CLIENT, about.port.segment, about.port.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf),
         lists={daemon: (output.Entry(1000000000, 'permit',
                                      '198.51.100.0/24', 32, 32),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))
+
+
+def journey(packet, about, *steps):
+    """A packet on its way through the provider bridge.
+
+    :param packet: :class:`packets.Packet`
+    :param about: :class:`subject.Subject`
+    :param steps: tables that the packet crosses, and the last one keeps it;
+        without them, the packet arrives
+    :returns: :class:`packets.Journey`
+    """
+    segment = about.port.segment
+    default = trace_text.Step(segment.bridge, 0, '', 0, 0, ('NORMAL',))
+    inward = packet.inward and not steps
+    return packets.Journey(
+        packet, segment.bridge, segment.patch_port, trace_text.Trace(
+            steps or (default,),
+            (segment.bridge, 'br-int') if inward else (segment.bridge,),
+            () if steps or inward else ('1',)),
+        (trace_text.Port(segment.bridge, segment.bridge, 65534, '1'),
+         trace_text.Port('ex-int', segment.bridge, segment.patch_port, '',
+                         'int-ex'),
+         trace_text.Port('int-ex', 'br-int', 4, '', 'ex-int')))
 
 
 def vip(said=None, managed=True, **options):

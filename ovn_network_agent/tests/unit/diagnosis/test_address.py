@@ -28,6 +28,7 @@ from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 from ovn_network_agent.frr import shape
+from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -111,6 +112,55 @@ class BrokenTest(AddressTestCase):
                 other = dataclasses.replace(facts, flows=other)
                 self.assert_broken(check, other)
                 self.assertIn(word, self.evidence(other, check))
+
+    def test_flows_of_other_programs(self):
+        facts = healthy.of()
+        step = trace_text.Step('br-ex', 0, 'ip,nw_dst=198.51.100.10', 2000, 7,
+                               ('drop',))
+        lost = dataclasses.replace(facts, journeys=tuple(
+            healthy.journey(each.packet, facts.subject, step)
+            if ' to ' in each.packet.name else each
+            for each in facts.journeys))
+        # Without ARP, the kernel finds no neighbour.
+        lost = healthy.with_kernel(lost, neighbours={
+            **facts.kernel.neighbours, ('br-ex', healthy.FIP): (
+                '', 'FAILED')})
+        self.assert_broken('other-flows', lost)
+        self.assertIn('br-ex table 0, cookie 0x7 priority 2000 '
+                      'ip,nw_dst=198.51.100.10: drops ICMP to',
+                      self.evidence(lost, 'other-flows'))
+        self.assertIn(
+            '"ovs-ofctl --strict del-flows br-ex cookie=0x7/-1,table=0,'
+            'priority=2000,ip,nw_dst=198.51.100.10"',
+            explanation.explain(lost).remedy[1])
+
+    def test_a_dropping_flow_in_the_place_of_ours_is_named_once(self):
+        facts = healthy.of()
+        step = trace_text.Step('br-ex', 0, 'ip,in_port=1', 900, 0x77,
+                               ('drop',))
+        wanted = next(each for each in facts.flows if each.cookie == 0x999)
+        there, = facts.flows[wanted]
+        facts = dataclasses.replace(
+            facts, journeys=tuple(
+                each if each.packet.inward else
+                healthy.journey(each.packet, facts.subject, step)
+                for each in facts.journeys),
+            flows={**facts.flows, wanted: (
+                dataclasses.replace(there, cookie=0x77),)})
+        self.assert_broken('other-flows', facts)
+        self.assertIn('follows from: flows of other programs',
+                      self.evidence(facts, 'mac-tweak-flow'))
+
+    def test_what_the_agent_and_the_switch_do_is_no_other_flow(self):
+        facts = healthy.of()
+        for cookie, match, actions in (
+                (0x999, 'ip', ('drop',)), (0, '', ('NORMAL',))):
+            step = trace_text.Step('br-ex', 0, match, 900, cookie, actions)
+            lost = dataclasses.replace(facts, journeys=tuple(
+                healthy.journey(each.packet, facts.subject, step)
+                for each in facts.journeys))
+            self.assertEqual(['other-flows'], self.found(lost, Verdict.WARN))
+            self.assertEqual([], self.found(lost, Verdict.BROKEN))
 
     def test_bridge(self):
         facts = healthy.of()
@@ -291,6 +341,11 @@ class BrokenTest(AddressTestCase):
             changed = dataclasses.replace(facts, frr_setup=frr_setup)
             self.assert_broken('redistribute', changed)
             self.assertIn(word, self.evidence(changed, 'redistribute'))
+        explained = explanation.explain(dataclasses.replace(
+            facts, frr_setup=whole._replace(redistributes=())))
+        self.assertIn(
+            '"router bgp 65101 vrf vrf-provider" / "address-family ipv4 '
+            'unicast" / "redistribute static"', explained.remedy[1])
 
     def test_neighbours(self):
         facts = dataclasses.replace(healthy.of(), path=(True, True, ()))
@@ -306,8 +361,9 @@ class BrokenTest(AddressTestCase):
     def test_a_session_that_somebody_has_shut_down(self):
         explained = explanation.explain(dataclasses.replace(
             healthy.of(), path=(True, True, ()), neighbours=(
-                frr.Neighbour('172.31.1.1', 'Idle (Admin)'),)))
-        self.assertIn('"no neighbor 172.31.1.1 shutdown"',
+                frr.Neighbour('172.31.1.1', 'Idle (Admin)', asn='65101'),)))
+        self.assertIn('"router bgp 65101 vrf vrf-provider" / '
+                      '"no neighbor 172.31.1.1 shutdown"',
                       explained.remedy[1])
 
     def test_advertised_to_nobody_and_to_some(self):
@@ -390,8 +446,32 @@ class OwnerTest(AddressTestCase):
 
     def test_distributed(self):
         facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.DISTRIBUTED)
-        self.assertIn('external_mac', self.evidence(facts, 'gateway-port'))
+            healthy.of(), kind=subject.Kind.DISTRIBUTED,
+            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
+                                    'compute7'))
+        self.assert_broken('wanted', facts)
+        self.assertIn('port vm, on compute7',
+                      self.evidence(facts, 'gateway-port'))
+        self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
+                      explanation.explain(facts).remedy[1])
+
+    def test_a_problem_of_a_driver_has_its_remedy(self):
+        for text, evidence, remedy in (
+                ('one; two; do it', 'one; two', 'do it'),
+                ('one', 'one', 'who made the row')):
+            facts = healthy.with_subject(
+                healthy.of(), wanted=(), problems=(text,))
+            found = next(each for each in explanation.explain(facts).findings
+                         if each.check == 'wanted')
+            self.assertEqual(evidence, found.evidence)
+            self.assertTrue(found.remedy.startswith(remedy), found)
+
+    def test_the_name_that_a_person_knows_comes_first(self):
+        router = dataclasses.replace(healthy.of().subject.router,
+                                     name='neutron-1', label='web')
+        self.assertTrue(self.evidence(
+            healthy.with_subject(healthy.of(), router=router),
+            'router').startswith('web (neutron-1) with port '))
 
 
 class UnreadTest(AddressTestCase):
@@ -401,6 +481,7 @@ class UnreadTest(AddressTestCase):
         reason = readers.Unread('it is away')
         for system, checks in (
                 ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
+                ('journeys', {'other-flows'}),
                 ('zebra', {'frr-route'}),
                 ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
                 ('path', {'redistribute', 'advertised'}),

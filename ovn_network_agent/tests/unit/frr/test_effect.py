@@ -156,6 +156,12 @@ class ReasonsTest(unittest.TestCase):
                               surroundings=around(neighbours=neighbours))
             self.assertIn('no BGP neighbour', text)
 
+    def test_a_missing_session_is_the_first_reason(self):
+        first, second = self.said(
+            {A: effect.NOT_IN_BGP}, surroundings=around(neighbours=()))
+        self.assertIn('no BGP neighbour', first)
+        self.assertIn('not in the table of BGP', second)
+
     def test_next_hop_that_zebra_does_not_know(self):
         text, = self.said({A: effect.INACTIVE},
                           surroundings=around(connected=()))

@@ -246,6 +246,27 @@ class CollectionTest(base.BaseTestCase):
         self.assertEqual(0, self.value('consecutive_readds',
                                        backend='route'))
 
+    def test_lines_of_frr_that_others_removed(self):
+        self.announces(FIP)
+        self.made()
+        for kind, backend in (
+                (resources.PrefixListEntry, 'frr_prefix_list'),
+                (resources.Announcement, 'frr_static')):
+            lost = next(iter(self.world.found(kind)))
+            del self.world.objects[resources.Ref(kind.kind, lost)]
+            self.made(stale=frozenset([backend]))
+            self.assertEqual(1, self.value('repairs_total', kind=kind.kind))
+
+    def test_each_reading_is_timed(self):
+        self.announces(FIP)
+        self.made()
+        before = self.value('backend_read_seconds_count', backend='route')
+        self.assertGreaterEqual(before, 1)
+        self.made(stale=frozenset(['route']))
+        self.made()
+        self.assertEqual(before + 1, self.value(
+            'backend_read_seconds_count', backend='route'))
+
     def test_stale_routes(self):
         gone, refused = (
             resources.StaleRoute(router, 'lrp', '198.51.100.254', 'gw9')

@@ -51,6 +51,20 @@ class TestCodec(unittest.TestCase):
         self.assertEqual(flows, decode(reply(*map(entry, flows))))
 
     @given(strategies.flows())
+    def test_what_a_match_selects(self, flow):
+        (_table, _priority, _plain, _cookie, match, instructions), = (
+            wire.flow_entries(reply(entry(flow)))[0])
+        found = codec.decode_selection(match)
+        self.assertEqual(flow.in_port, found.in_port)
+        self.assertEqual({4: 0x0800, 6: 0x86dd}[flow.family],
+                         found.ether_type)
+        self.assertEqual(flow.dst if flow.family == 4 else None, found.dst)
+        # The address of IPv6 is no part that is known.
+        self.assertEqual(flow.family == 6 and flow.dst is not None,
+                         found.narrow)
+        self.assertFalse(codec.is_drop(instructions))
+
+    @given(strategies.flows())
     def test_other_table_is_a_stray(self, flow):
         stray, = decode(reply(entry(flow, table=3)))
         self.assertIsInstance(stray, specs.StraySpec)

@@ -12,6 +12,7 @@
 
 """How long the loop sleeps, and what may end a drain."""
 
+import dataclasses
 import errno
 import os
 import socket
@@ -32,6 +33,7 @@ from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import status
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
+from ovn_network_agent.watches import base as watches
 
 
 class Leaving(handover.Handovers):
@@ -93,6 +95,18 @@ class Rules(source.Source):
 
     def reread(self):
         self.reread_times += 1
+
+
+class Complaining(watches.Observer):
+    """Sees a fault."""
+
+    reasons = ('no BGP neighbour',)
+
+    def start(self, trigger):
+        pass
+
+    def stop(self):
+        pass
 
 
 class Moving(view.View):
@@ -172,6 +186,16 @@ class PeriodicTest(base.BaseTestCase):
         self.assertGreater(self.loop._timeout(), 2 * self.interval)
         self.clock += 3 * self.interval
         self.assertTrue(self.made(urgent=False))
+
+    def test_what_observers_say_is_the_first_reason(self):
+        """Without BGP, for example, no default route comes in."""
+        self.loop._observers = [Complaining()]
+        self.seen.routers = (dataclasses.replace(
+            world.router(), problems=('a row is malformed',)),)
+        self.made(urgent=False)
+        first, *others = self.loop._status.reasons
+        self.assertEqual('no BGP neighbour', first)
+        self.assertIn('a row is malformed', ' '.join(others))
 
     def _reload_with_interval(self, seconds):
         self.loop._conf.set_override('reconcile_interval', seconds)

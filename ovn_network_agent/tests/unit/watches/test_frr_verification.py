@@ -38,6 +38,15 @@ case "$*" in
                     "selected": true, "installed": true}]}' ;;
 esac
 """
+# zebra has no route, but knows the network of the next hop.
+ABSENT = """#!/bin/sh
+case "$*" in
+*daemons*) echo ' zebra staticd bgpd' ;;
+*connected*) echo '{"169.254.0.0/30": [{"protocol": "connected",
+                    "selected": true, "installed": true}]}' ;;
+*) echo '{}' ;;
+esac
+"""
 A, B = '198.51.100.10/32', '198.51.100.11/32'
 
 
@@ -127,6 +136,19 @@ class VerificationTest(base.BaseTestCase):
         self.made.look(*self.due(1))
         self.assertIn('ValueError', self.made.reasons[0])
         self.assertEqual(({A: 'static'}, True), self.due(30))
+
+    def test_few_wrong_addresses_are_looked_at_often(self):
+        """So a reason ends soon after its cause."""
+        self.vtysh(ABSENT)
+        for number, longest in ((1, 5.0), (60, 30.0)):
+            self.passed(*(('created', static(f'198.51.100.{last}/32'))
+                          for last in range(number)))
+            pauses = []
+            for _time in range(8):
+                self.made.look(*self.due(30))
+                pauses.append(self.made._due - self.clock)
+            self.assertEqual(number, self.made.wrong)
+            self.assertEqual(longest, max(pauses), pauses)
 
     def test_an_address_that_was_not_set_anew_is_in_doubt(self):
         # It may be missing, and changes of our own wake nobody.

@@ -18,8 +18,8 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 def chassis(**changed):
     return ovn.Chassis('c1', True, 'gw1', 'ovn-cms-options',
                        ('enable-chassis-as-gw', 'x'), 'br-ex',
-                       (('physnet1', 'br-ex'),), frozenset(
-                           ('br-ex', 'br-int')))._replace(**changed)
+                       'ovn-bridge-mappings', (('physnet1', 'br-ex'),),
+                       frozenset(('br-ex', 'br-int')))._replace(**changed)
 
 
 class ReachTest(base.JudgeTestCase):
@@ -63,6 +63,10 @@ class ChassisTest(base.JudgeTestCase):
             ovn.judge_mappings, chassis(mappings=()), base.BROKEN))
         self.assertIn('physnet1:br-x', self.judged(
             ovn.judge_mappings, chassis(mappings=(('physnet1', 'br-x'),)),
+            base.BROKEN))
+        self.assertIn('external_ids:ovn-bridge-mappings-c1=', self.judged(
+            ovn.judge_mappings, chassis(
+                mappings=(), mapped_by='ovn-bridge-mappings-c1'),
             base.BROKEN))
         self.assertIn('no bridge br-ex', self.judged(
             ovn.judge_mappings, chassis(bridges=frozenset()), base.BROKEN))

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check of the flows of other programs on the provider bridge."""
+
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.readers import flows
+
+# Words of ovs-ofctl for the Ethernet types of IPv4 and ARP, and the words
+# for the addresses then.
+_TYPES = {None: ('', 'nw'), 0x0800: ('ip', 'nw'), 0x0806: ('arp', 'arp')}
+_FIELDS = {'nw': ('nw_src', 'nw_dst'), 'arp': ('arp_spa', 'arp_tpa')}
+
+
+class Drops(typing.NamedTuple):
+    """The flows that drop, and what must not be dropped.
+
+    :ivar addresses: tuple of IPv4Address
+    :ivar bridge: name of the provider bridge
+    :ivar ports: frozenset of its OpenFlow ports that lead to OVN
+    :ivar drops: tuple of :class:`flows.Drop`
+    """
+
+    addresses: tuple
+    bridge: str
+    ports: frozenset
+    drops: tuple
+
+
+def read_drops(sources):
+    sources.ovn()
+    sources.privileged()
+    bridge = sources.conf.bridge_dev
+    segments = [port.segment for group in sources.snapshot().groups
+                for port in group.ports if port.segment]
+    try:
+        drops = flows.read_drops(sources.conf, bridge)
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+    return Drops(sources.announceable(), bridge, frozenset(
+        segment.patch_port for segment in segments
+        if segment.bridge == bridge), drops)
+
+
+def judge_drops(found):
+    wrong = False
+    for drop in found.drops:
+        taken = _taken(drop, found)
+        if not taken:
+            continue
+        wrong = True
+        certain = not drop.selection.narrow and taken == set(found.addresses)
+        yield check.Said(
+            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
+            f'"{match(drop)}" of another program drops packets of '
+            f'{words.named(taken)}', _remedy(drop, found.bridge))
+    if not wrong:
+        yield check.ok(f'of {len(found.drops):d} flows of other programs '
+                       'that drop, none drops packets of this node\'s '
+                       'addresses')
+
+
+def _taken(drop, found):
+    """The addresses whose packets a flow drops, a set."""
+    chosen = drop.selection
+    if chosen.ether_type not in _TYPES or not found.addresses:
+        return set()
+    if not chosen.src and not chosen.dst:
+        # Packets that the agent's flows leave alone may be dropped.
+        above = drop.priority > ownership.PRIORITY_MAC_TWEAK
+        every = above and not chosen.narrow and chosen.ether_type in (
+            None, 0x0800) and _passes(chosen.in_port, found.ports, True)
+        return set(found.addresses) if every else set()
+    taken = set()
+    if chosen.dst and _passes(chosen.in_port, (resources.LOCAL,)):
+        taken |= _covered(chosen.dst, found.addresses)
+    if (chosen.src and drop.priority > ownership.PRIORITY_MAC_TWEAK and
+            _passes(chosen.in_port, found.ports)):
+        taken |= _covered(chosen.src, found.addresses)
+    return taken
+
+
+def _passes(in_port, ports, local=False):
+    """Whether packets of a flow come from some ports."""
+    return in_port is None or in_port in ports or (
+        local and in_port == resources.LOCAL)
+
+
+def _covered(prefix, addresses):
+    network = iptext.network(prefix)
+    return {each for each in addresses if each in network}
+
+
+def match(drop):
+    """The match of a flow, as far as it is known, for ovs-ofctl(8).
+
+    :param drop: :class:`flows.Drop` of IPv4, of ARP or of both
+    :returns: text such as 'priority=1000,ip,nw_dst=192.0.2.1'
+    """
+    chosen = drop.selection
+    protocol, family = _TYPES[chosen.ether_type]
+    port = ('LOCAL' if chosen.in_port == resources.LOCAL
+            else chosen.in_port)
+    fields = (('in_port', port), (protocol, ''),
+              *zip(_FIELDS[family], (
+                  prefix and prefix.removesuffix('/32')
+                  for prefix in (chosen.src, chosen.dst)), strict=True))
+    return ','.join((f'priority={drop.priority:d}', *(
+        f'{name}={value}' if value else name for name, value in fields
+        if name and value is not None)))
+
+
+def _remedy(drop, bridge):
+    if drop.selection.narrow:
+        return (f'look at "ovs-ofctl dump-flows {bridge} '
+                f'cookie={drop.cookie:#x}/-1", and have its program except '
+                'these addresses')
+    return ('have its program except these addresses; "ovs-ofctl --strict '
+            f'del-flows {bridge} cookie={drop.cookie:#x}/-1,{match(drop)}" '
+            'removes the flow')
+
+
+CHECKS = (
+    check.Check(
+        'dropping-flows', 'provider bridge', 'no flow of another program '
+        'drops packets of this node\'s addresses', read_drops, judge_drops,
+        ('ovs-database', 'nb-database', 'sb-database', 'bridge-mappings')),
+)

@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check of the filters between this node's routes and its BGP neighbours."""
+
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.readers import frr_filters
+from ovn_network_agent.forward import rules
+from ovn_network_agent.frr import filters
+
+
+class Outbound(typing.NamedTuple):
+    """The outbound filters, and the addresses that have to pass.
+
+    :ivar addresses: tuple of IPv4Address
+    :ivar own: name of the agent's prefix list, '' for none
+    :ivar neighbours: tuple of (name, tuple of (kind, name of a filter))
+    :ivar filters: :class:`filters.Filters`
+    """
+
+    addresses: tuple
+    own: str
+    neighbours: tuple
+    filters: filters.Filters
+
+
+def read_outbound(sources):
+    vips = [iptext.address(vip.address) for vip in rules.load(sources.conf)
+            if vip.managed and vip.version == 4]
+    addresses = tuple(sorted({*sources.announceable(), *vips}))
+    # Without the privileges, this names them.
+    sources.daemons()
+    own = sources.conf.frr.frr_prefix_list
+    try:
+        found = frr_filters.read(sources.vrf, own)
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+    return Outbound(addresses, own, tuple(
+        (each.name, tuple(tuple(text.split(' ', 1))
+                          for text in each.filters))
+        for each in found.neighbours), found.filters)
+
+
+def judge_outbound(found):
+    """One finding for each line, list or map that keeps addresses back."""
+    kept, denials = {}, {}
+    for name, passed in [('', _own(found)), *found.neighbours]:
+        # Neighbours often have the same filters.
+        if passed not in denials:
+            denials[passed] = [(address, denial)
+                               for address in found.addresses if (denial := (
+                                   _denial(found.filters, passed, address)))]
+        for address, denial in denials[passed]:
+            kept.setdefault(denial, {}).setdefault(name, []).append(address)
+    yield from (_said(denial, of, found) for denial, of in kept.items())
+    if not kept:
+        yield check.ok(f'{len(found.addresses):d} addresses pass to '
+                       f'{len(found.neighbours):d} neighbours')
+
+
+def _own(found):
+    """The agent's list, which a redistribution may use, too."""
+    return ((filters.LIST, found.own),) if found.own else ()
+
+
+def _denial(known, passed, address):
+    """The first denial on the way of an address, or None."""
+    for kind, name in passed:
+        try:
+            denial = known.denial(kind, name, address)
+        except filters.Undecided:
+            # FRR goes by more than the address, so this may be as wanted.
+            continue
+        if denial:
+            return denial
+    return None
+
+
+def _said(denial, of, found):
+    """The finding about one denial.
+
+    :param denial: :class:`filters.Denial`
+    :param of: dict of neighbour, '' for all, to list of addresses
+    :param found: :class:`Outbound`
+    """
+    addresses = {address for some in of.values() for address in some}
+    peers = sorted(set(of) - {''})
+    everybody = '' in of or len(peers) == len(found.neighbours)
+    what = (f'{denial.kind} {denial.name}: {denial.text}' if denial.line
+            else f'{denial.kind} {denial.name} {denial.text}')
+    evidence = (f'{what}, so {words.named(addresses)} is kept back from '
+                f'{"all neighbours" if everybody else ", ".join(peers)}')
+    if everybody and addresses == set(found.addresses):
+        return check.broken(evidence, _remedy(denial))
+    return check.warn(evidence, _remedy(denial))
+
+
+def _remedy(denial):
+    if denial.line and denial.kind == filters.LIST:
+        return ('the line is none of the agent, which leaves it alone; in '
+                f'vtysh "no ip prefix-list {denial.name} {denial.text}" '
+                'removes the line')
+    if denial.line:
+        return (f'narrow the entry with a "match", or remove it in vtysh: '
+                f'"no route-map {denial.name} {denial.text}"')
+    return ('let the addresses pass there, or take the filter away: "no '
+            f'neighbor ADDRESS {denial.kind} {denial.name} out"')
+
+
+CHECKS = (
+    check.Check(
+        'outbound-filters', 'BGP', 'no line of another program in the prefix '
+        'list, and no other outbound filter of a neighbour, keeps addresses '
+        'of this node back', read_outbound, judge_outbound,
+        ('frr-daemons', 'bgp-instance', 'ovs-database', 'nb-database',
+         'sb-database')),
+)

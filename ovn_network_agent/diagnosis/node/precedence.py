@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check of the order of policy rules: who decides before the agent."""
+
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node import words
+
+# linux/fib_rules.h and linux/rtnetlink.h: the kernel's rule for its main
+# table, the table of local addresses, and the protocol of the kernel's rules.
+_MAIN_RULE = 32766
+_LOCAL_TABLE = 255
+_KERNEL = 2
+_DEFAULT = '0.0.0.0/0'
+
+
+class Order(typing.NamedTuple):
+    """The rules of other programs, and what they come before.
+
+    :ivar addresses: tuple of IPv4Address
+    :ivar inward: priority of the rule that decides about packets to them
+    :ivar outward: likewise, about packets from them
+    :ivar entry: device of the packets to them, '' for any but ``exits``
+    :ivar exits: frozenset of devices of the packets from them
+    :ivar rules: tuple of :class:`Foreign`
+    """
+
+    addresses: tuple
+    inward: int
+    outward: int
+    entry: str
+    exits: frozenset
+    rules: tuple
+
+
+class Foreign(typing.NamedTuple):
+    """A rule of another program.
+
+    :ivar rule: :class:`netlink.rules.Rule`
+    :ivar exact: whether the rule selects by nothing else
+    :ivar routes: tuple of IPv4 prefixes, text: those of its table
+    """
+
+    rule: tuple
+    exact: bool
+    routes: tuple = ()
+
+
+def read_order(sources):
+    sources.ovn()
+    conf, addresses = sources.conf, sources.announceable()
+    leak, pair = (conf.veth_leak.veth_leak_rule_priority,
+                  veth_leak.enabled(conf))
+    of_fips = conf.fip_route.route_table_id and (
+        conf.fip_route.route_rule_priority)
+    return Order(
+        addresses, of_fips or (leak - 1 if pair else _MAIN_RULE),
+        leak if pair else _MAIN_RULE,
+        ownership.VETH_DEFAULT if pair else '', _exits(sources), tuple(
+            Foreign(rule, exact, _routes(sources, rule.table))
+            for rule, exact in sources.rules()
+            if _foreign(rule, exact, conf)))
+
+
+def _foreign(rule, exact, conf):
+    """Whether a rule of IPv4 is another program's, and is first."""
+    leak = conf.veth_leak
+    return not (
+        rule.ipv6 or ':' in (rule.src or '') + (rule.dst or '') or
+        rule.priority >= _MAIN_RULE or rule.fwmark is not None or
+        rule.table == _LOCAL_TABLE or
+        rule.priority in routing.priorities(conf) or
+        rule.protocol in (_KERNEL, ownership.RULE_PROTOCOL) or
+        routing.explained(rule, exact, (leak.veth_leak_rule_priority,
+                                        leak.veth_leak_table_id)))
+
+
+def _exits(sources):
+    """The devices of the provider bridge, which have what OVN sends."""
+    return frozenset((sources.conf.bridge_dev, *(
+        port.segment.device for group in sources.snapshot().groups
+        for port in group.ports if port.segment)))
+
+
+def _routes(sources, table):
+    return tuple(route.dst for route in sources.routes(table)
+                 if ':' not in route.dst) if table else ()
+
+
+def judge_order(found):
+    wrong = False
+    for foreign in found.rules:
+        taken = _taken(foreign, found)
+        if not taken:
+            continue
+        wrong = True
+        rule = foreign.rule
+        certain = foreign.exact and not rule.table and (
+            taken == set(found.addresses))
+        yield check.Said(
+            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            f'the rule "{text(rule)}" of another program comes before the '
+            f'rule of priority {max(found.inward, found.outward):d}, and '
+            f'decides about packets of {words.named(taken)}',
+            _remedy(foreign))
+    if not wrong:
+        yield check.ok(f'of {len(found.rules):d} rules of other programs, '
+                       'none decides about this node\'s addresses')
+
+
+def _taken(foreign, found):
+    """The addresses whose packets a rule decides about, a set."""
+    rule = foreign.rule
+    plain = foreign.exact and not rule.src and not rule.dst
+    taken = set()
+    if rule.priority < found.inward and _may_enter(rule.iif, found) and (
+            rule.dst or plain):
+        taken |= {each for each in _covered(rule.dst, found.addresses)
+                  if not rule.table or any(
+                      each in iptext.network(route)
+                      for route in foreign.routes)}
+    if rule.priority < found.outward and _may_exit(rule.iif, found) and (
+            rule.src or plain) and _leads_somewhere(foreign, plain):
+        taken |= _covered(rule.src, found.addresses)
+    return taken
+
+
+def _covered(prefix, addresses):
+    if not prefix:
+        return set(addresses)
+    network = iptext.network(prefix)
+    return {each for each in addresses if each in network}
+
+
+def _may_enter(device, found):
+    if found.entry:
+        return device in (None, found.entry)
+    return device not in found.exits
+
+
+def _may_exit(device, found):
+    return device is None or device in found.exits
+
+
+def _leads_somewhere(foreign, plain):
+    """Whether the kernel does not go on with the next rule anyway."""
+    if not foreign.rule.table:
+        return True
+    if not plain:
+        return bool(foreign.routes)
+    # The way of the packets out is a default route.
+    return _DEFAULT in foreign.routes and foreign.rule.suppress is None
+
+
+def text(rule):
+    """A rule in the notation of ip-rule(8).
+
+    :param rule: :class:`netlink.rules.Rule` without a mark
+    :returns: text such as 'priority 500 from 192.0.2.1 lookup 77'
+    """
+    return ' '.join((f'priority {rule.priority:d}', *(
+        f'{word} {value}' for word, value in (
+            ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),
+            ('lookup', rule.table),
+            ('suppress_prefixlength', rule.suppress))
+        if value not in (None, 0) or word.startswith('suppress') and
+        value is not None), *(() if rule.table else ('blackhole',))))
+
+
+def _remedy(foreign):
+    if not foreign.exact:
+        return (f'look at "ip rule show priority {foreign.rule.priority:d}", '
+                'and have its program except these addresses')
+    return ('have its program except these addresses, or give the rule a '
+            f'larger number; "ip rule del {text(foreign.rule)}" removes the '
+            'rule')
+
+
+CHECKS = (
+    check.Check(
+        'rule-order', 'policy rules', 'no rule of another program before '
+        'those of the agent decides about packets of this node\'s addresses',
+        read_order, judge_order,
+        ('ovs-database', 'nb-database', 'sb-database')),
+)

@@ -1,0 +1,27 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the checks of other programs' objects share: words for addresses."""
+
+# The most addresses that one line has.
+_NAMED = 3
+
+
+def named(addresses):
+    """Some addresses for people.
+
+    :param addresses: collection of addresses
+    :returns: text such as '198.51.100.10 and 7 more'
+    """
+    some = sorted(addresses)
+    more = f' and {len(some) - _NAMED:d} more' if len(some) > _NAMED else ''
+    return ', '.join(map(str, some[:_NAMED])) + more

@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses of OVN that this node announces, or would as the owner."""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+
+
+def addresses(snapshot, external):
+    """The IPv4 addresses that other programs must not keep back.  Pure.
+
+    The gateway group of a router need not have its port here: a standby must
+    be able to take over.
+
+    :param snapshot: :class:`model.Snapshot`
+    :param external: iterable of text: the external addresses of all NAT rows
+    :returns: tuple of IPv4Address, sorted
+    """
+    ports = [networks.parse_interface(text) for group in snapshot.groups
+             for port in group.ports for text in port.networks]
+    ports = [port for port in ports if port and port.version == 4]
+    balanced = [one.address for router in snapshot.routers
+                for one in router.balanced if one.floating]
+    known = {port.network for port in ports}
+    return tuple(sorted({port.ip for port in ports} | {
+        address for address in map(_address, (*external, *balanced))
+        if address and any(address in network for network in known)}))
+
+
+def _address(text):
+    """An address, or None for a text of OVN that is none."""
+    try:
+        return iptext.address(text)
+    except ValueError:
+        # Another check names such a row.
+        return None

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The outbound filters of BGP: those of each neighbour, and their parts."""
+
+import typing
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.frr import filters
+from ovn_network_agent.frr import lines
+
+_OF_LIST = 'ip address prefix-list '
+_EXIT = 'Exit routemap'
+
+
+class Outbound(typing.NamedTuple):
+    """The outbound filters of a VRF.
+
+    :ivar neighbours: tuple of :class:`frr.Neighbour` with their filters
+    :ivar filters: :class:`filters.Filters`, all that they lead to
+    """
+
+    neighbours: tuple
+    filters: filters.Filters
+
+
+def read(vrf, own):
+    """The outbound filters of all neighbours.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :param own: name of the agent's prefix list, '' for none
+    :returns: :class:`Outbound`
+    :raises readers.Unread: when bgpd does not answer
+    """
+    neighbours = tuple(frr.read_filters(vrf, each)
+                       for each in frr.read_neighbours(vrf))
+    used = {tuple(text.split(' ', 1)) for each in neighbours
+            for text in each.filters}
+    maps = _maps({name for kind, name in used if kind == filters.MAP})
+    lists = {name for kind, name in used if kind == filters.LIST}
+    lists |= {text.removeprefix(_OF_LIST) for rules in maps.values()
+              for rule in rules or () for text in rule.matches
+              if text.startswith(_OF_LIST)}
+    lists |= {own} - {''}
+    return Outbound(neighbours, filters.Filters(own, {
+        name: frr.read_lists(name)['bgpd'] for name in sorted(lists)}, maps))
+
+
+def _maps(names):
+    """The route maps, and those that they call; see Filters.maps."""
+    found, left = {}, set(names)
+    while left:
+        name = left.pop()
+        found[name] = read_map(name)
+        left |= {rule.call for rule in found[name] or ()} - {'', *found}
+    return found
+
+
+def read_map(name):
+    """A route map of bgpd.
+
+    :param name: its name
+    :returns: tuple of :class:`filters.Rule`, None when there is no such map
+    :raises readers.Unread: when bgpd does not answer
+    """
+    try:
+        lines.check_name(name)
+    except ValueError as error:
+        raise readers.Unread(str(error)) from error
+    documents = frr.ask_json('bgpd', f'show route-map {name} json', True)
+    with frr.readable():
+        # FRR names the daemon first, in one document or in several.
+        for document in documents:
+            for maps in document.values():
+                if name in maps:
+                    return tuple(map(_rule, maps[name]['rules']))
+    return None
+
+
+def _rule(said):
+    return filters.Rule(said['sequenceNumber'], said['type'],
+                        tuple(said.get('matchClauses', ())),
+                        said.get('callClause', ''),
+                        said.get('action', _EXIT) == _EXIT)

@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What outbound filters of BGP let pass.  Pure.
+
+The rules are those of FRR: an empty prefix list lets everything pass, a list
+without a fitting entry nothing.  A filter of a neighbour that does not exist
+lets nothing pass, and a missing list of a route map fits no route.
+"""
+
+import dataclasses
+import typing
+
+from ovn_network_agent.frr import shape
+
+LIST, MAP = 'prefix-list', 'route-map'
+_OF_LIST = 'ip address prefix-list '
+# lib/routemap.h of FRR: RMAP_RECURSION_LIMIT.
+_DEPTH = 10
+
+
+class Undecided(Exception):
+    """A filter goes by more than the address of a route."""
+
+
+class Rule(typing.NamedTuple):
+    """One entry of a route map.
+
+    :ivar sequence: its number
+    :ivar action: 'permit' or 'deny'
+    :ivar matches: tuple of texts, such as 'ip address prefix-list LIST'
+    :ivar call: name of the route map that is called, '' for none
+    :ivar ends: whether the entry is the last one for a route that fits
+    """
+
+    sequence: int
+    action: str
+    matches: tuple = ()
+    call: str = ''
+    ends: bool = True
+
+
+class Denial(typing.NamedTuple):
+    """Why a route does not pass.
+
+    :ivar kind: :data:`LIST` or :data:`MAP`
+    :ivar name: name of the list or of the map
+    :ivar text: the line that denies in FRR's notation, or what is missing
+    :ivar line: whether the text is a line
+    """
+
+    kind: str
+    name: str
+    text: str
+    line: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filters:
+    """Prefix lists of IPv4 and route maps.
+
+    :ivar own: name of the agent's list, '' for none.  The agent adds a line
+        for each of its networks, so only a line that denies counts there
+    :ivar lists: dict of name to tuple of :class:`frr.output.Entry`, None for
+        a list that does not exist
+    :ivar maps: dict of name to tuple of :class:`Rule`, None for a map that
+        does not exist
+    """
+
+    own: str
+    lists: dict
+    maps: dict
+
+    def denial(self, kind, name, address):
+        """Why the route of an address does not pass a filter.
+
+        :param kind: 'prefix-list', 'route-map', or another word of FRR
+        :param name: name of the filter
+        :param address: IPv4Address
+        :returns: :class:`Denial`, or None when the route passes
+        :raises Undecided: when the filter goes by something else
+        """
+        if kind == LIST:
+            return self._of_list(name, address)
+        if kind == MAP:
+            return self._of_map(name, address, _DEPTH)
+        raise Undecided(f'{kind} {name}')
+
+    def _of_list(self, name, address):
+        entries = self.lists.get(name)
+        if name == self.own:
+            entries = entries or ()
+        if entries is None:
+            return Denial(LIST, name, 'does not exist', False)
+        first = next((entry for entry in sorted(entries)
+                      if shape.matches(entry, address)), None)
+        if first is None:
+            return Denial(LIST, name, 'has no entry for the route', False) if (
+                entries and name != self.own) else None
+        return None if first.action == 'permit' else Denial(
+            LIST, name, line(first))
+
+    def _of_map(self, name, address, depth):
+        rules = self.maps.get(name)
+        if rules is None:
+            return Denial(MAP, name, 'does not exist', False)
+        if not depth:
+            raise Undecided(f'{MAP} {name} calls itself')
+        noted = None
+        for rule in sorted(rules):
+            fits, denied = self._fits(rule, address)
+            noted = noted or denied
+            if not fits:
+                continue
+            if rule.action != 'permit':
+                return Denial(MAP, name, f'deny {rule.sequence:d}')
+            called = rule.call and self._of_map(rule.call, address, depth - 1)
+            if called:
+                return called
+            if rule.ends:
+                return None
+            raise Undecided(f'{MAP} {name}: on-match')
+        return noted or Denial(MAP, name, 'has no entry for the route', False)
+
+    def _fits(self, rule, address):
+        """(whether an entry fits, the line of a list that says no)."""
+        for text in rule.matches:
+            if not text.startswith(_OF_LIST):
+                raise Undecided(text)
+            name = text.removeprefix(_OF_LIST)
+            denied = self._of_list(name, address)
+            if denied:
+                return False, denied if denied.line else None
+        return True, None
+
+
+def line(entry):
+    """An entry of a prefix list as FRR writes it, without the list's name.
+
+    :param entry: :class:`frr.output.Entry`
+    :returns: text such as 'seq 5 deny 198.51.100.0/24 le 32'
+    """
+    return ' '.join((f'seq {entry.sequence:d} {entry.action} {entry.prefix}',
+                     *(f'{word} {value:d}' for word, value in (
+                         ('ge', entry.ge), ('le', entry.le)) if value)))

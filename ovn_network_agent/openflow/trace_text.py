@@ -1,0 +1,220 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The text of ofproto/trace and of dpif/show of ovs-vswitchd.  Pure.
+
+These are the parts of an answer of ofproto/trace (Open vSwitch 3.1)::
+
+    bridge("br-ex")
+    ---------------
+     0. ip,nw_dst=198.51.100.10, priority 2000, cookie 0x7
+        drop
+    Datapath actions: drop
+
+A packet that returns from connection tracking begins a part of its own, after
+a line of "=" with "recirc".  The bridge in the head of such a part is that of
+the first input port, and not the bridge whose tables follow.
+"""
+
+import dataclasses
+import re
+
+_BRIDGE = re.compile(r'bridge\("(.+)"\)')
+_STEP = re.compile(r'(\d+)(?:\([^)]*\))?\. (.*)')
+_FLOW = re.compile(r'(?:(.*), )?priority (\d+)(?:, cookie (0x[0-9a-f]+))?')
+_RECIRCULATION = re.compile(r'(?m)^=+\n.*recirc.*\n=+$')
+_ACTIONS = 'Datapath actions: '
+_TUNNEL = re.compile(r'\bdst=([0-9a-f.:]+)')
+_PORT = re.compile(r'    (\S+) (\d+)/(\d+|none): \((.*)\)')
+_PEER = re.compile(r'patch: peer=(\S+)')
+_LOCAL = 65534
+_DROP = 'drop'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """A table that a packet crosses.
+
+    :ivar bridge: name of the bridge
+    :ivar table: number of the table
+    :ivar match: match of the flow, in the notation of ovs-ofctl; None when
+        no flow has matched
+    :ivar priority: priority of the flow
+    :ivar cookie: cookie of the flow
+    :ivar actions: tuple of the actions of the flow, text
+    """
+
+    bridge: str
+    table: int
+    match: str | None = None
+    priority: int = 0
+    cookie: int = 0
+    actions: tuple = ()
+
+    @property
+    def drops(self):
+        """Whether nothing becomes of the packet here."""
+        return self.actions == (_DROP,)
+
+    def text(self):
+        """The flow as a person looks for the flow."""
+        where = f'{self.bridge} table {self.table}'
+        if self.match is None:
+            return f'{where}, no flow matches'
+        return (f'{where}, cookie {self.cookie:#x} priority {self.priority} '
+                f'{self.match or "(all packets)"}')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Trace:
+    """What becomes of a packet.
+
+    :ivar steps: tuple of :class:`Step`, in their order
+    :ivar bridges: names of the bridges that the packet enters, a tuple
+    :ivar outputs: tuple of the data path's actions that send the packet, such
+        as '3'; a tunnel is 'tunnel to 172.30.0.2'
+    """
+
+    steps: tuple
+    bridges: tuple
+    outputs: tuple
+
+    def of(self, bridge):
+        """The steps in a bridge, a tuple."""
+        return tuple(each for each in self.steps if each.bridge == bridge)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Port:
+    """A port of a bridge.
+
+    :ivar name: name of the port
+    :ivar bridge: name of its bridge
+    :ivar number: its number in OpenFlow
+    :ivar datapath: its number in the data path, '' for a patch port
+    :ivar peer: name of the other end of a patch port, else ''
+    """
+
+    name: str
+    bridge: str
+    number: int
+    datapath: str = ''
+    peer: str = ''
+
+    @property
+    def is_local(self):
+        """Whether the port is the device of its bridge."""
+        return self.number == _LOCAL
+
+
+def parse(text):
+    """What becomes of a packet.
+
+    :param text: the answer of ofproto/trace
+    :returns: :class:`Trace`
+    :raises ValueError: when the text is something else
+    """
+    steps, bridges, outputs = [], [], []
+    for number, part in enumerate(_RECIRCULATION.split(text)):
+        inherited = steps[-1].bridge if number and steps else ''
+        found, entered, sent = _part(part, inherited)
+        steps += found
+        outputs += sent
+        bridges += entered
+    if not bridges:
+        raise ValueError(f'no trace of a packet: {text.strip()[:200]!r}')
+    return Trace(tuple(steps), tuple(bridges), tuple(outputs))
+
+
+def _part(text, inherited):
+    """(steps, bridges, outputs) until a packet goes to a recirculation."""
+    steps, bridges, outputs, open_, ended = [], [], [], [], False
+    bridge = ''
+    for line in text.splitlines():
+        said, depth = line.strip(), len(line) - len(line.lstrip())
+        if line.startswith(_ACTIONS):
+            outputs += _outputs(line[len(_ACTIONS):])
+        ended = ended or said.startswith('Final flow: ')
+        if ended or not said or not said.strip('-'):
+            continue
+        head = _BRIDGE.fullmatch(said)
+        if head:
+            bridge = head[1] if bridge or not inherited else inherited
+            bridges.append(bridge)
+            continue
+        step = _STEP.fullmatch(said)
+        while open_ and open_[-1][0] >= depth:
+            open_.pop()
+        if step:
+            open_.append((depth, len(steps)))
+            steps.append(_step(bridge, int(step[1]), step[2]))
+        elif open_ and said[:2] not in ('->', '>>'):
+            index = open_[-1][1]
+            steps[index] = dataclasses.replace(
+                steps[index], actions=(*steps[index].actions, said))
+    return steps, bridges, outputs
+
+
+def _step(bridge, table, said):
+    flow = _FLOW.fullmatch(said)
+    if flow is None:
+        return Step(bridge, table)
+    return Step(bridge, table, flow[1] or '', int(flow[2]),
+                int(flow[3] or '0', 16))
+
+
+def _outputs(text):
+    """The actions of the data path that send a packet somewhere."""
+    tunnel = ''
+    for action in _top(text):
+        if action.startswith('set(tunnel('):
+            found = _TUNNEL.search(action)
+            tunnel = f'tunnel to {found[1]}' if found else 'tunnel'
+        elif action.startswith('tnl_push('):
+            yield 'tunnel'
+        elif action.startswith('clone('):
+            yield from _outputs(action[len('clone('):-1])
+        elif action.isdigit():
+            yield tunnel or action
+            tunnel = ''
+
+
+def _top(text):
+    """The parts between the commas outside of parentheses."""
+    depth, word = 0, ''
+    for letter in text:
+        depth += (letter == '(') - (letter == ')')
+        if letter == ',' and not depth:
+            yield word.strip()
+            word = ''
+        else:
+            word += letter
+    yield word.strip()
+
+
+def ports(text):
+    """The ports of all bridges.
+
+    :param text: the answer of dpif/show
+    :returns: tuple of :class:`Port`
+    """
+    found, bridge = [], ''
+    for line in text.splitlines():
+        port = _PORT.fullmatch(line)
+        if port and bridge:
+            peer = _PEER.fullmatch(port[4])
+            found.append(Port(
+                port[1], bridge, int(port[2]),
+                '' if port[3] == 'none' else port[3], peer[1] if peer else ''))
+        elif line.startswith('  ') and line.endswith(':'):
+            bridge = line.strip()[:-1]
+    return tuple(found)

@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Traffic on each path of the node, and the server that answers."""
+
+import subprocess
+import sys
+
+from ovn_network_agent.tests.functional.migrate import places
+
+# Answers each connection.
+_SERVER = '''
+import socketserver, sys
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(b'here')
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+server = Server((sys.argv[1], int(sys.argv[2])), Handler)
+print('listening', flush=True)
+server.serve_forever()
+'''
+# Asks again and again until its input ends, and then says how often it asked,
+# and how often there was an answer.  Each question has its time, so none is
+# lost because the end comes, or because the machine is slow.
+_PROBE = '''
+import os, select, socket, struct, sys, time
+def connected():
+    with socket.create_connection((sys.argv[2], int(sys.argv[3])), 5) as s:
+        return s.recv(10) == b'here'
+def pinged():
+    name = os.getpid() & 0xffff
+    head = struct.pack('!BBHHH', 8, 0, 0, name, made)
+    total = sum(struct.unpack('!4H', head))
+    check = ~((total & 0xffff) + (total >> 16)) & 0xffff
+    echo.sendto(struct.pack('!BBHHH', 8, 0, check, name, made),
+                (sys.argv[2], 0))
+    until = time.monotonic() + 5
+    while (left := until - time.monotonic()) > 0:
+        echo.settimeout(left)
+        got = echo.recv(200)[20:28]
+        if got[0] == 0 and got[4:] == head[4:]:
+            return True
+if sys.argv[1] == 'ping':
+    echo = socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)
+ask = {'ping': pinged, 'connect': connected}[sys.argv[1]]
+made = answered = 0
+while not made or not select.select([sys.stdin], [], [], 0.05)[0]:
+    made += 1
+    try:
+        answered += bool(ask())
+    except OSError:
+        pass
+print(made, answered)
+'''
+
+
+class Probe:
+    """Traffic that goes on until :meth:`end`.
+
+    :param case: the test
+    :param namespace: where it begins
+    :param args: 'ping' and an address, or 'connect', an address and a port
+    """
+
+    def __init__(self, case, namespace, *args):
+        self._process = subprocess.Popen(
+            namespace.inside(sys.executable, '-c', _PROBE, *args),
+            stdout=subprocess.PIPE, text=True, stdin=subprocess.PIPE)
+        case.addCleanup(self._process.stdout.close)
+        case.addCleanup(self._process.wait)
+        case.addCleanup(self._process.kill)
+
+    def end(self):
+        """End it; gives (sent, lost)."""
+        said, _nothing = self._process.communicate()
+        sent, answered = map(int, said.split())
+        return sent, sent - answered
+
+
+def serve(case, namespace, address, port):
+    """Have somebody answer connections until the end of a test.
+
+    :param case: the test
+    :param namespace: :class:`namespaces.Namespace`
+    """
+    server = subprocess.Popen(
+        namespace.inside(sys.executable, '-c', _SERVER, address, str(port)),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    case.addCleanup(server.stdout.close)
+    case.addCleanup(server.wait)
+    case.addCleanup(server.kill)
+    case.assertEqual('listening\n', server.stdout.readline())
+
+
+class Traffic:
+    """Mix-in for a test case with ``client`` and ``machines``."""
+
+    def probes(self):
+        """Traffic on each path, dict of name to :class:`Probe`."""
+        alpha, beta = places.ALPHA.fips[0], self.machines[places.BETA.lrp]
+        return {
+            'in': Probe(self, self.client, 'ping', alpha),
+            'out': Probe(self, beta, 'ping', places.CLIENT),
+            'hairpin': Probe(self, beta, 'ping', alpha),
+            'forward': Probe(self, self.client, 'connect', places.FORWARD.vip,
+                             str(places.FORWARD.port))}
+
+    def answers(self):
+        """Whether each path answers: the first packet may be lost to ARP."""
+        return not any(lost for _sent, lost in [
+            probe.end() for probe in self.probes().values()])

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The benchmark of the fleet, and what it leaves behind."""
+
+import os
+import pathlib
+import tempfile
+
+from oslotest import base
+
+from ovn_network_agent.tests import tools
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+@ovsdb.needs_ovsdb
+class FleetTest(base.BaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.fleet = tools.load('bench/fleet')
+        # Of this test alone, while others run beside it.
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        before, tempfile.tempdir = tempfile.tempdir, self.directory.name
+        self.addCleanup(setattr, tempfile, 'tempdir', before)
+
+    def servers(self):
+        """Process ids of servers whose files are of this test, a list."""
+        found = []
+        for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+            try:
+                words = path.read_bytes()
+            except (FileNotFoundError, ProcessLookupError):
+                # The process has ended.
+                continue
+            if words.startswith(b'ovsdb-server') and (
+                    self.directory.name.encode() in words):
+                found.append(int(path.parent.name))
+        return found
+
+    def assert_nothing_left(self):
+        self.assertEqual([], self.servers())
+        self.assertEqual([], os.listdir(self.directory.name))
+
+    def test_a_cloud_that_cannot_be_filled_leaves_no_server(self):
+        """Without a gateway, there is no chassis for a port."""
+        try:
+            self.assertRaises(ZeroDivisionError, self.fleet.Cloud, 0, 1, 0)
+            self.assert_nothing_left()
+        finally:
+            for pid in self.servers():
+                os.kill(pid, 9)
+
+    def test_a_cloud_ends_with_its_block(self):
+        with self.fleet.Cloud(2, 1, 1) as cloud:
+            self.assertEqual(2, len(self.servers()))
+            self.assertEqual(1, cloud.relays())
+        self.assert_nothing_left()
+
+    def test_clients_that_cannot_connect_leave_no_socket(self):
+        before = len(os.listdir('/proc/self/fd'))
+        self.assertRaises(OSError, self.fleet.Clients,
+                          os.path.join(self.directory.name, 'none'), [], 3)
+        self.assertEqual(before, len(os.listdir('/proc/self/fd')))

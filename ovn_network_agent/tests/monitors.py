@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Programs that tell of changes as long as a test looks."""
+
+import contextlib
+import itertools
+import subprocess
+import tempfile
+
+from ovn_network_agent.tests import waiting
+
+
+@contextlib.contextmanager
+def telling(argv, mark, pattern, env=None):
+    """Have a program tell of changes, in their order.
+
+    :param argv: the program and its arguments
+    :param mark: function(number) that makes a change of which the program
+        tells; the numbers grow
+    :param pattern: compiled pattern that finds the number of each mark in
+        the output, decimal or with 0x
+    :param env: environment of the program, dict
+    :returns: context with a function that returns the lines so far
+    """
+    numbers = itertools.count(1)
+    with tempfile.NamedTemporaryFile('r') as told:
+        with open(told.name, 'w') as writing:
+            process = subprocess.Popen(
+                argv, env=env, stdin=subprocess.DEVNULL, stdout=writing,
+                stderr=writing)
+        text = []
+
+        def lines():
+            first = next(numbers)
+
+            def tells_of_a_mark():
+                # When it tells of this, it has told what came before.
+                mark(next(numbers))
+                text.append(told.read())
+                return any(int(seen, 0) > first for seen in
+                           pattern.findall(''.join(text)))
+
+            waiting.eventually(tells_of_a_mark, lambda: (
+                f"a mark in what {argv[0]} tells: {''.join(text)}"))
+            return ''.join(text).splitlines()
+
+        try:
+            lines()
+            yield lines
+        finally:
+            process.kill()
+            process.wait()

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ovn_network_agent import iptext
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.node import drops
+from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.openflow import spec
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+FIRST, SECOND = map(iptext.address, ('198.51.100.10', '198.51.100.11'))
+ONE, ALL = '198.51.100.10/32', '198.51.100.0/24'
+IP, ARP, IPV6 = 0x0800, 0x0806, 0x86dd
+
+
+def flow(priority, *selection, **named):
+    return flows.Drop(0x7, priority, spec.Selection(*selection, **named))
+
+
+class DropsTest(base.JudgeTestCase):
+
+    def judge(self, drop, verdict):
+        return self.judged(drops.judge_drops, drops.Drops(
+            (FIRST, SECOND), 'br-ex', frozenset((3,)), (drop,)), verdict)
+
+    def test_nobody_else(self):
+        self.judged(drops.judge_drops, drops.Drops(
+            (FIRST,), 'br-ex', frozenset((3,)), ()), base.OK)
+
+    def test_one_address(self):
+        for drop, words in (
+                (flow(1000, 3, IP, ONE), 'in_port=3,ip,nw_src=198.51.100.10'),
+                (flow(1000, None, IP, ONE), 'ip,nw_src=198.51.100.10'),
+                (flow(5, resources.LOCAL, IP, None, ONE),
+                 'in_port=LOCAL,ip,nw_dst=198.51.100.10'),
+                (flow(1000, None, ARP, None, ONE),
+                 'arp,arp_tpa=198.51.100.10')):
+            said = self.judge(drop, base.WARN)
+            self.assertIn('drops packets of 198.51.100.10 ', said)
+            self.assertIn(
+                '"ovs-ofctl --strict del-flows br-ex cookie=0x7/-1,priority='
+                f'{drop.priority},{words}"', said)
+
+    def test_all_addresses(self):
+        self.judge(flow(1000, 3, IP, ALL), base.BROKEN)
+        self.judge(flow(1000, 3), base.BROKEN)
+        self.judge(flow(1000), base.BROKEN)
+
+    def test_what_selects_by_more_is_not_removed_by_a_command(self):
+        self.assertNotIn('del-flows', self.judge(
+            flow(1000, 3, IP, ALL, narrow=True), base.WARN))
+
+    def test_what_drops_nothing_of_ours(self):
+        for drop in (flow(500, 3, IP, ONE), flow(1000, 9, IP, ONE),
+                     flow(1000, 3, IP, None, ONE), flow(1000, 3, IPV6),
+                     flow(1000, 3, IP, '192.0.2.0/24'), flow(1000, 9),
+                     flow(500), flow(1000, 3, ARP),
+                     flow(1000, 3, IP, narrow=True)):
+            self.judge(drop, base.OK)

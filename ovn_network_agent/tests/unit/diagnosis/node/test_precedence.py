@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ovn_network_agent import iptext
+from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis.node import precedence
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+FIRST, SECOND = map(iptext.address, ('198.51.100.10', '198.51.100.11'))
+NETWORK = '198.51.100.0/24'
+ELSEWHERE = ('0.0.0.0/0',)
+
+
+def foreign(priority, table=77, exact=True, routes=ELSEWHERE, **selectors):
+    return precedence.Foreign(rules.Rule(priority, table, **{
+        'src': None, 'dst': None, 'iif': None, 'fwmark': None,
+        'protocol': 3, **selectors}), exact, routes)
+
+
+def found(*listed, entry=ownership.VETH_DEFAULT):
+    return precedence.Order((FIRST, SECOND), 1999, 2000, entry,
+                            frozenset(('br-ex', 'br-ex.7')), listed)
+
+
+class OrderTest(base.JudgeTestCase):
+
+    def judge(self, *listed, verdict=base.WARN, **values):
+        return self.judged(precedence.judge_order, found(*listed, **values),
+                           verdict)
+
+    def test_nobody_else(self):
+        self.judge(verdict=base.OK)
+
+    def test_rules_that_take_packets_of_ours(self):
+        for rule, who in (
+                (foreign(500, src='198.51.100.10/32'), '198.51.100.10 '),
+                (foreign(500, src=NETWORK), '198.51.100.11'),
+                (foreign(500, src=NETWORK, dst='10.0.0.0/8'), '.11'),
+                (foreign(500, dst='198.51.100.10/32'), '198.51.100.10 '),
+                (foreign(500, iif='br-ex.7', src=NETWORK), '.11'),
+                (foreign(500, iif=ownership.VETH_DEFAULT, dst=NETWORK), '.1'),
+                (foreign(500, table=0, src='198.51.100.10/32'), '.10'),
+                (foreign(500, table=0, exact=False, dst=NETWORK), '.10'),
+                (foreign(500), '.11')):
+            said = self.judge(rule)
+            self.assertIn(who, said)
+            self.assertIn('priority 500', said)
+
+    def test_the_command_removes_just_this_rule(self):
+        self.assertIn(
+            '"ip rule del priority 500 from 198.51.100.0/24 iif br-ex lookup '
+            '77"', self.judge(foreign(500, src=NETWORK, iif='br-ex')))
+        self.assertIn(
+            '"ip rule del priority 500 to 198.51.100.10/32 blackhole"',
+            self.judge(foreign(500, 0, dst='198.51.100.10/32')))
+        self.assertIn('lookup 254 suppress_prefixlength 0', precedence.text(
+            foreign(500, 254, suppress=0).rule))
+        # Nobody knows what else such a rule selects by.
+        self.assertNotIn('ip rule del', self.judge(
+            foreign(500, exact=False, src=NETWORK)))
+
+    def test_all_packets_are_dropped(self):
+        self.judge(foreign(500, table=0, src=NETWORK), verdict=base.BROKEN)
+
+    def test_rules_that_take_nothing_of_ours(self):
+        for rule in (foreign(2500, src=NETWORK),
+                     foreign(500, src='192.0.2.0/24'),
+                     foreign(500, dst='192.0.2.0/24'),
+                     foreign(500, exact=False),
+                     foreign(500, iif='eth0', src=NETWORK),
+                     foreign(500, iif='eth0', dst=NETWORK),
+                     # The kernel goes on with the next rule.
+                     foreign(500, routes=()),
+                     foreign(500, routes=(), src=NETWORK),
+                     foreign(500, routes=('10.0.0.0/8',), dst=NETWORK),
+                     foreign(500, routes=('10.0.0.0/8',))):
+            self.judge(rule, verdict=base.OK)
+
+    def test_without_a_pair_packets_come_from_any_device(self):
+        self.judge(foreign(500, iif='eth0', dst=NETWORK), entry='')
+        self.judge(foreign(500, iif='br-ex', dst=NETWORK), entry='',
+                   verdict=base.OK)

@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Answers of Open vSwitch 3.1, as it has given them."""
+
+from oslotest import base
+
+from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.openflow import trace_text
+
+TRACKED = '''\
+Flow: icmp,in_port=LOCAL,vlan_tci=0x0000,nw_dst=198.51.100.10,icmp_type=8
+
+bridge("br-ex")
+---------------
+ 0. ip,nw_dst=198.51.100.0/24, priority 2003, cookie 0x7
+    load:0x5->NXM_NX_REG0[]
+    LOCAL
+     >> skipping output to input port
+    resubmit(,10)
+    10. No match.
+            drop
+    NORMAL
+     -> no learned MAC for destination, flooding
+
+bridge("br-int")
+----------------
+ 0. ip, priority 5, cookie 0xabc
+    ct(table=1,zone=5)
+    drop
+     -> A clone of the packet is forked to recirculate.
+
+Final flow: unchanged
+Megaflow: recirc_id=0,eth,icmp,in_port=LOCAL,nw_dst=198.51.100.10
+Datapath actions: set(ipv4(dst=1.2.3.4)),ct(zone=5),recirc(0x4)
+
+===============================================================================
+recirc(0x4) - resume conntrack with default ct_state=trk|new (use --ct-next)
+===============================================================================
+
+Flow: recirc_id=0x4,ct_state=new|trk,ct_zone=5,eth,icmp,in_port=1
+
+bridge("br-ex")
+---------------
+    thaw
+        Resuming from table 1
+ 1. ip, priority 5, cookie 0xabd
+    resubmit(,2)
+ 2. reg0=0x2, priority 0
+    output:3
+
+Final flow: unchanged
+Megaflow: recirc_id=0x4,eth,ip,in_port=1,nw_frag=no
+Datapath actions: 7,clone(set(tunnel(tun_id=0x1,dst=172.30.0.2,ttl=64)),5)
+'''
+PORTS = '''\
+netdev@ovs-netdev: hit:0 missed:0
+  br-ex:
+    br-ex 65534/1: (tap)
+    p-ex 1/none: (patch: peer=p-int)
+  br-int:
+    br-int 65534/2: (tap)
+    ovn-gw2-0 5/4: (geneve: csum=true, key=flow, remote_ip=172.30.0.2)
+    p-int 1/none: (patch: peer=p-ex)
+'''
+OUTPUT = '''\
+# icmp,reg14=0x1,vlan_tci=0x0000,dl_src=00:00:00:00:00:01
+ingress(dp="net", inport="provnet") {
+    next;
+    egress(dp="net", inport="provnet", outport="vm1") {
+        next;
+        output;
+        /* output to "vm1", type "" */;
+    };
+};
+'''
+
+
+class ParseTest(base.BaseTestCase):
+
+    def test_the_steps(self):
+        step = trace_text.Step
+        found = trace_text.parse(TRACKED)
+        self.assertEqual((
+            step('br-ex', 0, 'ip,nw_dst=198.51.100.0/24', 2003, 7,
+                 ('load:0x5->NXM_NX_REG0[]', 'LOCAL', 'resubmit(,10)',
+                  'NORMAL')),
+            step('br-ex', 10, actions=('drop',)),
+            step('br-int', 0, 'ip', 5, 0xabc, ('ct(table=1,zone=5)',
+                                               'drop')),
+            # What returns from connection tracking is where it was before.
+            step('br-int', 1, 'ip', 5, 0xabd, ('resubmit(,2)',)),
+            step('br-int', 2, 'reg0=0x2', 0, 0, ('output:3',))),
+            found.steps)
+        self.assertEqual(found.steps[:2], found.of('br-ex'))
+        self.assertTrue(found.steps[1].drops)
+
+    def test_the_outputs(self):
+        self.assertEqual(('7', 'tunnel to 172.30.0.2'),
+                         trace_text.parse(TRACKED).outputs)
+
+    def test_no_trace(self):
+        for text in ('', 'Unknown bridge name: br-ex', PORTS):
+            self.assertRaises(ValueError, trace_text.parse, text)
+
+    def test_ports(self):
+        port = trace_text.Port
+        self.assertEqual((
+            port('br-ex', 'br-ex', 65534, '1'),
+            port('p-ex', 'br-ex', 1, '', 'p-int'),
+            port('br-int', 'br-int', 65534, '2'),
+            port('ovn-gw2-0', 'br-int', 5, '4'),
+            port('p-int', 'br-int', 1, '', 'p-ex')), trace_text.ports(PORTS))
+        self.assertEqual([True, False], [
+            each.is_local for each in trace_text.ports(PORTS)[:2]])
+
+
+class LogicalTest(base.BaseTestCase):
+
+    def test_an_output(self):
+        self.assertEqual('ICMP reaches the port "vm1"',
+                         trace.logical_fate('ICMP', OUTPUT))
+
+    def test_the_last_action(self):
+        text = OUTPUT.replace('output;', 'drop;').replace(
+            '        /* output to "vm1", type "" */;\n', '')
+        self.assertEqual('ICMP reaches no port; the last action: drop;',
+                         trace.logical_fate('ICMP', text))

@@ -26,6 +26,9 @@ import threading
 LIMIT = 512 * 1024
 # Added to the name of the file with the older half.
 OLDER = '.old'
+# Begin of the words of a kernel that gives up.  A dump of its registers and
+# its stack follows, which is as long as the stack was deep.
+_PANIC = 'Kernel panic - not syncing'
 # Seconds for the rest of the pipe, when the machine has ended.
 _REST = 10
 
@@ -80,10 +83,11 @@ class Keeper:
         self._file = open(self._path, 'wb', buffering=0)
 
     def tail(self, lines):
-        """The last lines.
+        """The last lines, and the line that says why the kernel gave up.
 
-        :param lines: most lines
-        :returns: str
+        :param lines: most lines from the end
+        :returns: str; if the kernel gave up before these lines, the text
+            begins with the reason
         """
         text = ''
         for path in (self._path + OLDER, self._path):
@@ -91,4 +95,7 @@ class Keeper:
                 with open(path, encoding='utf-8',
                           errors='replace') as opened:
                     text += opened.read()
-        return ''.join(text.splitlines(keepends=True)[-lines:])
+        told = text.splitlines(keepends=True)
+        cut = max(0, len(told) - lines)
+        reasons = [line for line in told[:cut] if _PANIC in line]
+        return ''.join(reasons[:1] + told[cut:])

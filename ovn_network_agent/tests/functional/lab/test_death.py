@@ -164,3 +164,15 @@ class KeeperTest(testtools.TestCase):
         self.assertTrue(all(0 < size <= 2000 for size in sizes), sizes)
         self.assertEqual(['line 1997\n', 'line 1998\n', 'line 1999\n'],
                          keeper.tail(3).splitlines(keepends=True))
+
+    def test_the_reason_of_a_panic_before_a_long_dump(self):
+        log = os.path.join(self.useFixture(fixtures.TempDir()).path, 'log')
+        keeper = lastwords.Keeper(log)
+        source = os.dup(keeper.fd)
+        keeper.start()
+        reason = '[    0.58] Kernel panic - not syncing: Segfault\n'
+        with os.fdopen(source, 'w') as opened:
+            opened.write('before\n' + reason + '  00 00\n' * 100)
+        keeper.close()
+        self.assertEqual(reason + '  00 00\n' * 3, keeper.tail(3))
+        self.assertEqual(reason + '  00 00\n' * 100, keeper.tail(101))

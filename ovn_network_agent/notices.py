@@ -26,6 +26,9 @@ CHASSIS_GONE = 'sb:chassis gone'
 # Interfaces of the local switch, and what only a relay port depends on.
 INTERFACES = 'ovs:interfaces'
 RELAY_PORTS = 'ovs:relay ports'
+# Flows of the local switch, and the lines of FRR's prefix list.
+FLOWS = 'ovs:flows'
+PREFIX_LISTS = 'frr:prefix lists'
 # What was written into a daemon that has forgotten it.
 FRR_RESTARTED = 'frr:restarted'
 SWITCH_RESTARTED = 'ovs:restarted'

@@ -13,6 +13,7 @@
 """The service: databases, trigger, loop and the phases of its life."""
 
 import contextlib
+import functools
 import threading
 import time
 
@@ -46,6 +47,7 @@ from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import status
 from ovn_network_agent.runtime import watchdog
 from ovn_network_agent.watches import kernel
+from ovn_network_agent.watches import pace
 
 # This must come before the import of the library's service module, whose
 # default is eventlet.
@@ -66,18 +68,23 @@ class AgentService(service.Service):
     :param side: function that makes the side of OVN, with the arguments of
         :class:`runtime.ovn_side.OvnSide`
     :param retries: :class:`backoff.Retries` of the backends, None to make one
+    :param paced: :class:`watches.pace.Pace` of the observers, None to make one
     """
 
     def __init__(self, conf, drivers, backends, observers=(),
-                 side=ovn_side.OvnSide, retries=None):
+                 side=ovn_side.OvnSide, retries=None, paced=None):
         super().__init__(threads=1)
         self._conf = conf
-        self._observers = list(observers)
+        self._pace = paced or pace.Pace(
+            functools.partial(base.doubted_kinds, backends))
+        self._observers = [*observers, self._pace]
         self.trigger = triggers.Trigger(conf.event_coalesce)
+        self._pace.wakes(self.trigger)
         self._stop = threading.Event()
         self._side = (
             alone.Alone(conf) if mode.forwards_only(conf) else
-            side(conf, drivers, self.trigger, self._stop, self._observers))
+            side(conf, drivers, self.trigger, self._stop, self._observers,
+                 rows=self._pace))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases = self._side.databases
         self._view = self._side.view
@@ -87,7 +94,7 @@ class AgentService(service.Service):
                                         lambda: self._view.chassis,
                                         lambda: self._view.dead,
                                         lambda: self._view.silent,
-                                        self.trigger.fire))
+                                        self._wake))
         self._watchdog = watchdog.from_environment()
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
@@ -122,7 +129,8 @@ class AgentService(service.Service):
             self._kernel_changed,
             neighbour_devices=(ownership.VETH_DEFAULT,
                                ownership.VETH_PROVIDER),
-            own_ports=self._own_ports, owned=self._owns_route)
+            own_ports=self._own_ports, owned=self._owns_route,
+            announced=self._wants_static)
 
     # -- life cycle (called by main) --------------------------------------
 
@@ -130,9 +138,11 @@ class AgentService(service.Service):
         """Start the loop and the connections; returns at once."""
         self._own_port = privileged_netlink.port()
         self._watchdog.start()
+        self._pace.start(self.trigger)
         self._watch.start()
         for observer in self._observers:
-            observer.start(self.trigger)
+            if observer is not self._pace:
+                observer.start(self.trigger)
         self._control.start(self.trigger)
         self._metrics.start(self.trigger)
         self._forwards.start(self.trigger)
@@ -206,15 +216,30 @@ class AgentService(service.Service):
             tracker.existing(resources.Ref(kind.kind, (table, dst)))
             for kind in (resources.KernelRoute, resources.AnnouncedRoute))
 
-    def _kernel_changed(self, kind):
+    def _wants_static(self, dst):
+        """Whether FRR is to have a static route (on the watch's thread)."""
+        return self._reconciler.tracker.desired(resources.Ref(
+            resources.Announcement.kind,
+            (self._conf.frr.vrf_name, dst))) is not None
+
+    def _kernel_changed(self, kind, by):
         """Wake the loop for a change in the kernel by another program.
 
         This runs on the watch's thread.
 
         :param kind: kind of the changed object, a word of the watch
+        :param by: text that names the change, '' if not known
         """
-        word = notices.kernel(kind)
-        self.trigger.fire(word, stale=(word,))
+        self._pace.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC
+                          else notices.kernel(kind), by)
+
+    def _wake(self, reason, stale=(), revived=()):
+        """Wake the loop for a backend, see :class:`backends.base.Context`."""
+        if revived or not stale:
+            self.trigger.fire(reason, stale=stale, revived=revived)
+            return
+        for word in stale:
+            self._pace.notice(word, reason)
 
     # -- the loop's thread ------------------------------------------------
 

@@ -83,6 +83,17 @@ def doubted(backends, words):
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
 
 
+def doubted_kinds(backends, word):
+    """Names of the kinds of resources that a word puts in doubt, a set.
+
+    :param backends: iterable of :class:`Backend`
+    :param word: see :mod:`ovn_network_agent.notices`
+    """
+    names = doubted(backends, (word,))
+    return {kind.kind for b in backends if b.name in names
+            for kind in b.kinds}
+
+
 def revived(backends, words):
     """Names of the backends whose system has come back, a set.
 

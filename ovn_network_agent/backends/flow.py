@@ -58,7 +58,8 @@ class FlowBackend(base.Backend):
 
     name = 'flow'
     kinds = (resources.Flow, StrayFlow)
-    doubted_by = (notices.INTERFACES, notices.SWITCH_RESTARTED)
+    doubted_by = (notices.INTERFACES, notices.FLOWS,
+                  notices.SWITCH_RESTARTED)
     revived_by = (notices.SWITCH_RESTARTED,)
 
     def check(self):

@@ -61,7 +61,7 @@ class PrefixListBackend(base.Backend):
     name = 'frr_prefix_list'
     system = 'FRR'
     kinds = (resources.PrefixListEntry,)
-    doubted_by = (notices.FRR_RESTARTED,)
+    doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS)
     revived_by = (notices.FRR_RESTARTED,)
 
     def __init__(self, conf):

@@ -102,8 +102,8 @@ class NftablesBackend(kernel.KernelBackend):
         """Be told of changes from here on, if there is somebody to tell."""
         if self._watch is not None or self._wake is None:
             return
-        watching = nftables.TableWatch(lambda: self._wake(
-            'nftables', stale=(notices.NFTABLES,)))
+        watching = nftables.TableWatch(lambda by: self._wake(
+            by, stale=(notices.NFTABLES,)))
         try:
             watching.start()
         except context.ReadOnly:

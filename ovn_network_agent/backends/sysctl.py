@@ -16,6 +16,7 @@ from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import kernel
+from ovn_network_agent.netlink import sysctls
 from ovn_network_agent.privileged import netlink
 
 
@@ -47,9 +48,6 @@ def _value(path):
     :raises base.BackendError: when the sysctl exists and cannot be read
     """
     try:
-        with open(f'/proc/sys/{path}', encoding='ascii') as opened:
-            return opened.read().strip()
-    except FileNotFoundError:
-        return None
+        return sysctls.read(path)
     except OSError as error:
         raise base.BackendError(f'sysctl {path}: {error}') from error

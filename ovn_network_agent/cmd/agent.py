@@ -18,6 +18,7 @@ would restart the service on SIGHUP, which would drain the gateway ports.
 """
 
 import faulthandler
+import functools
 import queue
 import signal
 import sys
@@ -34,6 +35,7 @@ from oslo_reports import opts as report_opts  # noqa: E402
 
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
+from ovn_network_agent.backends import base  # noqa: E402
 from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
@@ -47,9 +49,12 @@ from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
 from ovn_network_agent.runtime import mode  # noqa: E402
 from ovn_network_agent.runtime import sole  # noqa: E402
+from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import frr_observers  # noqa: E402
 from ovn_network_agent.watches import ovs_restarts  # noqa: E402
+from ovn_network_agent.watches import pace  # noqa: E402
 from ovn_network_agent.watches import surroundings  # noqa: E402
+from ovn_network_agent.watches import sysctls  # noqa: E402
 
 LOG = logging.getLogger(__name__)
 
@@ -174,7 +179,9 @@ def _run(conf, drivers, backends):
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     _say_mode(conf, drivers)
-    agent = service.AgentService(conf, drivers, backends, _observers(conf))
+    paced = pace.Pace(functools.partial(base.doubted_kinds, backends))
+    agent = service.AgentService(conf, drivers, backends,
+                                 _observers(conf, paced), paced=paced)
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)
@@ -197,11 +204,15 @@ def _say_mode(conf, drivers):
              'any other')
 
 
-def _observers(conf):
+def _observers(conf, paced):
     """The observers of the configuration, a list."""
+    found = [sysctls.Sysctls(paced)]
     if mode.name(conf) != mode.FULL:
-        return []
-    return [*frr_observers.make(conf), ovs_restarts.make(conf)]
+        return found
+    found += [*frr_observers.make(conf, paced), ovs_restarts.make(conf)]
+    if not conf.ovs.ovs_wrapper:
+        found.append(flows.Flows(conf, paced))
+    return found
 
 
 def _place(conf):

@@ -76,9 +76,9 @@ OPTS = [
     cfg.BoolOpt(
         'frr_watch', default=True,
         help='Whether the agent notices within three seconds that a daemon '
-             'of FRR was restarted, and restores what the daemon has '
-             'forgotten. Off: the agent restores it at the next '
-             'reconcile_interval.'),
+             'of FRR was restarted, and within a second that others have '
+             'changed the prefix list, and restores what is missing. Off: '
+             'the agent restores it at the next reconcile_interval.'),
     cfg.StrOpt(
         'frr_run_dir', default='/run/frr',
         help='Directory with the vty sockets of FRR. frr_watch notices a '

@@ -44,22 +44,24 @@ def _half(number):
     return int.from_bytes(number.to_bytes(2, sys.byteorder))
 
 
-def route_filter(new, delete, protocol):
+def route_filter(new, delete, protocol, other):
     """Program that drops route notifications of no interest.
 
-    It passes deletions of a route of the protocol, and replacements by a
-    route of another protocol.
+    It passes deletions of a route of the two protocols, and replacements by a
+    route of another protocol than the first.
 
     :param new: RTM_NEWROUTE
     :param delete: RTM_DELROUTE
     :param protocol: rtm_protocol of the agent's routes
+    :param other: rtm_protocol of routes whose deletion counts, too
     :returns: list of (code, jump if true, jump if false, operand)
     """
     return [
         (_LD_HALF, 0, 0, _TYPE),
-        (_JUMP_EQUAL, 0, 2, _half(delete)),
+        (_JUMP_EQUAL, 0, 3, _half(delete)),
         (_LD_BYTE, 0, 0, _PROTOCOL),
-        (_JUMP_EQUAL, 5, 6, protocol),
+        (_JUMP_EQUAL, 6, 0, protocol),
+        (_JUMP_EQUAL, 5, 6, other),
         (_JUMP_EQUAL, 0, 4, _half(new)),
         (_LD_HALF, 0, 0, _FLAGS),
         (_JUMP_SET, 0, 3, _half(wire.NLM_F_REPLACE)),

@@ -14,7 +14,8 @@
 
 Requests are sent together, with a barrier at the end, and the transaction id
 assigns answers to requests.  Reading and writing alternate, because Open
-vSwitch stops to read while its answers are not read.
+vSwitch stops to read while its answers are not read.  Messages that the switch
+sends by itself have the transaction id 0, which no request has.
 """
 
 import errno
@@ -30,6 +31,10 @@ SILENCE = 5.0
 # Seconds for all requests of a call.  10,000 flows take 0.1 s.
 OVERALL = 30.0
 _CHUNK = 256 * 1024
+# The transaction id of messages without a request, and the most chunks of them
+# that one call reads.
+_UNASKED = 0
+_MOST = 16
 
 
 class Switch:
@@ -40,9 +45,12 @@ class Switch:
         OpenFlow 1.3
     :ivar silence: seconds without data until the switch counts as hanging
     :ivar overall: seconds for all requests of a call
+    :ivar unasked: function of (message type, body), called for each message
+        that the switch sends by itself; must not send
     """
 
     def __init__(self, path):
+        self.unasked = lambda kind, body: None
         self.silence = SILENCE
         self.overall = OVERALL
         self._path = path
@@ -70,6 +78,10 @@ class Switch:
         """Close the connection; may be called twice."""
         self._socket.close()
 
+    def fileno(self):
+        """The number of the socket, to wait for messages without a request."""
+        return self._socket.fileno()
+
     def next_xid(self):
         """A new transaction id; ids repeat after 2^32 - 1 requests."""
         self._xid = self._xid % 0xffffffff + 1
@@ -89,11 +101,30 @@ class Switch:
             wire.BARRIER_REQUEST, barrier)
         answers = {}
         for kind, xid, body in self._exchange(data):
+            if xid == _UNASKED:
+                self.unasked(kind, body)
+                continue
             answers.setdefault(xid, []).append((kind, body))
             if xid == barrier:
                 if kind != wire.BARRIER_REPLY:
                     raise self._broken('barrier refused')
                 return answers
+
+    def pump(self):
+        """Take what the switch has sent by itself, without a wait.
+
+        :raises OSError: when the connection is broken
+        """
+        for _chunk in range(_MOST):
+            readable, writable = self._poll(0)
+            if writable:
+                self._send()
+            if not readable:
+                return
+            self._receive()
+            for kind, xid, body in self._messages():
+                if xid == _UNASKED:
+                    self.unasked(kind, body)
 
     def _hello(self):
         for kind, _xid, body in self._exchange(
@@ -117,8 +148,7 @@ class Switch:
                     f'ovs-vswitchd does not answer on {self._path}')
             readable, writable = self._poll(remaining)
             if writable:
-                sent = self._socket.send(self._unsent[:_CHUNK])
-                self._unsent = self._unsent[sent:]
+                self._send()
             if readable:
                 self._receive()
             if readable or writable:
@@ -133,6 +163,10 @@ class Switch:
         mask = events[0][1] if events else 0
         return (mask & (select.POLLIN | select.POLLHUP | select.POLLERR),
                 mask & select.POLLOUT)
+
+    def _send(self):
+        sent = self._socket.send(self._unsent[:_CHUNK])
+        self._unsent = self._unsent[sent:]
 
     def _receive(self):
         data = self._socket.recv(_CHUNK)

@@ -19,23 +19,17 @@ fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
 
 import errno
 import os
-import threading
 
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
-from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
-
-_lock = threading.Lock()
-# From the path of a socket to its connection; used only under the lock.
-_connections = {}
-
+from ovn_network_agent.privileged import switches
 
 # A deletion also accepts flows that may exist but are never written.
 _LISTS = (('adds', specs.ADD, specs.check_flow),
@@ -69,7 +63,7 @@ def read_socket(bridge):
         there is no socket
     :raises OSError: when the directory of the sockets cannot be read
     """
-    path = _path(bridge)
+    path = socket_path(bridge)
     os.stat(os.path.dirname(path))
     try:
         found = os.stat(path, follow_symlinks=False)
@@ -107,20 +101,21 @@ def change_flows(bridge, adds, deletes, strays):
 
 def _run(bridge, over_openflow, over_ofctl, *args):
     """Call the function of the configured transport."""
-    path = _path(bridge)
+    path = socket_path(bridge)
     wrapper = _conf().ovs_wrapper
     if wrapper:
         return over_ofctl(ofctl.Command(wrapper.split(), bridge), *args)
-    with _lock:
-        try:
-            return _with_connection(path, over_openflow, *args)
-        except wire.Malformed as error:
-            _drop(path)
-            raise OSError(errno.EPROTO, f'{path}: {error}') from error
+    try:
+        return switches.call(path, over_openflow, *args)
+    except wire.Malformed as error:
+        raise OSError(errno.EPROTO, f'{path}: {error}') from error
 
 
-def _path(bridge):
-    """Path of the management socket of a bridge."""
+def socket_path(bridge):
+    """Path of the management socket of a bridge.  This is no entry point.
+
+    :raises OSError: EINVAL for the name of another bridge
+    """
     try:
         specs.check_bridge(bridge)
     except ValueError as error:
@@ -129,39 +124,9 @@ def _path(bridge):
     return os.path.join(_conf().ovs_rundir, bridge + '.mgmt')
 
 
-def _with_connection(path, function, *args):
-    """Call a function with the open connection, or with a new connection.
-
-    All calls may be repeated.  So after the end of an open connection (a
-    restart of ovs-vswitchd), the call is made again.
-    """
-    if path in _connections:
-        try:
-            return function(_connections[path], *args)
-        except TimeoutError:
-            _drop(path)
-            raise
-        except OSError:
-            _drop(path)
-    _connections[path] = connection.Switch(path)
-    try:
-        return function(_connections[path], *args)
-    except OSError:
-        _drop(path)
-        raise
-
-
-def _drop(path):
-    dropped = _connections.pop(path, None)
-    if dropped is not None:
-        dropped.close()
-
-
 def close():
     """Close all connections."""
-    with _lock:
-        for path in list(_connections):
-            _drop(path)
+    switches.close()
 
 
 def register_options():

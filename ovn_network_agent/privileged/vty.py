@@ -118,6 +118,25 @@ def ask(name, command):
         return opened.ask(command)[1]
 
 
+def peek(name, command, seconds):
+    """Run a command that changes nothing, for its text alone.
+
+    With ``vtysh_wrapper``, the socket may be of another FRR, so nothing but a
+    further reading may follow from the text.
+
+    :param name: name of the daemon
+    :param command: text
+    :param seconds: seconds to wait, less than ``vtysh_timeout``: a daemon that
+        hangs must not hold the threads that other callers need
+    :returns: the answer, text
+    :raises OSError: when the daemon does not run or does not answer in time
+    """
+    with contextlib.closing(session.Session(
+            _conf().frr_run_dir, name, seconds,
+            time.monotonic() + seconds)) as opened:
+        return opened.exchange(command)[1]
+
+
 def _begin(opened, command):
     """Run a command that begins a transaction."""
     status, said = opened.ask(command)

@@ -45,10 +45,11 @@ class OvnSide:
     """
 
     def __init__(self, conf, drivers, trigger, stopping, observers,
-                 **times):
+                 rows=None, **times):
         self._conf = conf
         self._drivers = drivers
         self._trigger = trigger
+        self._rows = rows or trigger
         self._stopping = stopping
         self._handlers = {}
         self._threads = []
@@ -114,7 +115,7 @@ class OvnSide:
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
             self._handlers[wanted.database].watch_event(
-                events.WakeEvent(owner, wanted, self._trigger))
+                events.WakeEvent(owner, wanted, self._rows))
         for name, table, clauses in events.CONDITIONS:
             self.databases[name].only(table, clauses)
 

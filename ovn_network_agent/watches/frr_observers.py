@@ -13,15 +13,18 @@
 """The observers of FRR that a configuration asks for."""
 
 from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches import frr_lists
 from ovn_network_agent.watches import frr_restarts
 from ovn_network_agent.watches import frr_verification
 from ovn_network_agent.watches import frr_witness
 
 
-def make(conf):
+def make(conf, paced=None):
     """Make the observers of FRR that this configuration asks for.
 
     :param conf: the oslo.config ConfigOpts
+    :param paced: :class:`watches.pace.Pace`, None to leave out the watch of
+        prefix lists
     :returns: list of :class:`watches.base.Observer`, empty where there is no
         vtysh (announce_method kernel without FRR's tools)
     """
@@ -31,6 +34,8 @@ def make(conf):
     made = [looks]
     if conf.frr.frr_watch:
         made.append(frr_restarts.make(looks.everything))
+        if paced is not None:
+            made.append(frr_lists.Lists(conf, paced))
     if frr_fitness.wanted(conf):
         made.append(frr_fitness.Fitness(conf))
     return made

@@ -18,8 +18,11 @@ socket's buffer overflows (ENOBUFS), the watch reports all kinds.
 
 The watch reports any change of links, addresses, rules and sysctls.  Routes
 change all the time on a node with BGP.  So a filter in the kernel
-(:mod:`netlink.bpf`) passes only deletions of the agent's routes, and routes of
-other programs that replace another route.
+(:mod:`netlink.bpf`) passes only deletions of the agent's routes and of static
+routes of FRR, and routes of other programs that replace another route.
+
+zebra deletes the kernel route of a static route that somebody removes from the
+configuration of FRR.  FRR itself notifies nobody.
 """
 
 import socket
@@ -33,6 +36,7 @@ from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.watches import notifications
 
@@ -43,6 +47,13 @@ ROUTE = 'route'
 RULE = 'rule'
 SYSCTL = 'sysctl'
 KINDS = (LINK, ADDRESS, NEIGHBOUR, ROUTE, RULE, SYSCTL)
+# A static route of FRR, which is no kind of object of the kernel.
+STATIC = 'static'
+# The protocol that zebra gives static routes, RTPROT_ZSTATIC in
+# zebra/rt_netlink.h of FRR.
+_ZEBRA_STATIC = 196
+# Offset of rtm_protocol in struct rtmsg.
+_PROTOCOL = 5
 
 _KIND = {
     links.RTM_NEWLINK: LINK, links.RTM_DELLINK: LINK,
@@ -64,8 +75,9 @@ class LinkWatch(notifications.Watch):
     likewise removes its IPv4 routes.  So ADDRESS puts routes and neighbours
     in doubt, too.
 
-    :param callback: called with one of :data:`KINDS`, on the thread of the
-        watch; must return soon
+    :param callback: called with one of :data:`KINDS` or :data:`STATIC`, and
+        with a text that names the change and its author, '' if not known; on
+        the thread of the watch; must return soon
     :param neighbour_devices: names of the devices whose neighbours matter
     :param own_ports: function that returns the set of the agent's netlink
         port ids, whose changes are not reported, see
@@ -74,40 +86,51 @@ class LinkWatch(notifications.Watch):
     :param owned: function of (table, dst) that returns whether the agent has
         a route there; a route of another protocol is reported only if it
         replaced such a route; None reports all replacements
+    :param announced: function of dst that returns whether the agent wants a
+        static route of FRR there
     """
 
     NAME = 'netlink'
-    EVERYTHING = [(kind,) for kind in KINDS]
+    EVERYTHING = [(kind, '') for kind in (*KINDS, STATIC)]
 
     def __init__(self, callback, neighbour_devices=(), own_ports=frozenset,
-                 owned=None):
+                 owned=None, announced=lambda dst: False):
         super().__init__(callback)
         self._neighbour_devices = frozenset(neighbour_devices)
         self._own_ports = own_ports
         self._owned = owned
+        self._announced = announced
 
     def _open(self):
         return _subscribe()
 
     def _news(self, datagrams):
-        kinds = set()
+        kinds = {}
         own = self._own_ports()
         for data in datagrams:
-            kinds.update(self._kinds(data, own, kinds))
-        return [(kind,) for kind in KINDS if kind in kinds]
+            for name, text, port in self._kinds(data, own, kinds):
+                kinds[name] = text + sender.described(port)
+        return list(kinds.items())
 
     def _kinds(self, data, own, known):
-        """Kinds that a datagram reports and that are not known yet."""
+        """(kind, text, port of the author) of the news in a datagram.
+
+        Kinds that are known already are left out: decoding takes time.
+        """
         for kind, flags, _seq, port, start, end in wire.messages(data):
             name = _KIND.get(kind)
-            if name is None or name in known or port in own:
+            if name is None or port in own:
+                continue
+            static = (kind == routes.RTM_DELROUTE and
+                      data[start + _PROTOCOL] == _ZEBRA_STATIC)
+            if (STATIC if static else name) in known:
                 continue
             if name == NEIGHBOUR and not self._neighbour(data, start, end):
                 continue
-            if name == ROUTE and not self._route(
-                    kind, flags, data, start, end):
-                continue
-            yield name
+            if name == ROUTE:
+                yield from self._route(kind, flags, port, data, start, end)
+            else:
+                yield name, f'a {name} was changed', port
 
     def _neighbour(self, data, start, end):
         index = messages.decode(
@@ -118,16 +141,22 @@ class LinkWatch(notifications.Watch):
             # The device is gone, which is reported as LINK.
             return False
 
-    def _route(self, kind, flags, data, start, end):
+    def _route(self, kind, flags, port, data, start, end):
         route = routes.decode(data, start, end)
         if route is None:
-            return False
+            return
+        what = f'route {route.dst} of table {route.table} was'
         if kind == routes.RTM_DELROUTE:
-            return route.protocol == ownership.ROUTE_PROTOCOL
-        return (bool(flags & wire.NLM_F_REPLACE)
+            if route.protocol == ownership.ROUTE_PROTOCOL:
+                yield ROUTE, f'{what} deleted', port
+            elif self._announced(route.dst):
+                yield STATIC, f'the static {what} deleted', port
+        elif (flags & wire.NLM_F_REPLACE
                 and route.protocol != ownership.ROUTE_PROTOCOL
                 and (self._owned is None
-                     or self._owned(route.table, route.dst)))
+                     or self._owned(route.table, route.dst))):
+            yield (ROUTE, f'{what} replaced with protocol {route.protocol}',
+                   port)
 
 
 def _subscribe():
@@ -139,7 +168,7 @@ def _subscribe():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
         bpf.attach(sock, bpf.route_filter(
             routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
-            ownership.ROUTE_PROTOCOL))
+            ownership.ROUTE_PROTOCOL, _ZEBRA_STATIC))
         sock.bind((0, 0))
         multicast.join(sock, multicast.KERNEL)
     except OSError:

@@ -25,6 +25,7 @@ import threading
 
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import nftables
+from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import nft
@@ -37,8 +38,8 @@ _NAME = ownership.NFT_TABLE.encode() + b'\0'
 class TableWatch(notifications.Watch):
     """A thread that reports changes of the agent's table by others.
 
-    :param callback: function without arguments, called on the thread of the
-        watch; must return soon
+    :param callback: function of the text that names a change and its author,
+        called on the thread of the watch; must return soon
     :param subscribe: entry point that connects to an abstract Unix socket
         and sends the notification socket over it
     """
@@ -46,6 +47,7 @@ class TableWatch(notifications.Watch):
     NAME = 'nftables'
     RETRY = 5.0
     FAILURES = (*context.FAILURES, ValueError)
+    EVERYTHING = [('some changes of the table were not reported',)]
 
     def __init__(self, callback, subscribe=None):
         super().__init__(callback)
@@ -70,20 +72,23 @@ class TableWatch(notifications.Watch):
 
     def _news(self, datagrams):
         with self._changing:
-            # The list reads all datagrams; any() alone would stop early.
-            concerned = [self._concerns(data) for data in datagrams]
-        return self.EVERYTHING if any(concerned) else []
+            # All datagrams are read, even after the first that counts.
+            authors = [port for data in datagrams
+                       for port in self._authors(data)]
+        if not authors:
+            return []
+        return [('the table was changed' + sender.described(authors[-1]),)]
 
     def _all_read(self):
         # The notifications of all own changes have been read, too.
         self._own.clear()
 
-    def _concerns(self, data):
-        """Whether a datagram reports a change of the table by others."""
+    def _authors(self, data):
+        """Netlink ports of the changes of the table by others."""
         # The cheap test comes first, for nodes with thousands of other rules.
         if _NAME not in data:
-            return False
-        return any(
-            port not in self._own and
-            nftables.table(kind, data, start, end) == ownership.NFT_TABLE
-            for kind, _flags, _seq, port, start, end in wire.messages(data))
+            return
+        for kind, _flags, _seq, port, start, end in wire.messages(data):
+            if port not in self._own and nftables.table(
+                    kind, data, start, end) == ownership.NFT_TABLE:
+                yield port

@@ -30,16 +30,21 @@ _DATAGRAM = 64 * 1024
 # Datagrams that are read before a report: a storm of changes must not delay
 # the report for ever.
 _MOST = 1000
+#: Most seconds between two attempts to make the socket.
+LONGEST = 5.0
 
 
 class Watch(abc.ABC):
     """Base of such threads.
 
     :cvar NAME: the watched system, for the log and the name of the thread
-    :cvar RETRY: seconds between two attempts to make the socket
+    :cvar RETRY: seconds from a failure to the first attempt to make the socket
+        again; the pauses double up to :data:`LONGEST`
     :cvar FAILURES: exceptions after which the socket is made again
     :cvar EVERYTHING: list of the arguments of the callback, one tuple for
         each call, that report everything as changed
+    :cvar NEEDED: False for a system that may hang, or not run, at the start;
+        its socket is made on the thread
     :param callback: called on the thread of the watch; must return soon
     """
 
@@ -47,9 +52,12 @@ class Watch(abc.ABC):
     RETRY = 1.0
     FAILURES = (OSError, ValueError)
     EVERYTHING = [()]
+    NEEDED = True
 
     def __init__(self, callback):
         self._callback = callback
+        # Failures since the last success.
+        self._failures = 0
         self._socket = None
         self._wake = None
         self._thread = None
@@ -65,9 +73,11 @@ class Watch(abc.ABC):
         The watch reports changes after the return, so start the watch before
         the first reading of the state.
 
-        :raises OSError: when the socket cannot be made
+        :raises OSError: or another exception of FAILURES, when the socket of
+            a needed system cannot be made
         """
-        self._socket = self._open()
+        if self.NEEDED:
+            self._socket = self._open()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC)
         self._thread = threading.Thread(
             target=self._run, name=f'{self.NAME}-watch', daemon=True)
@@ -114,12 +124,19 @@ class Watch(abc.ABC):
         poll.register(self._wake, select.POLLIN)
         if self._socket is not None:
             poll.register(self._socket, select.POLLIN)
-        ready = poll.poll(None if self._socket else self.RETRY * 1000)
+        ready = poll.poll(None if self._socket else self._pause() * 1000)
         return any(fd == self._wake for fd, _events in ready)
+
+    def _pause(self):
+        """Seconds until the next attempt to make the socket."""
+        return min(LONGEST, self.RETRY * 2 ** max(0, self._failures - 1))
 
     def _receive(self):
         if self._socket is None:
             self._socket = self._open()
+            if self._failures:
+                LOG.info('Watch of %s: subscribed again', self.NAME)
+            self._failures = 0
             return self.EVERYTHING
         return self._news(self._datagrams())
 
@@ -143,7 +160,12 @@ class Watch(abc.ABC):
             LOG.info('Notifications of %s were lost, reading everything',
                      self.NAME)
             return self.EVERYTHING
-        LOG.warning('Watch of %s: %s; subscribing again', self.NAME, error)
+        if not self._failures:
+            # One line for an outage, however long it lasts.
+            LOG.warning('Watch of %s: %s; subscribing again, until then '
+                        'changes by others are noticed at the '
+                        'reconcile_interval', self.NAME, error)
+        self._failures += 1
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -338,7 +338,7 @@ class LastAddressTest(whole.WholeTestCase):
         self.settled(agent.run(ALPHA))
         before = self.state()
         told = queue.SimpleQueue()
-        watching = kernel.LinkWatch(told.put)
+        watching = kernel.LinkWatch(lambda kind, _by: told.put(kind))
         watching.start()
         self.addCleanup(watching.stop)
         self.ip('address del 192.0.2.65/32 dev br-ex')

@@ -212,7 +212,7 @@ def netfilter():
         {'provider_networks': ['198.51.100.0/24']}, [])
     nft.stamp_table('ip', 'a' * 32, 'b' * 40)
     noticed = threading.Event()
-    watching = nftables.TableWatch(noticed.set)
+    watching = nftables.TableWatch(lambda _by: noticed.set())
     watching.start()
     nft.change_elements('ip', {}, {'guarded': ['veth-default']})
     return {'tables': list(nft.read_tables(['ip', 'ip6'])),

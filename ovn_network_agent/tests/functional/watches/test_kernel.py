@@ -50,18 +50,26 @@ class WatchTest(base.KernelTestCase):
         super().setUp()
         self.bridge_up()
         self.kinds = queue.SimpleQueue()
+        self.said = []
 
     def watch(self, callback=None, **kwargs):
         self.settle()
-        started = kernel.LinkWatch(callback or self.kinds.put, **kwargs)
+        started = kernel.LinkWatch(callback or self.note, **kwargs)
         started.start()
         self.addCleanup(started.stop)
         return started
 
+    def note(self, kind, by):
+        self.kinds.put(kind)
+        self.said.append(by)
+
     def settle(self):
         """Wait until the kernel has told all that setUp caused."""
+        # The end of this check of an IPv6 address is a change of the address.
+        waiting.eventually(lambda: not self.ip('-6 address show tentative'),
+                           'no address is tentative', SOON)
         told = queue.SimpleQueue()
-        first = kernel.LinkWatch(told.put)
+        first = kernel.LinkWatch(lambda kind, _by: told.put(kind))
         first.start()
         try:
             waiting.eventually(lambda: is_silent(told), 'silence', SOON)
@@ -120,6 +128,44 @@ class WatchTest(base.KernelTestCase):
         self.watch(owned=is_ours)
         self.ip('route replace 198.51.100.10/32 dev br-ex proto static')
         self.expect(kernel.ROUTE)
+        self.assertRegex(
+            self.said[-1], r'^route 198\.51\.100\.10/32 of table 254 was '
+            r'replaced with protocol 4 by netlink port \d+')
+
+    def test_static_route_of_frr(self):
+        """zebra deletes the route of a static route that FRR has lost."""
+        route = '198.51.100.10/32 dev br-ex proto 196'
+        other = '198.51.100.11/32 dev br-ex proto 196'
+        for text in (route, other):
+            self.ip('route add ' + text)
+        self.watch(announced=lambda dst: dst == '198.51.100.10/32')
+        self.ip('route del ' + other)
+        self.ip('route del ' + route)
+        self.expect(kernel.STATIC)
+        # Notices keep the order of the changes.
+        self.assertIn('198.51.100.10/32', ' '.join(self.said))
+        self.assertNotIn('198.51.100.11/32', ' '.join(self.said))
+
+    def test_two_kinds_of_deleted_routes_at_once(self):
+        address = '198.51.100.10/32'
+        for text in ('203.0.113.9/32 dev br-ex proto 44',
+                     f'{address} dev br-ex proto 196'):
+            self.ip('route add ' + text)
+        go_on = threading.Event()
+
+        def hold(kind, by):
+            self.note(kind, by)
+            go_on.wait()
+
+        self.watch(hold, announced=lambda dst: dst == address)
+        self.addCleanup(go_on.set)
+        self.ip('rule add pref 77 table 77')
+        self.expect(kernel.RULE)
+        # These two wait in the socket, and are read together.
+        self.ip('route del 203.0.113.9/32')
+        self.ip('route del ' + address)
+        go_on.set()
+        self.expect(kernel.STATIC)
 
     def test_other_routes_are_not_reported(self):
         self.watch(owned=is_ours)
@@ -160,11 +206,13 @@ class WatchTest(base.KernelTestCase):
     def test_an_overflow_is_reported_as_a_change_of_everything(self):
         go_on = threading.Event()
 
-        def wait(kind):
-            self.kinds.put(kind)
-            go_on.wait(SOON)
+        def wait(kind, by):
+            self.note(kind, by)
+            go_on.wait()
 
         self.watch(wait)
+        # 20,000 changes may take long.
+        self.addCleanup(go_on.set)
         self.ip('rule add pref 77 table 77')
         self.expect(kernel.RULE)
         items = [[200, f'10.0.{i >> 8}.{i & 255}/32', 'br-ex', '']
@@ -176,8 +224,8 @@ class WatchTest(base.KernelTestCase):
         self.expect(kernel.SYSCTL)
 
     def test_a_failing_callback_does_not_end_it(self):
-        def fail(kind):
-            self.kinds.put(kind)
+        def fail(kind, by):
+            self.note(kind, by)
             raise ValueError('on purpose')
 
         started = self.watch(fail)

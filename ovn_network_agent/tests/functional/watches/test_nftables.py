@@ -132,7 +132,7 @@ class WatchTest(base.NftTestCase):
             return 1
 
         with self.assertRaises(OSError) as caught:
-            nftables.TableWatch(lambda: None, faster).start()
+            nftables.TableWatch(lambda by: None, faster).start()
         self.assertIn('another process than the root side',
                       str(caught.exception))
 

@@ -236,7 +236,7 @@ class FilterTest(unittest.TestCase):
         data = (wire.HEADER.pack(28, kind, flags, 0, 0) +
                 route_codec.RTMSG.pack(2, 32, 0, 0, 254, protocol, 0, 1, 0))
         program = bpf.route_filter(routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
-                                   44)
+                                   44, 196)
         at = accumulator = 0
         while True:
             code, true, false, operand = program[at]
@@ -252,7 +252,8 @@ class FilterTest(unittest.TestCase):
                 at += true if accumulator & operand else false
 
     def test_deleted_routes(self):
-        self.assertTrue(self.passes(routes.RTM_DELROUTE, 0, 44))
+        for protocol in (44, 196):
+            self.assertTrue(self.passes(routes.RTM_DELROUTE, 0, protocol))
         self.assertFalse(self.passes(routes.RTM_DELROUTE, 0, 186))
 
     def test_new_routes(self):

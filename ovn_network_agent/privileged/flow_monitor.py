@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""Privileged entry point: notices of flows that others have changed.
+
+The agent must not get the connection to the switch, over which any flow could
+be written.  So the daemon keeps the connection, and passes notices through a
+socket pair (:mod:`watches.flows`).  The daemon uses the connection of the
+agent's own changes, because Open vSwitch leaves these out by connection.
+"""
+
+import errno
+import select
+import socket
+import threading
+
+from ovn_network_agent import privileged
+from ovn_network_agent.openflow import monitor
+from ovn_network_agent.openflow import wire
+from ovn_network_agent.privileged import giving
+from ovn_network_agent.privileged import openflow
+from ovn_network_agent.privileged import switches
+
+# The text of a notice without a flow: some changes may have been missed.
+MISSED = 'some changes were not reported'
+
+
+@privileged.ovs.entrypoint
+def subscribe(name, bridge):
+    """Hand out a socket that gets notices of flows that others have changed.
+
+    A notice is a text that names the change.  The socket ends with the
+    connection to the switch, for example at a restart of ovs-vswitchd.
+
+    :param name: name of the agent's abstract Unix socket, 32 hex digits
+    :param bridge: name of the bridge
+    :returns: process id of this daemon
+    :raises OSError: when the bridge cannot be reached, or when Open vSwitch
+        knows no such monitor (EOPNOTSUPP, before version 2.16)
+    """
+    giving.check(name)
+    path = openflow.socket_path(bridge)
+    theirs, ours = socket.socketpair(
+        socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
+        socket.SOCK_NONBLOCK)
+    with theirs:
+        relay = Relay(path, ours)
+        try:
+            switches.call(path, relay.begin)
+            pid = giving.give(name, theirs)
+        except BaseException:
+            relay.end()
+            ours.close()
+            raise
+    threading.Thread(target=relay.run, name='flow-monitor',
+                     daemon=True).start()
+    return pid
+
+
+class Relay:
+    """Passes on the notices of one connection.  This is no entry point.
+
+    :param path: path of the management socket
+    :param told: non-blocking socket.socket that gets the notices
+    """
+
+    def __init__(self, path, told):
+        self._path = path
+        self._told = told
+        self._switch = None
+
+    def begin(self, switch):
+        """Start the monitor.
+
+        :param switch: :class:`connection.Switch`
+        :raises OSError: when Open vSwitch refuses
+        """
+        self._switch = switch
+        switch.unasked = self._unasked
+        switches.at_end(self._path, self.end)
+        xid = switch.next_xid()
+        answers = switch.request([monitor.request(xid)])
+        for kind, body in answers.get(xid, ()):
+            if kind == wire.ERROR:
+                raise OSError(
+                    errno.EOPNOTSUPP, 'Open vSwitch has no flow monitor for '
+                    f'OpenFlow 1.3 ({wire.error_text(body)})')
+
+    def end(self):
+        """End the notices; may be called twice, on any thread."""
+        try:
+            self._told.shutdown(socket.SHUT_RDWR)
+        except OSError as error:
+            # The socket is closed already, or was never connected.
+            if error.errno not in (errno.EBADF, errno.ENOTCONN):
+                raise
+
+    def run(self):
+        """Pass on notices until one of the two ends has gone."""
+        poll = select.poll()
+        poll.register(self._switch, select.POLLIN)
+        # The end of the socket pair is reported anyhow.
+        poll.register(self._told, 0)
+        with self._told:
+            while not any(number == self._told.fileno()
+                          for number, _events in poll.poll()):
+                if not switches.pump(self._path, self._switch):
+                    return
+            # The switch keeps a monitor as long as the connection.
+            switches.drop(self._path, self._switch)
+
+    def _unasked(self, kind, body):
+        """Note a message of the switch (under the lock of the switches)."""
+        if kind == wire.EXPERIMENTER:
+            # The buffer for updates was full, or has room again: the switch
+            # reports the changes of the meantime then.
+            notices = {MISSED}
+        else:
+            notices = {str(update) for update in monitor.updates(kind, body)
+                       or () if update.concerns}
+        for notice in sorted(notices):
+            self._tell(notice)
+
+    def _tell(self, notice):
+        try:
+            self._told.send(notice.encode())
+        except BlockingIOError:
+            # The agent has older notices to read, and reads the flows then.
+            return
+        except OSError as error:
+            # The agent listens no more; run() ends.
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET,
+                                   errno.EBADF):
+                raise

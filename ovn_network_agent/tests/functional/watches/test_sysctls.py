@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""Sysctls that others change, on the real kernel."""
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.watches import sysctls
+
+#: Of these, the kernel reports only the first.
+PATHS = ('net/ipv4/conf/br-ex/proxy_arp', 'net/ipv4/conf/br-ex/accept_local',
+         'net/ipv4/conf/br-ex/promote_secondaries',
+         'net/ipv4/neigh/br-ex/proxy_delay')
+
+
+class TestSysctls(base.KernelTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.told = []
+        self.watch = sysctls.Sysctls(self)
+        self.tracker = tracking.Tracker()
+
+    def notice(self, word, by):
+        self.told.append((word, by))
+
+    def write(self, path, value):
+        with open('/proc/sys/' + path, 'w') as opened:
+            opened.write(value)
+
+    def want(self, path, found=True):
+        wanted = resources.Sysctl(path, self.sysctl(path))
+        self.tracker.want(wanted)
+        if found:
+            self.tracker.found(wanted)
+        self.watch.after_pass(None, self.tracker, False)
+
+    def test_changes(self):
+        for path in PATHS:
+            with self.subTest(path):
+                self.want(path)
+                before = self.sysctl(path)
+                self.watch.look()
+                self.assertEqual([], self.told)
+                self.write(path, '1' if before == '0' else '0')
+                self.watch.look()
+                self.assertEqual(
+                    [(notices.kernel('sysctl'), f'sysctl {path} was set to '
+                      f'{self.sysctl(path)}')], self.told)
+                self.write(path, before)
+                self.told.clear()
+
+    def test_one_that_the_agent_has_still_to_set(self):
+        path = PATHS[0]
+        self.want(path, found=False)
+        self.write(path, '1')
+        self.watch.look()
+        self.assertEqual([], self.told)
+
+    def test_a_device_that_has_gone(self):
+        self.want(PATHS[0])
+        self.ip('link del br-ex')
+        self.watch.look()
+        self.assertEqual([], self.told)

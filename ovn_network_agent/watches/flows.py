@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""The watch of the agent's flows for changes by others.
+
+The privileged side has the flow monitor of Open vSwitch, and passes on notices
+of flows that concern the agent (:mod:`privileged.flow_monitor`).  A notice
+names the change, for the log alone; its receiver reads the flows anew.
+"""
+
+import errno
+import threading
+
+from ovn_network_agent import notices
+from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged import flow_monitor
+from ovn_network_agent.privileged import receiving
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import notifications
+
+
+class FlowWatch(notifications.Watch):
+    """A thread that reports changes of the agent's flows by others.
+
+    :param callback: function of the text that names a change, called on the
+        thread of the watch; must return soon
+    :param bridge: name of the bridge
+    """
+
+    NAME = 'flows of Open vSwitch'
+    # A bridge that is made anew, and a restarted ovs-vswitchd, take less.
+    RETRY = 0.25
+    FAILURES = (*context.FAILURES, ValueError)
+    EVERYTHING = [(flow_monitor.MISSED,)]
+    NEEDED = False
+
+    def __init__(self, callback, bridge):
+        super().__init__(callback)
+        self._bridge = bridge
+
+    def _open(self):
+        return receiving.receive(
+            lambda name: flow_monitor.subscribe(name, self._bridge))
+
+    def _news(self, datagrams):
+        texts = [data.decode() for data in datagrams if self._alive(data)]
+        return [(text,) for text in dict.fromkeys(texts)]
+
+    def _alive(self, data):
+        """Whether a datagram is no end of the connection.
+
+        :raises ConnectionResetError: at the end of the connection
+        """
+        if not data:
+            raise ConnectionResetError(
+                errno.ECONNRESET, 'the connection to ovs-vswitchd has ended')
+        return True
+
+
+class Flows(base.Observer):
+    """Puts the flows in doubt when others change them.
+
+    :param conf: the oslo.config ConfigOpts
+    :param pace: :class:`watches.pace.Pace`
+    """
+
+    def __init__(self, conf, pace):
+        self._pace = pace
+        self._watch = FlowWatch(self._changed, conf.bridge_dev)
+        self._stopped = False
+
+    def start(self, trigger):
+        self._watch.start()
+
+    def stop(self):
+        if not self._stopped:
+            self._stopped = True
+            # The thread of the watch may wait for an ovs-vswitchd that hangs.
+            threading.Thread(target=self._watch.stop, daemon=True,
+                             name='end-of-flows-watch').start()
+
+    def _changed(self, text):
+        self._pace.notice(notices.FLOWS, text)

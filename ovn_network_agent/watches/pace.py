@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""The pace of repairs: how often a watch may have the loop repair something.
+
+A notice wakes the loop at once, and further notices of the same word follow
+half a second later.  When each repair is undone again, another program manages
+the same objects.  The pauses between two repairs then grow, and the log names
+the last change as far as the system tells it.
+
+Only the notices of watches have a pace.  A reading for another reason repairs
+what it finds, as always.
+"""
+
+import collections
+import dataclasses
+import threading
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent.watches import base
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds between two repairs for notices of one word, at least and at most.
+FIRST = 0.5
+LAST = 30.0
+#: From this repair in a row on, another program manages the objects, too; the
+#: same number as that of the log about drift (acceptance row FIP-13).
+FIGHT = 3
+# Seconds without a repair, beside two pauses, until a row of repairs is over.
+_CALM = 10.0
+# Seconds in which a repair counts for the notice before it.  FRR with 10,000
+# routes is read within a second, and a slow FRR has a limit of 10 s.
+_BELONGS = 20.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Word:
+    """The notices of one word.
+
+    :ivar by: text that names the last change, '' when it is not known
+    :ivar pending: whether a notice waits
+    :ivar fired: monotonic seconds of the last wake-up, None without one
+    :ivar not_before: monotonic seconds before which no notice wakes the loop
+    :ivar repaired: monotonic seconds of the last repair, None without one
+    :ivar streak: number of repairs in a row
+    """
+
+    by: str = ''
+    pending: bool = False
+    fired: float | None = None
+    not_before: float = 0.0
+    repaired: float | None = None
+    streak: int = 0
+
+    @property
+    def pause(self):
+        """Seconds between a repair and the next one."""
+        return min(LAST, max(FIRST, 2.0 ** (self.streak - FIGHT)))
+
+
+class Pace(base.Observer):
+    """Wakes the loop for the notices of watches.
+
+    :param kinds: function of a word that returns the set of the kinds of
+        resources that the word puts in doubt
+    :param clock: function that returns monotonic seconds
+    """
+
+    def __init__(self, kinds, clock=time.monotonic):
+        self._kinds = kinds
+        self._clock = clock
+        self._trigger = None
+        self._words = collections.defaultdict(_Word)
+        self._news = threading.Condition()
+        self._stopped = False
+
+    def wakes(self, trigger):
+        """Set the trigger of notices that come before the start.
+
+        :param trigger: :class:`trigger.Trigger`
+        """
+        self._trigger = trigger
+
+    def start(self, trigger):
+        self.wakes(trigger)
+        threading.Thread(target=self._run, name='pace', daemon=True).start()
+
+    def stop(self):
+        with self._news:
+            self._stopped = True
+            self._news.notify_all()
+
+    def notice(self, word, by=''):
+        """Put backends in doubt, at once or after a pause (any thread).
+
+        :param word: word of :mod:`ovn_network_agent.notices`
+        :param by: text that names the change and its author, '' if not known
+        """
+        with self._news:
+            known = self._words[word]
+            known.by = by or known.by
+            known.pending = True
+            self._fire_due()
+            self._news.notify_all()
+
+    def fire(self, reason, urgent=False, stale=()):
+        """Wake the loop for rows of a database, as :class:`trigger.Trigger`.
+
+        The agent's own changes of rows come back this way, and a takeover must
+        not wait.  So words that are in a fight have pauses, and no others.  An
+        urgent event never waits.
+
+        :param reason: see :meth:`trigger.Trigger.fire`, as the other
+            parameters
+        """
+        with self._news:
+            now = self._clock()
+            held = set() if urgent else {
+                word for word in stale
+                if self._streak(self._words[word], now) >= FIGHT}
+            for word in held:
+                self._words[word].pending = True
+                self._words[word].by = reason
+            for word in set(stale) - held:
+                self._words[word].fired = now
+                self._words[word].by = reason
+            self._trigger.fire(reason, urgent=urgent,
+                               stale=set(stale) - held)
+            self._fire_due()
+            self._news.notify_all()
+
+    def after_pass(self, outcome, tracker, full):
+        lost = {ref.kind for ref in outcome.lost}
+        if not lost:
+            return
+        now = self._clock()
+        with self._news:
+            for word, known in self._words.items():
+                if (known.fired is not None and
+                        now - known.fired < _BELONGS and
+                        not lost.isdisjoint(self._kinds(word))):
+                    self._repaired(word, known, now)
+
+    def _repaired(self, word, known, now):
+        known.streak = 1 + self._streak(known, now)
+        known.repaired = now
+        known.not_before = now + known.pause
+        if known.streak >= FIGHT:
+            LOG.error('%s: repaired %d times in a row, and others go on to '
+                      'undo it; the next repair waits for %g s at least. '
+                      'Last change: %s', word, known.streak, known.pause,
+                      known.by or 'the system does not name its author')
+
+    @staticmethod
+    def _streak(known, now):
+        """Number of the last repairs in a row, 0 after a calm."""
+        if (known.repaired is None or
+                now - known.repaired >= _CALM + 2 * known.pause):
+            return 0
+        return known.streak
+
+    def _run(self):
+        with self._news:
+            while not self._stopped:
+                self._news.wait(self._fire_due())
+
+    def _fire_due(self):
+        """Wake the loop for notices that are due.
+
+        :returns: seconds until the next notice is due, None without one
+        """
+        now = self._clock()
+        due = [word for word, known in self._words.items()
+               if known.pending and known.not_before <= now]
+        for word in due:
+            known = self._words[word]
+            known.pending = False
+            known.fired = now
+            known.not_before = now + FIRST
+            self._trigger.fire(word, stale=(word,))
+        return min((known.not_before - now for known in self._words.values()
+                    if known.pending), default=None)

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+
+"""The watch of the sysctls that the agent sets, for changes by others.
+
+The kernel reports a change of ``forwarding`` and ``proxy_arp`` of a device
+(:mod:`watches.kernel`).  It reports no change of the other sysctls, so this
+watch reads the values once a second.  A reading needs no privileges and takes
+some microseconds.
+"""
+
+import threading
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.netlink import sysctls
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import kernel
+
+_INTERVAL = 1.0
+
+
+class Sysctls(base.Observer):
+    """Checks once a second the sysctls that the agent has set.
+
+    :param pace: :class:`watches.pace.Pace`
+    """
+
+    def __init__(self, pace):
+        self._pace = pace
+        self._stop = threading.Event()
+        self._expected = {}
+
+    def start(self, trigger):
+        threading.Thread(target=self._run, name='watch-sysctls',
+                         daemon=True).start()
+
+    def stop(self):
+        self._stop.set()
+
+    def after_pass(self, outcome, tracker, full):
+        self._expected = {
+            wanted.path: wanted.value
+            for wanted in tracker.wanted([resources.Sysctl.kind])
+            if tracker.in_sync(wanted.ref)}
+
+    def _run(self):
+        while not self._stop.wait(_INTERVAL):
+            self.look()
+
+    def look(self):
+        """Check once."""
+        for path, value in self._expected.items():
+            try:
+                found = sysctls.read(path)
+            except OSError:
+                # The backend reports the error at its next reading.
+                continue
+            if found is not None and found != value:
+                self._pace.notice(notices.kernel(kernel.SYSCTL),
+                                  f'sysctl {path} was set to {found}')

@@ -40,6 +40,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import netlink as privileged_netlink
 from ovn_network_agent.runtime import alone
 from ovn_network_agent.runtime import ending
+from ovn_network_agent.runtime import guarding
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import notify
@@ -184,7 +185,9 @@ class AgentService(service.Service):
             try:
                 snapshot = self._view.snapshot(model.Phase.RUNNING)
                 return self._reconciler.plan(
-                    self._forwards.with_rules(snapshot))
+                    self._forwards.with_rules(snapshot),
+                    lambda: guarding.limits(self._conf, self._view,
+                                            model.Phase.RUNNING))
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise

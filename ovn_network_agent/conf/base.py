@@ -77,6 +77,20 @@ OPTS = [
              'next pass. An event that finds the agent idle never waits, and '
              'neither does the move of a gateway port. 0 makes a pass of '
              'every wake-up.'),
+    cfg.Opt(
+        'withdrawal_guard_percent', type=types.Integer(0, 100), default=50,
+        mutable=True,
+        help='Percent of the announced addresses. If a pass would withdraw '
+             'more than this share, it waits until both servers of OVN have '
+             'confirmed the loss and the databases agree with each other. '
+             'Addresses that another gateway node has are withdrawn at once, '
+             'and neither a drain nor a stop waits. 100 turns the guard '
+             'off.'),
+    cfg.Opt(
+        'withdrawal_guard_minimum', type=types.Integer(1, 1000000),
+        default=10, mutable=True,
+        help='Number of addresses. withdrawal_guard_percent has no effect on '
+             'a pass that would withdraw fewer addresses than this.'),
     cfg.BoolOpt(
         'cleanup_on_shutdown', default=True, mutable=True,
         help='Whether an orderly stop (SIGTERM, SIGINT) withdraws and '

@@ -73,7 +73,9 @@ class Comparison:
             'counts': {verb: sum(1 for step in steps if step[1] == verb)
                        for verb in _VERBS},
             'unreadable': unreadable,
-            'problems': [problem.text for problem in after.problems] + [
+            'problems': [
+                *([after.held] if after.held else []),
+                *(problem.text for problem in after.problems)] + [
                 f'driver {driver} on {about}: {why}'
                 for (driver, about), why in sorted(after.broken.items())]}
 

@@ -53,7 +53,8 @@ class Inspection:
         return {'fips': ('[ADDRESS]... [--router ROUTER] [--state STATE] '
                          '[--json]', self._fips),
                 'plan': ('[--json]', self._plan),
-                'resync': ('[BACKEND]... [--timeout SECONDS] [--json]',
+                'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
+                           '[--json]',
                            self._resync)}
 
     def _ask(self, function):
@@ -95,12 +96,13 @@ class Inspection:
 
     def _resync(self, arguments, argv):
         arguments.add_argument('backend', nargs='*')
+        arguments.add_argument('--force', action='store_true')
         arguments.add_argument('--timeout', type=seconds.positive,
                                default=resync.PATIENCE)
         arguments.add_argument('--json', action='store_true')
         given = arguments.parse_args(argv)
         return json.dumps(resync.Resync(self._ask, self._inside).run(
-            given.backend, given.timeout))
+            given.backend, given.timeout, given.force))
 
     def _check_router(self, text, names, snapshot):
         """Refuse the name of no router, which is likely a slip."""

@@ -36,10 +36,11 @@ class Resync:
         self._ask = ask
         self._inside = inside
 
-    def run(self, names, patience):
+    def run(self, names, patience, force=False):
         """Read backends again, without their back-off.
 
         :param names: names of backends, empty for all
+        :param force: whether to withdraw what the withdrawal guard holds
         :param patience: seconds
         :returns: dict of JSON values with the keys that the reference
             documents
@@ -53,13 +54,14 @@ class Resync:
                 f'{", ".join(sorted(known))}')
         names = [name for name in known if name in names or not names]
         # This fails at once where no pass would follow.
-        self._ask(lambda: None)
+        released = self._ask(self._inside.reconciler.release if force
+                             else lambda: 0)
         with self._inside.passes.changes() as changes:
             missing = self._wait(names, patience)
             table = self._ask(self._inside.reconciler.table)
         health = {each.name: each for each in self._inside.reconciler.health}
         return {
-            'backends': names, 'missing': missing,
+            'backends': names, 'missing': missing, 'released': released,
             'changes': [_change(table, verb, resource) for verb, resource
                         in list(changes)
                         if table.owner(resource.kind) in names],

@@ -68,7 +68,7 @@ def judge(table, found):
 def _unwanted(announcing):
     """The state of an address that no driver wants to announce."""
     for row in announcing:
-        if row.state is ledger.State.KEPT:
+        if row.state in (ledger.State.KEPT, ledger.State.HELD):
             return State.HELD, row.reason, row.since
         if row.state is ledger.State.IN_PLACE:
             return (State.HELD, 'a driver cannot decide, so the announcement '

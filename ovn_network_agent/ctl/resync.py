@@ -35,6 +35,9 @@ def add(commands):
         'repaired at once')
     resync.add_argument('backend', nargs='*', metavar='BACKEND',
                         help='a name of "status"; default: all')
+    resync.add_argument('--force', action='store_true',
+                        help='withdraw the addresses that the withdrawal '
+                        'guard holds')
     resync.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     seconds.add_timeout(resync, _TIMEOUT, 'to wait for the result')
@@ -49,7 +52,8 @@ def run(given):
     """
     found = json.loads(client.call(
         socket_path.find(given), 'resync',
-        [f'--timeout={given.timeout:g}', '--', *given.backend],
+        [f'--timeout={given.timeout:g}', *(['--force'] * given.force),
+         '--', *given.backend],
         given.timeout + _MORE))
     if given.json:
         print(json.dumps(found, indent=2))
@@ -71,6 +75,9 @@ def text(found):
              f'{change["text"]}' for change in found['changes']]
     lines += [f'{failure["backend"]}: failed: {_about(failure)}'
               for failure in found['failures']]
+    if found.get('released'):
+        lines.append('let go by the withdrawal guard: '
+                     f'{found["released"]:d} of its addresses')
     lines.append(
         f'{len(found["backends"]):d} backends read, '
         f'{len(found["changes"]):d} changes, '

@@ -161,6 +161,13 @@ class Application:
                     r for r in delta.delete
                     if only(r) and self._removals.may_delete(r))))
 
+    @property
+    def withdraws(self):
+        """Whether an announcement is to go."""
+        return any(self._backends.delta(backend, resources.Stage.ANNOUNCE)
+                   .delete for backend in self._backends.backends_at(
+                       resources.Stage.ANNOUNCE))
+
     def _may_create(self, resource):
         """Whether a resource may be made; notes in the ledger why not."""
         missing = [ref for ref in resource.requires

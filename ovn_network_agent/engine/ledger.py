@@ -41,6 +41,8 @@ class State(enum.Enum):
     REFUSED = 'refused'
     #: the resource stays in place on purpose, though no driver wants it
     KEPT = 'kept'
+    #: the withdrawal guard does not let the resource go
+    HELD = 'held'
     #: drivers want different resources at the key
     DISPUTED = 'disputed'
 
@@ -165,6 +167,10 @@ class Ledger:
         """Note the reason why a backend did not make a change."""
         self._put(ref, Entry(State.REFUSED, reason,
                              wanted=self._tracker.desired(ref)))
+
+    def held(self, ref, reason):
+        """Note that the withdrawal guard does not let a resource go."""
+        self._entries[ref] = Entry(State.HELD, reason)
 
     def kept(self, ref, reason):
         """Note that a resource stays in place on purpose.

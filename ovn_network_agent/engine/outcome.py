@@ -16,6 +16,38 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Held:
+    """What the withdrawal guard holds, see :mod:`engine.guard`.
+
+    :ivar subjects: frozenset of the addresses that stay announced
+    :ivar announced: number of all announced addresses
+    :ivar reasons: tuple of str, the middle of a sentence each
+    :ivar unconfirmed: frozenset of the addresses whose loss the servers have
+        yet to confirm
+    """
+
+    subjects: frozenset = frozenset()
+    announced: int = 0
+    reasons: tuple = ()
+    unconfirmed: frozenset = frozenset()
+
+    @property
+    def why(self):
+        """The reasons in one clause."""
+        return ' and '.join(self.reasons)
+
+    @property
+    def text(self):
+        """The hold, its reasons and the remedy; '' without a hold."""
+        if not self.subjects:
+            return ''
+        return (f'the withdrawal guard holds {len(self.subjects):d} of '
+                f'{self.announced:d} announced addresses, because '
+                f'{self.why}; if they are to be withdrawn: '
+                'ovn-network-agent-ctl resync --force')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of one pass.
 
@@ -36,6 +68,7 @@ class Outcome:
         in this pass
     :ivar streaks: dict of backend name to the number of its readings in a
         row that found such objects, at least 1
+    :ivar held: :class:`Held`
     """
 
     changes: int = 0
@@ -49,6 +82,7 @@ class Outcome:
     readings: tuple = ()
     lost: tuple = ()
     streaks: dict = dataclasses.field(default_factory=dict)
+    held: Held = Held()
 
     @property
     def problems(self):
@@ -64,6 +98,7 @@ class Outcome:
                     for (driver, subject), why in self.broken.items()]
         reasons += [f'{ref.kind} {brief(ref.key)}: {why}'
                     for ref, why in self.failures.items()]
+        reasons += [self.held.text] if self.held.subjects else []
         return reasons + list(self.problems)
 
     @property

@@ -13,9 +13,14 @@
 """The description of the pass that the loop asks for."""
 
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+
+
+def _no_limits():
+    """None: the pass withdraws without a guard."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,6 +39,9 @@ class Pass:
     :ivar urgent: a gateway port has moved here: announce first
     :ivar retry: try failed backends again before their back-off is over
     :ivar at_once: do not wait between announcements and what follows them
+    :ivar limits: function that returns the :class:`guard.Limits` of the
+        withdrawal guard, or None to withdraw without a guard; called only for
+        a pass that withdraws
     :ivar remembers: in a full pass, ask a driver only about changed inputs
     """
 
@@ -46,3 +54,4 @@ class Pass:
     retry: bool = False
     at_once: bool = False
     remembers: bool = False
+    limits: typing.Callable = _no_limits

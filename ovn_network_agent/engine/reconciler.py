@@ -20,11 +20,13 @@ import time
 
 from ovn_network_agent import backoff
 from ovn_network_agent import model
+from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
+from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
@@ -70,6 +72,7 @@ class Reconciler:
         self._removals = removal.Removals(
             self._backends, self.tracker, self._ledger, wake,
             self._beside.patience)
+        self._guard = guard.Guard(self._backends, self.tracker, self._ledger)
         self._work = application.Application(
             self._backends, self.tracker, self._ledger, self._beside,
             self._precedence, self._removals, alive)
@@ -92,7 +95,8 @@ class Reconciler:
         prepared = time.monotonic() - began
         self._work.create(asked.urgent)
         if asked.prune:
-            self._work.delete(asked.down_to)
+            self._judge(asked.snapshot, asked.limits)
+            self._work.delete(asked.down_to, self._guard.permits)
         else:
             self._withdraw(asked.snapshot.forwards)
         self._backends.catch_up()
@@ -111,7 +115,7 @@ class Reconciler:
             tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self._backends.readings), tuple(self._backends.lost),
-            self._backends.streaks)
+            self._backends.streaks, self._guard.held)
 
     def rows(self, chosen=lambda ref: True):
         """The state of each resource after the last pass.
@@ -133,12 +137,20 @@ class Reconciler:
         """Read a backend without a pass, see :meth:`actual.Backends.look`."""
         return self._backends.look(name)
 
+    def release(self):
+        """Let the next pass withdraw what the withdrawal guard holds.
+
+        :returns: number of the held addresses
+        """
+        return self._guard.release()
+
     def _table(self):
         return table.Table(self.tracker, self._ledger, self._moments,
                            self._wanted.conflicts, self._backends.owner,
                            self._backends.kinds,
                            tuple(self._beside.jobs), self._wanted.left_out,
-                           self._wanted.broken, self._backends.unreadable)
+                           self._wanted.broken, self._backends.unreadable,
+                           self._guard.held.text)
 
     def _note_moments(self):
         """Note the resources whose state this pass has changed."""
@@ -182,13 +194,20 @@ class Reconciler:
         return tuple(self._beside.jobs) + (
             ('announcing',) if self.announcing else ())
 
-    def plan(self, snapshot):
+    def _judge(self, snapshot, limits):
+        """Have the withdrawal guard decide, if it has something to do."""
+        if self._work.withdraws or self._guard.active:
+            self._guard.judge(limits(), _dead(snapshot.forwards))
+
+    def plan(self, snapshot, limits=lambda: None):
         """The changes that a pass would make, without making them.
 
         The actual state of an unreadable backend is unknown.  So a change
         of this backend, or a change that waits for it, has the verb
         'unknown'.
 
+        :param snapshot: :class:`model.Snapshot`
+        :param limits: see :class:`passes.Pass`
         :returns: (list of (verb, resource), :class:`outcome.Outcome`), in
             the order of the work; verbs are 'create', 'update', 'delete'
             and 'unknown'
@@ -197,6 +216,7 @@ class Reconciler:
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._work.collect()
+        self._judge(snapshot, limits)
         steps = []
         for name, delta in self._deltas(sorted(resources.Stage)):
             for verb, changed in (
@@ -210,7 +230,8 @@ class Reconciler:
                        else 'delete', r) for r in delta.delete]
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
-            dict(self._wanted.broken), (), self._wanted.left_out)
+            dict(self._wanted.broken), (), self._wanted.left_out,
+            held=self._guard.held)
 
     def _blind(self, name, resource):
         """Whether a resource's or prerequisite's backend was never read."""
@@ -284,3 +305,13 @@ class Reconciler:
         return {self._backends.owner(due.kind)
                 if isinstance(due, resources.Ref) else due
                 for due in self._retries.take_due()}
+
+
+def _dead(forwards):
+    """The subjects of the VIPs without a living destination, a frozenset.
+
+    :param forwards: :class:`port_forwards.Forwards`, or None
+    """
+    return frozenset(networks.host_prefix(vip.address)
+                     for vip in (forwards.vips if forwards else ())
+                     if vip.dead)

@@ -42,6 +42,7 @@ class Table:
     :ivar broken: dict of contributor to text: drivers that raised
     :ivar unreadable: dict of backend name to text: backends that could not be
         read or reached, whose resources are those of the last reading
+    :ivar held: text about what the withdrawal guard holds, or ''
     """
 
     tracker: tracking.Tracker
@@ -54,6 +55,7 @@ class Table:
     problems: tuple = ()
     broken: dict = dataclasses.field(default_factory=dict)
     unreadable: dict = dataclasses.field(default_factory=dict)
+    held: str = ''
 
     def row(self, ref):
         """The :class:`ledger.Row` of a key.

@@ -159,6 +159,7 @@ class Collection(record.Record):
             'failed_resources': failed,
             'drivers_broken': len(outcome.broken),
             'left_out': len(outcome.left_out),
+            'withdrawals_held': len(outcome.held.subjects),
             'backend_readable': {
                 (name,): int(name not in outcome.unreadable)
                 for name in self.backends},

@@ -143,6 +143,9 @@ _ANNOUNCING = (
            'Addresses among desired_ips whose announcement is in place: '
            'written, and not known to be missing. During a takeover the '
            'number may be a second late.'),
+    _gauge('withdrawals_held',
+           'Addresses that the withdrawal guard keeps announced, although no '
+           'driver wants them any more. Missing before the first pass.'),
     _gauge('inactive_routes',
            'Announced addresses that zebra or bgpd twice in a row did not '
            'have as they should be. Missing while FRR cannot be asked, and '

@@ -108,6 +108,39 @@ class Routers:
         return ''
 
 
+class Whole:
+    """The question for all rows that decide about announcements.
+
+    :param nb: dict of table name to dict of UUID to row
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
+    """
+
+    TABLES = ('Logical_Router', 'Logical_Router_Port', 'NAT',
+              'Load_Balancer', 'Load_Balancer_Group')
+
+    def __init__(self, nb):
+        self._columns = {table: _columns(nb, table, Routers.COLUMNS[table])
+                         for table in self.TABLES if table in nb}
+        self.operations = [_select(table, columns=('_uuid', *columns_of))
+                           for table, columns_of in self._columns.items()]
+
+    def wrong(self, answers, nb):
+        """The first difference of the replica; see :meth:`Gateways.wrong`.
+        """
+        for (table, columns_of), answer in zip(self._columns.items(), answers,
+                                               strict=True):
+            if _uuids(answer) != nb[table].keys():
+                return (f'{table}, {len(answer)} rows and not '
+                        f'{len(nb[table])}')
+            for row in answer:
+                mine = nb[table][uuid.UUID(row['_uuid'][1])]
+                for column in columns_of:
+                    if _atoms(row[column]) != _atoms(
+                            mine._data[column].to_json()):
+                        return f'{table} {mine.uuid}, column {column}'
+        return ''
+
+
 class Owners:
     """The question which chassis own some gateway ports.
 

@@ -22,6 +22,7 @@ import collections
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
@@ -102,6 +103,15 @@ class Builder:
     def gateway_chassis(self):
         """Names of all chassis that a gateway port is bound to, set-like."""
         return self._index('sb', 'Port_Binding', 'bound').keys()
+
+    def evidence(self, chassis, confirmed):
+        """The evidence about lost addresses in the present view.
+
+        :param chassis: name of this chassis
+        :param confirmed: frozenset of subjects, see
+            :class:`ovn.evidence.Evidence`
+        """
+        return evidence.Evidence(self._index, chassis, confirmed)
 
     # -- keeping up -------------------------------------------------------
 

@@ -12,6 +12,7 @@
 
 """The view: from the three databases and the kernel to one Snapshot."""
 
+import contextlib
 import dataclasses
 import time
 import uuid
@@ -30,6 +31,7 @@ from ovn_network_agent.ovn import followers
 from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import tunnels
+from ovn_network_agent.ovn import withdrawals
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 
@@ -78,6 +80,7 @@ class View:
         self._look_at_ports = look_at_ports
         self._dirty = {}
         self._confirmation = confirm.Confirmation(databases, wake)
+        self._withdrawals = withdrawals.Withdrawals(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
         self._absence = absence.Absence(jitter=jitter)
         self._silence = silence.Silence()
@@ -107,6 +110,24 @@ class View:
     def confirmed(self):
         """Whether something may be removed because the view lacks it."""
         return self._confirmation.given
+
+    @property
+    def evidence(self):
+        """:class:`ovn.evidence.Evidence` of the present view."""
+        return self._builder.evidence(self.chassis,
+                                      self._withdrawals.confirmed)
+
+    def have_confirmed(self, subjects):
+        """Have the servers confirm that addresses are gone, without a wait.
+
+        The loop is woken afterwards.  Without a connection, nobody is asked.
+
+        :param subjects: frozenset of addresses with their length
+        """
+        with contextlib.suppress(connection.Unavailable):
+            with (self._databases['nb'].rows() as nb,
+                  self._databases['sb'].rows() as sb):
+                self._withdrawals.ask(nb, sb, self.chassis, subjects)
 
     @property
     def dead(self):

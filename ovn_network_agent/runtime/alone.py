@@ -28,6 +28,7 @@ class View:
     """
 
     confirmed = True
+    evidence = None
     chassis = ''
     dead = frozenset()
     silent = frozenset()

@@ -26,6 +26,7 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import guarding
 from ovn_network_agent.runtime import inside
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import notify
@@ -324,7 +325,11 @@ class Loop:
         viewed = self._clock() - started
         outcome = self._reconciler.run(passes.Pass(
             snapshot, full=full, prune=self._view.confirmed,
-            urgent=wake.urgent, at_once=at_once, remembers=not due))
+            urgent=wake.urgent, at_once=at_once, remembers=not due,
+            limits=lambda: guarding.limits(self._conf, self._view,
+                                           self._serving)))
+        if outcome.held.unconfirmed:
+            self._view.have_confirmed(outcome.held.unconfirmed)
         self._pass_retries.note(set(), {'pass'})
         self._pass_error = ''
         self.passes.note(outcome, full)

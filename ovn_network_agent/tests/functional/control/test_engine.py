@@ -127,6 +127,26 @@ class ResyncTest(EngineTestCase):
         self.assertEqual((['northbound'], [], []), tuple(
             found[key] for key in ('backends', 'failures', 'missing')))
 
+    def test_what_the_guard_holds(self):
+        """Every command says so, and only --force withdraws."""
+        self.agent_made._conf.set_override('withdrawal_guard_minimum', 1)
+        self.nb.transact(ovsdb.delete('Logical_Router', {}))
+        self.eventually(lambda: 'withdrawal guard' in str(
+            self.status()['degraded']), self.status)
+        self.assertIn('held', self.ends(0, self.ctl('fips')).stdout)
+        plan = self.ends(2, self.ctl('plan')).stdout
+        self.assertIn(f'- announcement vrf=vrf-provider prefix={OWN}', plan)
+        self.assertIn('! the withdrawal guard holds 1 of 1', plan)
+        self.assertIn('has no router at all', self.ends(
+            1, self.ctl('health')).stdout)
+        self.assertIn(', 0 changes, 0 failures', self.ends(
+            0, self.ctl('resync')).stdout)
+        done = self.ends(0, self.ctl('resync', '--force')).stdout
+        self.assertIn('let go by the withdrawal guard: 1 of its addresses\n',
+                      done)
+        self.assertIn('frr_static: deleted announcement', done)
+        self.assertEqual([], self.status()['degraded'])
+
     def test_usage(self):
         self.assertIn('no backend nonsense', self.ends(
             1, self.ctl('resync', 'nonsense')).stderr)

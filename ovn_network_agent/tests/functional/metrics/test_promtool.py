@@ -82,6 +82,7 @@ CASES = {
                         8, 30, {'db': 'ovs'}),
     'AddressesNotAnnounced': (gauge('announced_ips', 3, 4) |
                               plain('desired_ips', '4x90'), 8, 30, {}),
+    'WithdrawalsHeld': (gauge('withdrawals_held', 20, 0), 7, 30, {}),
     'InactiveRoutes': (gauge('inactive_routes', 1, 0), 8, 30, {}),
     'VRFDefaultRouteMissing': (
         gauge('vrf_default_route_present', 0, 1) |

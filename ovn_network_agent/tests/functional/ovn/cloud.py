@@ -77,12 +77,13 @@ class Cloud:
 
     def add_router(self, name, networks=('198.51.100.1/24',), chassis=None,
                    group='Gateway_Chassis', mac='fa:16:3e:00:00:01',
-                   port=None, network=None):
+                   port=None, network=None, bind=True):
         """A router with a gateway port.
 
         :param name: short name; the row is called neutron-<name>
         :param chassis: name of the chassis that has the gateway, or None
         :param port: short name of the port, default that of the router
+        :param bind: whether to write what ovn-northd makes of the port
         :returns: UUID of the router, text
         """
         lrp = f'lrp-{port or name}'
@@ -98,7 +99,8 @@ class Cloud:
                          external_ids=ovsdb.ovsdb_dict({
                              'neutron:router_name': name,
                              'neutron:gw_port_id': lrp[4:]})))
-        self._bind(lrp, chassis, network or self.network)
+        if bind:
+            self._bind(lrp, chassis, network or self.network)
         return result[-1]['uuid'][1]
 
     def add_port(self, router, port, networks, chassis=None,

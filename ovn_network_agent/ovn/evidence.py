@@ -1,0 +1,125 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The evidence about addresses that the view lacks.  Pure.
+
+The withdrawal guard (:mod:`engine.guard`) asks this module whether OVN says
+the same in both databases.  An address may be gone by a wish of somebody, or
+because a database was emptied, restored or is being filled again.
+"""
+
+
+class Evidence:
+    """What the indexes of one view say about addresses.
+
+    :param index: function(database, table, name) that returns an
+        :class:`ovn.indexes.Index`
+    :param chassis: name of this chassis
+    :param confirmed: frozenset of subjects whose loss both servers have
+        confirmed
+    """
+
+    def __init__(self, index, chassis, confirmed):
+        self._index = index
+        self._chassis = chassis
+        self.confirmed = confirmed
+
+    def elsewhere(self, subject):
+        """Whether a gateway port on another chassis has an address.
+
+        :param subject: address with its length, such as '198.51.100.10/32'
+        """
+        return bool(self._owners(subject) - {'', self._chassis})
+
+    @property
+    def emptied(self):
+        """Whether the Northbound database has no router at all."""
+        return not len(self._index('nb', 'Logical_Router', 'port'))
+
+    def doubts(self, subjects):
+        """The reasons to believe that the addresses are not gone for good.
+
+        :param subjects: addresses that are not elsewhere
+        :returns: iterable of str, the middle of a sentence each
+        """
+        if self.emptied:
+            yield 'the Northbound database has no router at all'
+        without = self._without_router()
+        if without:
+            yield (f'the Southbound database has {len(without):d} gateway '
+                   'ports on this chassis that the Northbound database does '
+                   'not have')
+        unbound = sum(1 for subject in subjects
+                      if self._owners(subject) == {''})
+        if unbound:
+            yield (f'the gateway ports of {unbound:d} addresses are on no '
+                   'chassis')
+
+    def _without_router(self):
+        """Names of the ports here that no router in NB has, a set."""
+        bound = self._index('sb', 'Port_Binding', 'bound')
+        redirect = self._index('sb', 'Port_Binding', 'redirect')
+        return {lrp for uuid in bound.find(self._chassis)
+                for lrp in redirect.keys_of(uuid)
+                if not self._routers_of_port(lrp)}
+
+    def _routers_of_port(self, lrp):
+        return {router
+                for port in self._index('nb', 'Logical_Router_Port',
+                                        'name').find(lrp)
+                for router in self._index('nb', 'Logical_Router',
+                                          'port').find(port)}
+
+    def _owners(self, subject):
+        """Names of the chassis that an address is on.
+
+        The name '' stands for a gateway port that is on no chassis.
+
+        :returns: set of str, empty when OVN does not have the address
+        """
+        address = subject.partition('/')[0]
+        ports = set(self._index('nb', 'Logical_Router_Port',
+                                'address').find(address))
+        by_port = self._index('nb', 'Logical_Router', 'port')
+        for router in self._routers_with(address):
+            ports.update(by_port.keys_of(router))
+        return {chassis for port in ports for chassis in self._chassis_of(
+            port)}
+
+    def _routers_with(self, address):
+        """UUIDs of the routers that translate or balance an address."""
+        for nat in self._index('nb', 'NAT', 'address').find(address):
+            yield from self._index('nb', 'Logical_Router', 'nat').find(nat)
+        for balancer in self._index('nb', 'Load_Balancer',
+                                    'address').find(address):
+            yield from self._index('nb', 'Logical_Router',
+                                   'balancer').find(balancer)
+            for group in self._index('nb', 'Load_Balancer_Group',
+                                     'balancer').find(balancer):
+                yield from self._index('nb', 'Logical_Router',
+                                       'group').find(group)
+
+    def _chassis_of(self, port):
+        """Names of the chassis of a router port; none if it is no gateway.
+
+        :param port: UUID of the Logical_Router_Port
+        """
+        (lrp,) = self._index('nb', 'Logical_Router_Port',
+                             'name').keys_of(port) or ('',)
+        redirect = self._index('sb', 'Port_Binding', 'redirect').find(lrp)
+        bound = self._index('sb', 'Port_Binding', 'bound')
+        for uuid in redirect:
+            yield from bound.keys_of(uuid)
+        if not redirect and any(
+                self._index('nb', 'Logical_Router_Port', name).keys_of(port)
+                for name in ('member', 'group')):
+            yield ''

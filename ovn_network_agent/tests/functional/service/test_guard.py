@@ -1,0 +1,288 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The withdrawal guard on real databases; decision record 0021."""
+
+import contextlib
+import logging
+import time
+
+from ovn_network_agent import resources
+from ovn_network_agent.engine import guard
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import loss
+
+HERE = cloud.CHASSIS
+NO_ROUTER = 'the Northbound database has no router at all'
+LACKS = ('the Southbound database has 1 gateway ports on this chassis that '
+         'the Northbound database does not have')
+
+
+def addresses(count, net='198.18'):
+    """So many addresses in 198.18.0.0/16 or another network, a list."""
+    return [f'{net}.{1 + n // 200:d}.{1 + n % 200:d}' for n in range(count)]
+
+
+class Holds(logging.Handler):
+    """The lines of the guard, in order."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.lines = []
+        logger = logging.getLogger(guard.__name__)
+        logger.addHandler(self)
+        case.addCleanup(logger.removeHandler, self)
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+class GuardTestCase(loss.LossTestCase):
+    """Router r1 has two addresses, and router big has many."""
+
+    count = 20
+
+    def setUp(self):
+        super().setUp()
+        self.holds = Holds(self)
+        self.cloud.add_router('big', networks=['198.18.0.1/16'], chassis=HERE)
+        self.add('big', addresses(self.count))
+
+    def add(self, router, external):
+        """Many floating IPs in one transaction."""
+        names = [f'nat{n:d}' for n in range(len(external))]
+        self.nb.transact(*(
+            ovsdb.insert('NAT', name, type='dnat_and_snat', external_ip=ip,
+                         logical_ip='10.0.0.5')
+            for name, ip in zip(names, external)), ovsdb.mutate(
+                'Logical_Router', {'name': 'neutron-' + router}, 'nat',
+                'insert', ovsdb.ovsdb_set(
+                    [['named-uuid', name] for name in names])))
+
+    def running(self, **options):
+        agent = super().running(**options)
+        self.eventually(lambda: len(self.announced()) == self.count + 3,
+                        self.announced)
+        self.well(agent)
+        self.world.journal.clear()
+        return agent
+
+    def withdrawn(self):
+        """Subjects whose announcement was removed, a set."""
+        return {ref.key[1] for verb, ref in self.world.journal
+                if verb == 'delete' and
+                ref.kind == resources.Announcement.kind}
+
+    def deleted(self):
+        return {ref for verb, ref in self.world.journal if verb == 'delete'}
+
+    def held(self, agent, *parts):
+        """Wait until the guard holds addresses, for these reasons."""
+        self.degraded(agent, 'the withdrawal guard holds', *parts)
+        self.assertEqual(set(), self.deleted())
+
+    def empty_nb(self):
+        self.nb.transact(ovsdb.delete('Logical_Router', {}))
+
+    def empty_sb(self):
+        """What ovn-northd makes of an empty NB."""
+        self.sb.transact(*(ovsdb.delete('Port_Binding', {'type': kind})
+                           for kind in ('chassisredirect', 'patch')))
+
+    @contextlib.contextmanager
+    def mutely(self, server):
+        """A server that answers nothing meanwhile."""
+        server.pause()
+        try:
+            yield
+        finally:
+            server.resume()
+
+
+class GuardTest(GuardTestCase):
+
+    def test_an_emptied_database_that_is_filled_again(self):
+        """Neutron writes the rows anew, one after the other."""
+        agent = self.running()
+        self.empty_nb()
+        self.held(agent, NO_ROUTER, LACKS.replace('1', '2', 1))
+        # ovn-northd follows, and both databases agree.
+        self.empty_sb()
+        self.degraded(agent, NO_ROUTER)
+        self.eventually(lambda: 'Southbound' not in str(
+            agent.status.reasons), lambda: agent.status.reasons)
+        self.cloud.add_router('big', networks=['198.18.0.1/16'], chassis=HERE)
+        self.held(agent, guard.EMPTIED)
+        for address in addresses(self.count):
+            self.cloud.add_nat('big', address)
+        self.held(agent, '2 of 23')
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.well(agent)
+        self.assertEqual(set(), self.withdrawn())
+        self.assertEqual(2, len(self.holds.lines), self.holds.lines)
+
+    def test_an_emptied_database_and_the_word_of_the_operator(self):
+        agent = self.running()
+        self.empty_nb()
+        self.empty_sb()
+        self.held(agent, NO_ROUTER)
+        released = agent._loop.questions.ask(agent._reconciler.release)
+        self.assertEqual(self.count + 3, released)
+        agent.trigger.fire('test')
+        self.eventually(lambda: not self.announced(), self.announced)
+        self.well(agent)
+        # It counts for these addresses, and not for others later.
+        self.cloud.add_router('big', networks=['198.18.0.1/16'], chassis=HERE)
+        self.add('big', addresses(self.count))
+        self.eventually(lambda: len(self.announced()) == self.count + 1,
+                        self.announced)
+        self.world.journal.clear()
+        self.empty_nb()
+        self.held(agent, NO_ROUTER)
+
+    def test_a_restart_with_an_emptied_database(self):
+        agent = self.running(cleanup_on_shutdown=False)
+        self.stop(agent)
+        self.empty_nb()
+        agent = self.agent(reconcile_interval=loss.NEVER)
+        self.held(agent, NO_ROUTER)
+
+    def test_a_southbound_database_that_is_made_anew(self):
+        """No chassis has the ports until ovn-controller claims them."""
+        agent = self.running()
+        self.empty_sb()
+        self.held(agent, 'the gateway ports of 23 addresses are on no '
+                  'chassis')
+        for lrp in 'lrp-r1', 'lrp-big':
+            self.cloud._bind(lrp, HERE, self.cloud.network)
+        self.well(agent)
+        self.assertEqual(set(), self.withdrawn())
+
+    def test_another_gateway_that_takes_a_part(self):
+        """Addresses that another node has go at once, the others stay."""
+        agent = self.running()
+        self.sb.transact(ovsdb.update(
+            'Port_Binding', {'type': 'chassisredirect'},
+            chassis=ovsdb.ovsdb_set(())))
+        self.held(agent, 'the gateway ports of 23 addresses')
+        self.cloud.move('lrp-big', cloud.OTHER)
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.10/32'}, self.announced)
+        self.held_only(agent, '2 of 2')
+        self.cloud.move('lrp-r1', HERE)
+        self.well(agent)
+
+    def held_only(self, agent, part):
+        self.degraded(agent, 'the withdrawal guard holds ' + part)
+
+    def test_what_moves_is_withdrawn_at_once(self):
+        agent = self.running()
+        for lrp in 'lrp-r1', 'lrp-big':
+            self.cloud.move(lrp, cloud.OTHER)
+        self.eventually(lambda: not self.announced(), self.announced)
+        self.well(agent)
+        self.assertEqual([], self.holds.lines)
+
+    def test_a_server_that_does_not_answer(self):
+        """What it has not confirmed stays, and goes with its answer."""
+        agent = self.running(ovn__ovsdb_probe_interval=60000)
+        with self.mutely(self.sb):
+            self.nb.transact(ovsdb.update(
+                'Logical_Router', {'name': 'neutron-big'},
+                nat=ovsdb.ovsdb_set(())))
+            self.held(agent, f'{self.count:d} of 23', guard.UNCONFIRMED)
+            # Others go on as ever.
+            self.cloud.add_nat('r1', '198.51.100.11')
+            self.eventually(lambda: '198.51.100.11/32' in self.announced(),
+                            self.announced)
+            self.cloud.remove_nat('r1', '198.51.100.10')
+            self.held_only(agent, '21 of 24')
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.11/32', '198.18.0.1/32'},
+            self.announced)
+        self.well(agent)
+
+    def test_a_replica_that_has_lost_rows(self):
+        """Changes that a server never made, in place of those it made."""
+        agent = self.running()
+        with agent._databases['nb'].rows() as nb:
+            (row,) = [row for row in nb['Logical_Router'].values()
+                      if row.name == 'neutron-big']
+            row._data['nat'].values.clear()
+            agent._databases['nb'].dirty.mark('Logical_Router', row.uuid)
+        agent.trigger.fire('test')
+        self.eventually(lambda: self.holds.lines, self.announced)
+        self.well(agent)
+        self.assertEqual(set(), self.withdrawn())
+        self.assertEqual(self.count + 3, len(self.announced()))
+
+    def test_a_stop_waits_for_nothing(self):
+        agent = self.running()
+        self.empty_nb()
+        self.held(agent, NO_ROUTER)
+        self.stop(agent)
+        self.assertEqual(set(), self.announced())
+
+    def test_few_of_few_are_no_mass(self):
+        agent = self.running(withdrawal_guard_minimum=24)
+        self.empty_nb()
+        self.eventually(lambda: not self.announced(), self.announced)
+        self.well(agent)
+        self.assertEqual([], self.holds.lines)
+
+    def test_a_guard_that_is_off(self):
+        agent = self.running(withdrawal_guard_percent=100)
+        self.empty_nb()
+        self.eventually(lambda: not self.announced(), self.announced)
+        self.well(agent)
+        self.assertEqual([], self.holds.lines)
+
+
+class WishTest(GuardTestCase):
+    """Deletions that Neutron wants; their times are in decision record 0021.
+    """
+
+    count = 100
+
+    def test_a_router_that_is_deleted(self):
+        agent = self.running()
+        self.cloud.remove_router('big')
+        self.eventually(lambda: self.announced() == {
+            '198.51.100.1/32', '198.51.100.10/32'}, self.announced)
+        self.well(agent)
+
+    def test_its_floating_ips_are_deleted_in_one_transaction(self):
+        agent = self.running()
+        started = time.monotonic()
+        self.nb.transact(ovsdb.update(
+            'Logical_Router', {'name': 'neutron-big'},
+            nat=ovsdb.ovsdb_set(())))
+        self.eventually(lambda: len(self.announced()) == 3, self.announced)
+        print('SECONDS', time.monotonic() - started, self.holds.lines)
+        self.well(agent)
+        self.assertEqual(2, len(self.holds.lines), self.holds.lines)
+
+    def test_one_after_the_other_is_never_held(self):
+        agent = self.running()
+        self.add('r1', addresses(self.count, '198.19'))
+        self.cloud.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r1'},
+            networks=ovsdb.ovsdb_set(['198.51.100.1/24', '198.19.0.1/16'])))
+        self.eventually(lambda: len(self.announced()) == 2 * self.count + 4,
+                        lambda: len(self.announced()))
+        for address in addresses(self.count):
+            self.cloud.remove_nat('big', address)
+        self.eventually(lambda: len(self.announced()) == self.count + 4,
+                        lambda: len(self.announced()))
+        self.well(agent)
+        self.assertEqual([], self.holds.lines)

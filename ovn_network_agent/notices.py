@@ -21,6 +21,7 @@ of a third party.  A backend always listens to its own name.
 PRIORITIES = 'nb:priorities'
 STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
+BFD_TIMERS = 'nb:bfd timers'
 # A chassis is gone for good, or back.
 CHASSIS_GONE = 'sb:chassis gone'
 # Interfaces of the local switch, and what only a relay port depends on.

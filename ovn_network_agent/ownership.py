@@ -104,6 +104,12 @@ EXT_ID_ADVERTISED = 'ovn-network-agent-advertised'
 EXT_ID_DRAINED = 'ovn-network-agent-drained'
 EXT_ID_EARLIER = 'ovn-network-agent-priority'
 
+# external_ids of the NB_Global row: the values of the options bfd-min-rx,
+# bfd-min-tx and bfd-mult that an agent has written; and, with the host name of
+# a chassis behind the prefix, the values that the agent there requests.
+EXT_ID_BFD = 'ovn-network-agent-bfd'
+EXT_ID_BFD_REQUEST = 'ovn-network-agent-bfd-'
+
 # external_ids of the local Open_vSwitch row: the routers that an operator
 # wants to drain, 'all' or UUIDs, separated by commas.
 EXT_ID_DRAIN = 'ovn-network-agent-drain'

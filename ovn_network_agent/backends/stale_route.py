@@ -22,9 +22,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import presence
 from ovn_network_agent.ovn import absence
-from ovn_network_agent.ovn import questions
-from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import stale
 from ovn_network_agent.ovsdb import connection
 
@@ -57,23 +56,10 @@ class StaleRouteBackend(nb_writer.Writer):
         return lambda api: stale.RemoveStaleRoute(api, resource, dead)
 
     def apply(self, delta):
-        present = self._present()
+        present = presence.ask(self._context, self.conf, self._patience)
         back = {r.ref for r in delta.delete
                 if absence.known(r.chassis, present)}
         failures = {ref: base.Kept('its chassis is there') for ref in back}
         rest = tuple(r for r in delta.delete if r.ref not in back)
         return failures | (super().apply(base.Delta(delete=rest))
                            if rest else {})
-
-    def _present(self):
-        """Host names of the server's chassis that are not silent."""
-        silent = self._context.silent()
-        question = questions.Reports() if silent else questions.Hostnames()
-        answers = asking.ask(self._context.databases['sb'], question,
-                             self._patience)
-        present = question.hostnames(answers)
-        if silent:
-            facts = question.facts(answers, self._context.chassis())
-            present -= silent & silence.hostnames(facts, silence.outdated(
-                facts, self.conf.gateway_drain.silent_chassis_limit))
-        return present

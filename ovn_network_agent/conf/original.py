@@ -29,8 +29,9 @@ PREFIX = 'OVN_NETWORK_'
 CONFIG = 'config'
 RULES = 'port_forwards'
 RESTART_ON_UPGRADE = 'restart_on_upgrade'
-_BFD = ('the operator sets the timers of BFD, in Open vSwitch and in FRR; '
-        'this agent reads and changes none')
+_BFD = ('the agent has [ovn] bfd_min_rx, bfd_min_tx and bfd_mult for the '
+        'tunnels of OVN, "ovn-network-agent-ctl doctor" looks at all timers '
+        'of BFD, and the operator sets those of FRR')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -85,6 +85,31 @@ OPTS = [
              'than ovsdb_connection_timeout, because the next pass tries a '
              'failed change again.'),
     cfg.Opt(
+        'bfd_min_rx', type=types.Integer(0, 60000), default=0, mutable=True,
+        help='Milliseconds: the least time between two packets of BFD that a '
+             'chassis wants to receive in a tunnel of OVN. The agent writes '
+             'the value as bfd-min-rx into options of NB_Global in the '
+             'Northbound database, from where every chassis of the cloud '
+             'takes the value. Set this option together with bfd_min_tx and '
+             'bfd_mult, and on all gateway nodes alike; of different values '
+             'the slowest one counts. The larger one of bfd_min_rx and '
+             'bfd_min_tx, times bfd_mult, is the time after which OVN gives '
+             'the gateway ports of a node without power to another one; '
+             'without the options OVN takes 3 seconds. The agent never '
+             'overwrites a value of somebody else, and removes its values '
+             'when the last agent with these options stops or loses the '
+             'options. At least 50, or 0 for off.'),
+    cfg.Opt(
+        'bfd_min_tx', type=types.Integer(0, 60000), default=0, mutable=True,
+        help='Milliseconds: the least time between two packets of BFD that a '
+             'chassis sends in a tunnel of OVN, bfd-min-tx in options of '
+             'NB_Global. See bfd_min_rx. At least 50, or 0 for off.'),
+    cfg.Opt(
+        'bfd_mult', type=types.Integer(0, 255), default=0, mutable=True,
+        help='Number of packets of BFD in a row that have to be missing '
+             'before a chassis counts as dead, bfd-mult in options of '
+             'NB_Global. See bfd_min_rx. At least 2, or 0 for off.'),
+    cfg.Opt(
         'retry_max_interval', type=types.Integer(1, 3600), default=30,
         help='While a database cannot be reached, the pauses between '
              'attempts grow up to this number of seconds. The agent never '

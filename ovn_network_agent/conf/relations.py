@@ -158,6 +158,35 @@ def _silent_before_missing(conf):
                   'turn it off')
 
 
+# The least values: one lost packet must not move a gateway port, and timers
+# below 50 ms are those of hardware.
+_BFD = {'bfd_min_rx': 50, 'bfd_min_tx': 50, 'bfd_mult': 2}
+
+
+def _bfd_timers(conf):
+    """Check that the timers of BFD are all set or all off."""
+    given = {name: conf.ovn[name] for name in _BFD}
+    if not any(given.values()):
+        return
+    unset = [name for name, value in given.items() if not value]
+    if unset:
+        name = next(name for name in given if given[name])
+        yield say(f'[ovn] {name}', str(given[name]),
+                  f'the three make one time, and {" and ".join(unset)} is '
+                  'not set; set bfd_min_rx, bfd_min_tx and bfd_mult, or none '
+                  'of them')
+    for name, least in _BFD.items():
+        if 0 < given[name] < least:
+            yield say(f'[ovn] {name}', str(given[name]),
+                      f'is too small; set it to {least:d} or more, or to 0 '
+                      'to turn it off')
+    if 'gateway_drain' not in conf.drivers:
+        yield say('[ovn] bfd_min_rx', str(conf.ovn.bfd_min_rx),
+                  'the driver gateway_drain writes it, and [DEFAULT] drivers '
+                  'does not name that driver; add gateway_drain there, or '
+                  'set the three to 0')
+
+
 RULES = (_devices, _vip_device, _tables, _reply_table, _priorities, _pair,
          _pair_overlaps, _networks, _no_time_to_drain,
-         _silent_before_missing)
+         _silent_before_missing, _bfd_timers)

@@ -13,6 +13,9 @@
 
 """Driver gateway_drain: the order in gateway groups, and their relays.
 
+The driver also wants the timers by which the chassis of a group notice that
+the owner has lost its power.
+
 The owner of a gateway port keeps the lead.  So the port does not go back when
 a former owner returns, because each move costs packets.  A drained candidate
 is a standby again when its agent starts.  Packets of a port that leaves are
@@ -38,12 +41,19 @@ class GatewayDrainDriver(base.Driver):
     ASKS = (plugins.RANKING,)
     # The core has the other options of the section.
     OTHER_OPTIONS = ('gateway_drain.relay', 'gateway_drain.restore',
-                     'gateway_drain.drain_on_shutdown')
+                     'gateway_drain.drain_on_shutdown', 'ovn.bfd_min_rx',
+                     'ovn.bfd_min_tx', 'ovn.bfd_mult')
 
     def for_node(self, node):
-        """The overlap, while the next owners take over."""
-        if node.overlap and node.phase in _PHASES:
+        """The overlap, while the next owners take over; timers of BFD."""
+        if node.phase not in _PHASES:
+            return
+        if node.overlap:
             yield resources.Overlap(node.overlap)
+        timers = self.settings.ovn
+        if timers.bfd_mult and node.hostname:
+            yield resources.BfdTimers(node.hostname, timers.bfd_min_rx,
+                                      timers.bfd_min_tx, timers.bfd_mult)
 
     def for_router(self, router, node):
         """The flows that relay the packets of ports that leave."""

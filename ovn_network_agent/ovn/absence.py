@@ -91,8 +91,8 @@ class Absence:
             self._since[tag] = now
             LOG.warning(
                 'OVN SB has no chassis with the host name %s, or a silent '
-                'one, but managed routes have; unless it returns within '
-                '%.0f s they are removed', tag, limit)
+                'one, but managed rows have; unless it returns within %.0f s '
+                'they are removed', tag, limit)
 
 
 def known(tag, present):

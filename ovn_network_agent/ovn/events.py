@@ -119,6 +119,9 @@ VIEW = (
     base.Watch('nb', 'Static_MAC_Binding',
                ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
                stale=(notices.MAC_BINDINGS,)),
+    # Few writers: ovn-northd at its start, operators, and agents.
+    base.Watch('nb', 'NB_Global', ('options', 'external_ids'),
+               stale=(notices.BFD_TIMERS,)),
     base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
     base.Watch('ovs', 'Bridge', ('name', 'ports')),
     base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),

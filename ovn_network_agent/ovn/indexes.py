@@ -17,6 +17,7 @@ import collections
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 
@@ -134,6 +135,8 @@ def make():
                 lambda r: columns.referenced(r, 'static_routes'))},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
+        ('nb', 'NB_Global'): {
+            'request': Index(bfd.requesters)},
     }
 
 

@@ -87,16 +87,18 @@ class Builder:
                               wiring.problems)
 
     def hosts(self):
-        """Host names on managed routes, and host names of all chassis.
+        """Host names of the managed rows, and host names of all chassis.
 
         :returns: two set-like objects: the host names in the tags of managed
-            routes of other chassis; the host names of all chassis, empty
-            while SB does not have this chassis
+            routes and in the requests for BFD of other chassis; the host
+            names of all chassis, empty while SB does not have this chassis
         """
         chassis = self._index('sb', 'Chassis', 'name')
         here = chassis.first(self._wiring.chassis) is not None
-        return (self._index('nb', 'Logical_Router_Static_Route',
-                            'tag').keys() - {self._hostname},
+        left = (self._index('nb', 'Logical_Router_Static_Route',
+                            'tag').keys() |
+                self._index('nb', 'NB_Global', 'request').keys())
+        return (left - {self._hostname},
                 self._index('sb', 'Chassis', 'hostname').keys()
                 if here else frozenset())
 

@@ -41,7 +41,8 @@ LOG = logging.getLogger(__name__)
 # Tables whose rows say which chassis are there, and what they have left.
 _OF_CHASSIS = frozenset({
     ('sb', 'Chassis'), ('sb', 'Port_Binding'), ('sb', 'Chassis_Private'),
-    ('sb', 'SB_Global'), ('nb', 'Logical_Router_Static_Route')})
+    ('sb', 'SB_Global'), ('nb', 'Logical_Router_Static_Route'),
+    ('nb', 'NB_Global')})
 
 
 class NotReady(Exception):

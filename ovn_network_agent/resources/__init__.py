@@ -49,6 +49,7 @@ from ovn_network_agent.resources.kernel import VipAddress
 from ovn_network_agent.resources.nft import NftElement
 from ovn_network_agent.resources.nft import NftTable
 from ovn_network_agent.resources.northbound import Advertised
+from ovn_network_agent.resources.northbound import BfdTimers
 from ovn_network_agent.resources.northbound import DefaultRoute
 from ovn_network_agent.resources.northbound import MacBinding
 from ovn_network_agent.resources.northbound import StaleRoute
@@ -62,6 +63,7 @@ __all__ = (
     'AnnouncedRoute',
     'Announcement',
     'BLACKHOLE',
+    'BfdTimers',
     'DefaultRoute',
     'Flow',
     'GatewayPriority',

@@ -95,6 +95,36 @@ class MacBinding(base.Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class BfdTimers(base.Resource):
+    """The timers of BFD in OVN's tunnels that this chassis requests, in NB.
+
+    A fleet has one set of timers.  The agents' requests are in NB_Global,
+    and give the options of the same row (:mod:`ovn.bfd`).
+
+    :ivar chassis: host name of this chassis, the tag of the request
+    :ivar min_rx: milliseconds, the option bfd-min-rx
+    :ivar min_tx: milliseconds, the option bfd-min-tx
+    :ivar mult: the option bfd-mult, number of packets
+    :ivar astray: why the options or the other requests are not as the
+        requests want them, or None; only found, and never wanted
+    """
+
+    chassis: str
+    min_rx: int
+    min_tx: int
+    mult: int
+    astray: str | None = None
+
+    kind = 'bfd_timers'
+    # The timers matter at the next failure; no packet waits for them.
+    stage = base.Stage.LEAD
+
+    @property
+    def key(self):
+        return (self.chassis,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Advertised(base.Resource):
     """The proof that a router's addresses are announced here, in OVN NB.
 

@@ -23,11 +23,13 @@ from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import versions
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
-          *gateways.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
-          *precedence.CHECKS, *drops.CHECKS, *objects.CHECKS)
+          *gateways.CHECKS, *power.CHECKS, *forwards.CHECKS,
+          *outbound.CHECKS, *precedence.CHECKS, *drops.CHECKS,
+          *objects.CHECKS)

@@ -23,7 +23,8 @@ from ovn_network_agent.ovsdb import connection
 LIMIT = 8
 # Columns that only the checks of a node read.
 _MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
-                 'Bridge': ('external_ids',)}}
+                 'Bridge': ('external_ids',)},
+         'sb': {'SB_Global': ('options',)}}
 
 
 class Replica:

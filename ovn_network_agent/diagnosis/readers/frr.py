@@ -175,6 +175,50 @@ def read_filters(vrf, neighbour):
     return dataclasses.replace(neighbour, filters=named)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Timers:
+    """When BGP notices that an established neighbour is dead.
+
+    :ivar name: its address or device
+    :ivar hold: seconds, the hold time that both sides agreed on
+    :ivar bfd: state of BFD such as 'Up', '' without BFD
+    :ivar detection: seconds, of this side's BFD, 0.0 without BFD
+    """
+
+    name: str
+    hold: float
+    bfd: str = ''
+    detection: float = 0.0
+
+
+def read_timers(vrf):
+    """The timers of the established neighbours of BGP.
+
+    :param vrf: name of the VRF, '' for the default VRF
+    :returns: tuple of :class:`Timers`, sorted by name
+    :raises readers.Unread: when bgpd does not answer
+    """
+    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
+    found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
+    with readable():
+        return tuple(sorted(
+            (_timers(name, values) for document in found
+             for name, values in document.items()
+             if isinstance(values, dict) and
+             values.get('bgpState') == 'Established'),
+            key=lambda one: one.name))
+
+
+def _timers(name, values):
+    bfd = values.get('peerBfdInfo')
+    if not bfd:
+        return Timers(name, values['bgpTimerHoldTimeMsecs'] / 1000)
+    return Timers(
+        name, values['bgpTimerHoldTimeMsecs'] / 1000, bfd['status'],
+        bfd['detectMultiplier'] * max(
+            bfd['rxMinInterval'], bfd['txMinInterval']) / 1000)
+
+
 def read_setup(vrf, prefix_list):
     """The parts of FRR's configuration that the agent needs.
 

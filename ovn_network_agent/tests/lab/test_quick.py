@@ -29,6 +29,8 @@ from ovn_network_agent.tests.lab import leaving
 LOST = 20
 # Milliseconds.
 GAP = 400
+# Of a power failure with 200 ms, 200 ms and 3.
+DEATH_MS = 1000
 
 
 class Quick:
@@ -92,6 +94,46 @@ class TestQuick(Quick, leaving.LeavingTestCase):
             self.assertEqual('gw2', self.owner())
             report = self.finished(running)
         base.note(f'the port came back in a drain: {report}')
+
+    def test_power_failure_with_short_timers(self):
+        """Row BFD-11: they come and go by reloads, in the whole cloud."""
+        self.settled()
+        self._set_timers(200, 200, 3)
+        self.addCleanup(self._set_timers, 0, 0, 0)
+        owner = self.settled()
+        with self.both_ways() as running:
+            self.cloud.power_off(owner)
+            report = self.finished(running)
+        self.cloud.power_on(owner)
+        self.start(owner)
+        self.settled()
+        base.note(f'{owner} died, with short timers: {report}')
+        self.assert_gap(report, DEATH_MS)
+        self._set_timers(0, 0, 0)
+        self.assertNotIn('bfd', self.cloud['central'].out(
+            'ovn-nbctl', '--columns=options,external_ids', 'list',
+            'NB_Global'))
+
+    def _set_timers(self, *values):
+        """Reload the agents with timers of BFD; wait for all tunnels."""
+        for agent in self.cloud.agents.values():
+            agent.config['ovn'].update(zip(
+                ('bfd_min_rx', 'bfd_min_tx', 'bfd_mult'), values,
+                strict=True))
+            agent.write_config()
+            agent.ctl('reload')
+        wanted = f'min_rx={values[0]}' if values[0] else 'min_rx'
+        for name in (*self.cloud.gateways, *self.cloud.computes):
+            nodes.wait_until(f'{name} has the timers', lambda n=name: all(
+                (wanted in row) is bool(values[0])
+                for row in self._tunnels(n)), base.SETTLE)
+
+    def _tunnels(self, name):
+        """The column bfd of OVN's tunnels on a node, a list of text."""
+        shown = self.cloud[name].out(
+            'ovs-vsctl', '--bare', '--columns=bfd', 'find', 'Interface',
+            'bfd:enable=true', 'options:key=flow').splitlines()
+        return [row for row in shown if row]
 
     def _controller_again(self, name):
         if 'ovn-controller' not in self.cloud[name].services:

@@ -49,6 +49,7 @@ BACKENDS = {
     'gateway_priority': (resources.GatewayPriority,),
     'advertised': (resources.Advertised,),
     'stale_route': (resources.StaleRoute,),
+    'bfd_timers': (resources.BfdTimers,),
     'frr_prefix_list': (resources.PrefixListEntry,),
     'frr_static': (resources.Announcement,),
 }

@@ -13,20 +13,18 @@
 """Rows that ovn-northd writes, and rows that the tests write."""
 
 import random
-import shutil
 import signal
-import subprocess
 
-from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import northd as programs
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE = views.HERE
 
 
-@needs.needs(shutil.which('ovn-northd'), 'needs ovn-northd')
+@programs.needs_northd
 class NorthdTest(base.OvsdbTestCase):
     """What the other tests write by hand is what ovn-northd writes."""
 
@@ -65,14 +63,7 @@ class NorthdTest(base.OvsdbTestCase):
                          ports=['named-uuid', 'lrp'],
                          nat=ovsdb.ovsdb_set([['named-uuid', 'snat'],
                                               ['named-uuid', 'fip']])))
-        northd = subprocess.Popen(
-            ['ovn-northd', '--ovnnb-db=' + self.nb.remote,
-             '--ovnsb-db=' + self.sb.remote,
-             '--unixctl=' + self.nb._path('northd.ctl'), '--no-chdir'],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        self.addCleanup(northd.wait)
-        self.addCleanup(northd.kill)
+        northd = programs.start(self)
         self.eventually(
             lambda: self.sb.rows('Port_Binding', where=ovsdb.clauses(
                 {'logical_port': 'cr-lrp-' + suffix})), 'northd has been')

@@ -26,8 +26,8 @@ from ovn_network_agent.tests.unit import world as worlds
 HERE = services.HERE
 
 
-class ReloadTest(services.ServiceTestCase):
-    """SIGHUP, with a file of its own."""
+class FileTestCase(services.ServiceTestCase):
+    """A service with a file of its own."""
 
     def setUp(self):
         super().setUp()
@@ -65,6 +65,10 @@ class ReloadTest(services.ServiceTestCase):
         self.eventually(lambda: self.announced() and self.routes() and
                         agent.status.reasons == (), 'there')
         return agent
+
+
+class ReloadTest(FileTestCase):
+    """SIGHUP."""
 
     def test_the_announce_method_changes_while_it_runs(self):
         agent = self.running()

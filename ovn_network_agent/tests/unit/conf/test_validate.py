@@ -130,6 +130,24 @@ class ProblemsTest(base.ConfTestCase):
                       f'{limit}60\nstale_chassis_grace_period = 0\n'):
             self.assertEqual([], self.problems(right))
 
+    def test_the_timers_of_bfd(self):
+        """All of them or none, and not too short."""
+        three = '[ovn]\nbfd_min_rx = {}\nbfd_min_tx = {}\nbfd_mult = {}\n'
+        for right in ((0, 0, 0), (200, 200, 3), (50, 60000, 255)):
+            self.assertEqual([], self.problems(three.format(*right)))
+        for wrong, *parts in (
+                ((200, 0, 3), '[ovn] bfd_min_rx = 200: ', 'bfd_min_tx is not '
+                 'set', 'or none'),
+                ((0, 0, 3), '[ovn] bfd_mult = 3: ',
+                 'bfd_min_rx and bfd_min_tx is not set'),
+                ((49, 200, 3), '[ovn] bfd_min_rx = 49: ', '50 or more'),
+                ((200, 200, 1), '[ovn] bfd_mult = 1: ', '2 or more'),
+                ((60001, 200, 3), 'bfd_min_rx', '60000')):
+            self.check_one(three.format(*wrong), *parts)
+        self.check_one('[DEFAULT]\ndrivers = fip_route\n' +
+                       three.format(200, 200, 3), 'gateway_drain',
+                       '[DEFAULT] drivers')
+
     def test_several_bad_values_at_once(self):
         self.assertEqual(2, len(self.problems(
             '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))

@@ -54,7 +54,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.assertRegex(found['started'], TIME)
         self.assertEqual(('', [], []), tuple(
             found[key] for key in ('working', 'passes', 'repairs')))
-        self.assertIn('backends: 0 of 16 ok', text)
+        self.assertIn('backends: 0 of 17 ok', text)
         self.assertIn('not read; last read never', text)
 
     def test_without_a_loop(self):
@@ -74,7 +74,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.assertEqual([False, True],
                          [done['full'] for done in found['passes']])
         self.assertGreater(found['passes'][0]['changes'], 10)
-        self.assertIn('backends: 16 of 16 ok', text)
+        self.assertIn('backends: 17 of 17 ok', text)
         self.assertIn('0 changes  for a, b, c, ..., everything read', text)
 
     def test_what_fails(self):

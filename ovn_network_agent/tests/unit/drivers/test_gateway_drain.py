@@ -67,6 +67,23 @@ class GatewayDrainTest(base.BaseTestCase):
         """dict of chassis to (why, earlier) of what was wanted last."""
         return {r.chassis: (r.drained, r.earlier) for r in self.found}
 
+    def test_the_timers_of_bfd(self):
+        """While the agent runs, and with a host name in SB."""
+        timers = {'ovn__bfd_min_rx': 200, 'ovn__bfd_min_tx': 300,
+                  'ovn__bfd_mult': 4}
+        wanted = resources.BfdTimers(world.HOSTNAME, 200, 300, 4)
+        phases = model.Phase
+        for options, phase, hostname, found in (
+                (timers, phases.RUNNING, world.HOSTNAME, [wanted]),
+                (timers, phases.DRAINING, world.HOSTNAME, [wanted]),
+                (timers, phases.STOPPED, world.HOSTNAME, []),
+                (timers, phases.RESTORING, world.HOSTNAME, []),
+                (timers, phases.RUNNING, '', []),
+                ({}, phases.RUNNING, world.HOSTNAME, [])):
+            driver = world.driver('gateway_drain', world.conf(**options))
+            self.assertEqual(found, list(driver.for_node(world.node(
+                phase=phase, hostname=hostname))))
+
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.
         for own, peers, lead in (

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend bfd_timers: the timers of BFD in OVN's tunnels, in NB_Global.
+
+The object of this agent is its request; the options of the whole fleet follow
+from all requests (decision record 0022).  The transaction that changes the
+request brings the options up to date.  So an agent writes the options when its
+own request changes, and when the row is astray: an option is missing, or the
+chassis of a request is gone for good.  Of several agents that notice, the
+server lets one write, and the others find nothing left to do.
+"""
+
+from oslo_log import log as logging
+
+from ovn_network_agent import notices
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.backends import presence
+from ovn_network_agent.ovn import absence
+from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovn import bfd_request
+from ovn_network_agent.ovsdb import connection
+
+LOG = logging.getLogger(__name__)
+
+
+class BfdTimersBackend(nb_writer.Writer):
+    """The request of this chassis for timers of BFD."""
+
+    name = 'bfd_timers'
+    kinds = (resources.BfdTimers,)
+    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE)
+    revived_by = (notices.connected('nb'),)
+
+    def __init__(self, conf):
+        super().__init__(conf)
+        self._gone = frozenset()
+        # What the log has said about requests that differ.
+        self._said = ''
+
+    def read(self, known):
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                fleets = [bfd.read(row) for row in nb.get(
+                    'NB_Global', {}).values()]
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        hostname = self._context.hostname()
+        found = [self._found(fleet, hostname) for fleet in fleets
+                 if hostname in fleet.requests]
+        for fleet in fleets:
+            self._say(fleet, hostname)
+        return found
+
+    def _found(self, fleet, hostname):
+        values = fleet.requests[hostname] or (0, 0, 0)
+        return resources.BfdTimers(hostname, *values,
+                                   self._astray(fleet, hostname))
+
+    def _astray(self, fleet, hostname):
+        """See :attr:`resources.BfdTimers.astray`."""
+        gone = self._of_the_gone(fleet, hostname)
+        if gone:
+            return f'{", ".join(sorted(gone))} is gone, and has a request'
+        foreign = bfd.in_the_way(fleet)
+        if foreign:
+            return foreign
+        if fleet.decided() != fleet:
+            return 'the options are not as the requests want them'
+        return None
+
+    def _of_the_gone(self, fleet, hostname):
+        """Host names with a request whose chassis are gone for good."""
+        return frozenset(fleet.requests.keys() & self._context.dead() -
+                         {hostname})
+
+    def _say(self, fleet, hostname):
+        """Warn of requests that differ, once."""
+        own = fleet.requests.get(hostname)
+        others = [f'{host} {_shown(values)}' for host, values in sorted(
+            fleet.requests.items()) if values not in (None, own)]
+        text = ''
+        if own and others:
+            shown = _shown(tuple(fleet.wanted.values()))
+            text = (f'this one {_shown(own)}, {", ".join(others)}; the '
+                    f'slowest values count, {shown}')
+        if text and text != self._said:
+            LOG.warning(
+                'Agents request different timers of BFD ([ovn] bfd_min_rx, '
+                'bfd_min_tx, bfd_mult): %s; give all of them the same values',
+                text)
+        elif self._said and not text:
+            LOG.info('No other agent requests other timers of BFD any more')
+        self._said = text
+
+    def command(self, verb, resource):
+        values = None if verb == 'remove' else (
+            resource.min_rx, resource.min_tx, resource.mult)
+        gone = self._gone
+        return lambda api: bfd_request.Request(api, resource.chassis, values,
+                                               gone)
+
+    def apply(self, delta):
+        self._gone = self._confirmed()
+        return super().apply(delta)
+
+    def _confirmed(self):
+        """The hosts with a request that are gone, also for the server.
+
+        A replica may lack rows, so the Southbound server is asked.  Without
+        an answer nobody is gone.
+        """
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                hostname = self._context.hostname()
+                gone = frozenset().union(*(
+                    self._of_the_gone(bfd.read(row), hostname)
+                    for row in nb.get('NB_Global', {}).values()))
+            present = presence.ask(self._context, self.conf) if gone else ()
+        except (connection.Unavailable, base.BackendError) as e:
+            LOG.warning('The requests of chassis that may be gone stay: %s',
+                        e)
+            return frozenset()
+        return frozenset(host for host in gone
+                         if not absence.known(host, present))
+
+
+def _shown(values):
+    rx, tx, mult = values
+    return f'{rx}/{tx} ms x {mult}'

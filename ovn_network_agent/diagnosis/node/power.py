@@ -1,0 +1,231 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Checks of what a power failure of a gateway node costs.
+
+Two systems have to notice the failure.  OVN notices by BFD in the tunnels, and
+moves the gateway ports.  The fabric notices by a lost link, by BFD, or by the
+hold time of BGP, and stops sending packets to the dead node.
+"""
+
+import typing
+
+from ovn_network_agent.backends import asking
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.ovn import bfd
+
+_PAGE = 'see "power failures" in the documentation'
+_OPTIONS = '[ovn] bfd_min_rx, bfd_min_tx and bfd_mult'
+# The most names that one line has.
+_NAMED = 5
+# Milliseconds.  A shorter detection time takes a pause of ovs-vswitchd for a
+# death (admin/power-failures.rst has the measurements).
+_SHORT = 300
+# Seconds.  FRR's profile "datacenter" has a hold time of 9 s, and its profile
+# "traditional" of 180 s.
+_LONG_HOLD = 10
+
+
+class Tunnels(typing.NamedTuple):
+    """BFD in the tunnels of OVN.
+
+    :ivar wanted: whether this configuration has the options of BFD
+    :ivar fleet: :class:`ovn.bfd.Fleet` of NB_Global
+    :ivar southbound: dict of option to text, of SB_Global
+    :ivar sessions: tuple of :class:`Session`
+    """
+
+    wanted: bool
+    fleet: bfd.Fleet
+    southbound: dict
+    sessions: tuple
+
+
+class Session(typing.NamedTuple):
+    """BFD in one tunnel, as the local Open vSwitch has it.
+
+    :ivar remote: IP address of the other end, text
+    :ivar timers: dict of option (:data:`ovn.bfd.OPTIONS`) to text
+    :ivar state: such as 'up', '' while unknown
+    :ivar diagnostic: why it is down, in the words of ovs-vswitchd
+    """
+
+    remote: str
+    timers: dict
+    state: str
+    diagnostic: str
+
+
+def read_tunnels(sources):
+    sources.ovn()
+    with sources.database('nb').rows() as nb:
+        fleets = [bfd.read(row) for row in nb['NB_Global'].values()]
+    with sources.database('sb').rows() as sb:
+        options = [{key: value for key, value in row.options.items()
+                    if key in bfd.OPTIONS}
+                   for row in sb['SB_Global'].values()]
+    if not fleets or not options:
+        raise check.NotChecked('NB_Global or SB_Global has no row')
+    return Tunnels(bool(sources.conf.ovn.bfd_mult), fleets[0], options[0],
+                   _sessions(sources.database('ovs').database))
+
+
+def _sessions(database):
+    question = bfd.Sessions()
+    try:
+        answers = asking.ask(database, question)
+    except backends.BackendError as error:
+        raise check.NotChecked(str(error)) from error
+    return tuple(sorted(
+        Session(remote, timers, status.get('state', ''),
+                status.get('diagnostic', ''))
+        for remote, timers, status in question.found(answers)))
+
+
+def judge_tunnels(found):
+    """What a power failure costs in OVN, and what does not fit."""
+    wrong = [*_faults(found)]
+    yield from wrong
+    try:
+        detection = bfd.detection(found.southbound)
+    except ValueError:
+        yield check.warn(
+            f'an option of BFD in SB_Global is no number: {found.southbound}',
+            'correct the option in options of NB_Global')
+        return
+    cost = (f'OVN moves the gateway ports of a node without power after '
+            f'{detection / 1000:.1f} s')
+    why = ', '.join(f'{option} {value}' for option, value in
+                    sorted(found.southbound.items()))
+    if detection < _SHORT:
+        yield check.warn(
+            f'{cost} ({why}); a short pause of ovs-vswitchd counts as a '
+            'power failure, too', f'{_PAGE} for values that are safe')
+    elif not wrong:
+        up = sum(session.state == 'up' for session in found.sessions)
+        why = why or f'the defaults; {_OPTIONS} are not set'
+        yield check.ok(f'{cost} ({why}); BFD is up in {up:d} tunnels')
+
+
+def _faults(found):
+    """What keeps the timers from being those that were asked for."""
+    fleet = found.fleet
+    foreign = bfd.in_the_way(fleet)
+    if foreign:
+        yield check.of_message(check.Verdict.WARN, foreign)
+    if len({*filter(None, fleet.requests.values())}) > 1:
+        shown = ', '.join(f'{host} {"/".join(map(str, values))}'
+                          for host, values in sorted(fleet.requests.items())
+                          if values)
+        yield check.warn(
+            f'the agents request different timers of BFD: {shown}; the '
+            'slowest values count', f'set {_OPTIONS} to the same values on '
+            'all gateway nodes')
+    if found.wanted and not fleet.requests:
+        yield check.warn(
+            f'{_OPTIONS} are set, and no agent has requested them in '
+            'NB_Global', 'is the agent running, and may it write to the '
+            'Northbound database?')
+    if fleet.options != found.southbound:
+        yield check.warn(
+            f'SB_Global has {_shown(found.southbound)} and NB_Global '
+            f'{_shown(fleet.options)}', 'ovn-northd copies them; is it '
+            'running?')
+    yield from _session_faults(found)
+
+
+def _session_faults(found):
+    others = [session.remote for session in found.sessions
+              if session.timers != found.southbound]
+    if others:
+        yield check.warn(
+            f'tunnels to {_named(others)} have other timers than SB_Global',
+            'is ovn-controller of this node running and connected?')
+    down = [session.remote for session in found.sessions
+            if session.state != 'up']
+    if down:
+        diagnostics = {session.diagnostic for session in found.sessions
+                       if session.state != 'up'} - {'', 'No Diagnostic'}
+        why = f' ({", ".join(sorted(diagnostics))})' if diagnostics else ''
+        yield check.warn(
+            f'BFD is down in tunnels to {_named(down)}{why}',
+            'do these nodes run, and does the network between the nodes let '
+            'UDP port 6081 pass?')
+
+
+def _shown(options):
+    return ', '.join(f'{option} {options[option]}'
+                     for option in bfd.OPTIONS
+                     if option in options) or 'no timers of BFD'
+
+
+def _named(names):
+    more = f' and {len(names) - _NAMED:d} more' if (
+        len(names) > _NAMED) else ''
+    return f'{", ".join(names[:_NAMED])}{more}'
+
+
+def read_fabric(sources):
+    """The timers of BGP, a tuple of :class:`readers.frr.Timers`."""
+    sources.ovn()
+    sources.privileged()
+    try:
+        return frr.read_timers(sources.vrf)
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+
+
+def judge_fabric(found):
+    """When the fabric notices a dead node whose link stays up."""
+    wrong = False
+    for one in found:
+        if one.bfd and one.bfd != 'Up':
+            wrong = True
+            yield check.warn(
+                f'{one.name} has BFD, which is {one.bfd}; without BFD a '
+                f'power failure costs up to the hold time, {one.hold:g} s',
+                'is bfdd running here ("bfdd=yes" in /etc/frr/daemons), and '
+                'has the other side BFD for this neighbour?')
+        elif not one.bfd and one.hold > _LONG_HOLD:
+            wrong = True
+            yield check.warn(
+                f'{one.name} has no BFD and a hold time of {one.hold:g} s: '
+                'without a lost link, the fabric sends packets to a dead '
+                'node for so long',
+                f'"neighbor {one.name} bfd profile NAME", on both sides, or '
+                f'"neighbor {one.name} timers 3 9"; {_PAGE}')
+    if not found:
+        yield check.not_checked('no neighbour of BGP is established')
+    elif not wrong:
+        yield check.ok('; '.join(
+            f'{one.name} notices after ' + (
+                f'{one.detection:.1f} s by BFD' if one.bfd else
+                f'{one.hold:g} s by the hold time, or when the link is lost')
+            for one in found))
+
+
+CHECKS = (
+    check.Check(
+        'power-failure', 'OVN', 'what a power failure of a gateway node '
+        'costs in OVN: the timers of BFD in NB_Global, in SB_Global and in '
+        'the tunnels agree, and the tunnels are up', read_tunnels,
+        judge_tunnels, ('ovs-database', 'nb-database', 'sb-database',
+                        'ovn-controller')),
+    check.Check(
+        'bgp-hold-time', 'BGP', 'what a power failure costs in the fabric: '
+        'BFD of the neighbours, or else their hold time', read_fabric,
+        judge_fabric, ('bgp-sessions',)),
+)

@@ -1,0 +1,237 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The timers of BFD in OVN's tunnels, which are one set for the whole fleet.
+
+ovn-controller takes the timers from SB_Global, and ovn-northd copies them
+there from NB_Global (ovn-nb(5), options bfd-min-rx, bfd-min-tx and bfd-mult).
+Each agent that wants timers has a request in external_ids of NB_Global.  The
+options follow from all requests: the slowest value of each option.  So all
+agents derive the same options from the same row, in any order of events.
+
+The mark in external_ids has the values that an agent has written.  An option
+with another value is somebody else's, and stays.
+
+The functions are pure.
+"""
+
+import dataclasses
+import re
+
+from ovn_network_agent import ownership
+
+# Milliseconds, milliseconds, packets.
+OPTIONS = ('bfd-min-rx', 'bfd-min-tx', 'bfd-mult')
+# The values of Open vSwitch without an option (ovs-vswitchd.conf.db(5), table
+# Interface, column bfd).
+DEFAULTS = {'bfd-min-rx': 1000, 'bfd-min-tx': 100, 'bfd-mult': 3}
+_NUMBER = re.compile('[0-9]{1,9}')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fleet:
+    """What NB_Global says about BFD.
+
+    :ivar options: dict of those of :data:`OPTIONS` that are set to text
+    :ivar written: dict of option to text, the values of the mark
+    :ivar requests: dict of host name to a tuple of the numbers of
+        :data:`OPTIONS`, None for a malformed request
+    """
+
+    options: dict
+    written: dict
+    requests: dict
+
+    def without(self, hosts):
+        """The same fleet without the requests of some hosts."""
+        return dataclasses.replace(self, requests={
+            host: values for host, values in self.requests.items()
+            if host not in hosts})
+
+    def requesting(self, host, values):
+        """The same fleet with another request of a host."""
+        return dataclasses.replace(
+            self, requests={**self.requests, host: values})
+
+    @property
+    def wanted(self):
+        """The slowest values of all requests, dict of option to text.
+
+        Empty without a request that can be read.
+        """
+        readable = [values for values in self.requests.values() if values]
+        return {option: str(max(column)) for option, column in zip(
+            OPTIONS, zip(*readable, strict=True), strict=True)} if (
+                readable) else {}
+
+    @property
+    def ours(self):
+        """The options that still have the value of the mark."""
+        return {option: value for option, value in self.options.items()
+                if self.written.get(option) == value}
+
+    @property
+    def foreign(self):
+        """The options that somebody else has set to unwanted values."""
+        wanted, ours = self.wanted, self.ours
+        return {option: value for option, value in self.options.items()
+                if wanted and option not in ours and
+                value != wanted[option]}
+
+    def decided(self):
+        """The fleet with the options and the mark that follow.
+
+        Without a request the agents' values go.  With a foreign value none
+        is written: the three make one detection time, and half of them would
+        make a time that nobody has chosen.
+        """
+        if not self.requests:
+            return dataclasses.replace(self, written={}, options={
+                option: value for option, value in self.options.items()
+                if option not in self.ours})
+        if not self.wanted or self.foreign:
+            return self
+        return dataclasses.replace(
+            self, options=self.wanted, written={
+                option: value for option, value in self.wanted.items()
+                if option in self.ours or option not in self.options})
+
+
+def read(row):
+    """:class:`Fleet` of a row of NB_Global."""
+    prefix = ownership.EXT_ID_BFD_REQUEST
+    return Fleet(
+        {option: row.options[option] for option in OPTIONS
+         if option in row.options},
+        _pairs(row.external_ids.get(ownership.EXT_ID_BFD, '')),
+        {key.removeprefix(prefix): _request(value)
+         for key, value in row.external_ids.items()
+         if key.startswith(prefix)})
+
+
+def requesters(row):
+    """Host names of the chassis with a request, for an index.
+
+    :param row: row of NB_Global
+    :returns: iterable of str
+    """
+    prefix = ownership.EXT_ID_BFD_REQUEST
+    return [key.removeprefix(prefix) for key in row.external_ids
+            if key.startswith(prefix)]
+
+
+def detection(values):
+    """Milliseconds until a silent peer with the same timers counts as dead.
+
+    The peer sends once in the larger of its own min_tx and our min_rx
+    (RFC 5880, section 6.8.4).  OVS gives both ends the same multiplier.
+
+    :param values: dict of option to text or number; a missing option has the
+        default of Open vSwitch
+    :raises ValueError: when a value is no number
+    """
+    rx, tx, mult = (int(values.get(option) or DEFAULTS[option])
+                    for option in OPTIONS)
+    return max(rx, tx) * mult
+
+
+class Sessions:
+    """The question for BFD in the tunnels of the local Open vSwitch.
+
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
+    """
+
+    # The key 'flow' leaves out the agent's relays, which have numbers.
+    operations = ({
+        'op': 'select', 'table': 'Interface',
+        'where': [['bfd', 'includes', ['map', [['enable', 'true']]]],
+                  ['options', 'includes', ['map', [['key', 'flow']]]]],
+        'columns': ['options', 'bfd', 'bfd_status']},)
+
+    def found(self, answers):
+        """The tunnels with BFD.
+
+        :param answers: list of lists of rows, one for each operation
+        :returns: iterable of (address of the other end, text; dict of option
+            of :data:`OPTIONS` to text; dict, the column bfd_status)
+        """
+        for row in answers[0]:
+            timers = dict(row['bfd'][1])
+            yield (dict(row['options'][1]).get('remote_ip', ''), {
+                option: timers[key] for option in OPTIONS
+                if (key := _key(option)) in timers},
+                   dict(row['bfd_status'][1]))
+
+
+def _key(option):
+    """The key of the column bfd for an option: 'bfd-min-rx' is min_rx."""
+    return option.removeprefix('bfd-').replace('-', '_')
+
+
+def _request(text):
+    found = _pairs(text)
+    if found.keys() != set(OPTIONS):
+        return None
+    return tuple(int(found[option]) for option in OPTIONS)
+
+
+def _pairs(text):
+    """dict of option to text, of the words OPTION=NUMBER; others are left."""
+    pairs = (word.partition('=') for word in text.split())
+    return {option: value for option, _sign, value in pairs
+            if option in OPTIONS and _NUMBER.fullmatch(value)}
+
+
+def _text(values):
+    """The text of a mark or request, see :func:`_pairs`."""
+    return ' '.join(f'{option}={values[option]}' for option in OPTIONS
+                    if option in values)
+
+
+def external_ids(present, fleet):
+    """The external_ids for a fleet; keys of other programs are kept.
+
+    A malformed request stays as it is: its agent may be a newer one.
+
+    :param present: dict, the present ones
+    :param fleet: :class:`Fleet`
+    :returns: dict
+    """
+    prefix = ownership.EXT_ID_BFD_REQUEST
+    found = {key: value for key, value in present.items()
+             if key != ownership.EXT_ID_BFD and (
+                 not key.startswith(prefix) or
+                 key.removeprefix(prefix) in fleet.requests)}
+    for host, values in fleet.requests.items():
+        if values:
+            found[prefix + host] = _text(dict(zip(OPTIONS, values,
+                                                  strict=True)))
+    if fleet.written:
+        found[ownership.EXT_ID_BFD] = _text(fleet.written)
+    return found
+
+
+def in_the_way(fleet):
+    """Why the options cannot get the requested values, or ''.
+
+    :param fleet: :class:`Fleet`
+    """
+    if not fleet.foreign:
+        return ''
+    wanted = fleet.wanted
+    named = ', '.join(f'{option} is {value} and not {wanted[option]}'
+                      for option, value in sorted(fleet.foreign.items()))
+    keys = ' '.join(sorted(fleet.foreign))
+    return (f'in options of NB_Global {named}; somebody else has written '
+            'this, so it stays, and the agent writes none of the three; '
+            f'"ovn-nbctl remove NB_Global . options {keys}" leaves them to '
+            'the agent')

@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command that writes the timers of BFD into OVN NB."""
+
+from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovn import commands
+from ovn_network_agent.ovsdb import command
+
+
+class Request(commands.NorthboundCommand):
+    """Give this chassis' request the wanted values, or remove the request.
+
+    The same transaction brings the options up to date.  It is refused when
+    another agent, or an operator, changes the row meanwhile, and is built
+    again.
+
+    :param chassis: host name of this chassis
+    :param values: tuple of the numbers of :data:`bfd.OPTIONS`, None for no
+        request
+    :param gone: host names whose requests are removed as well
+    """
+
+    def __init__(self, api, chassis, values, gone=frozenset()):
+        super().__init__(api)
+        self._chassis = chassis
+        self._values = values
+        self._gone = gone
+
+    def run_idl(self, txn):
+        self.refused = ''
+        for row in self.rows('NB_Global').values():
+            self._change(txn, row)
+            return
+        if self._values:
+            self.refused = 'the Northbound database has no row NB_Global'
+
+    def _change(self, txn, row):
+        before = bfd.read(row)
+        fleet = before.without({self._chassis, *self._gone})
+        if self._values:
+            fleet = fleet.requesting(self._chassis, self._values)
+            self.refused = bfd.in_the_way(fleet)
+        after = fleet.decided()
+        marks = bfd.external_ids(row.external_ids, after)
+        if after.options != before.options:
+            _verify(txn, row)
+            row.options = {
+                **{key: value for key, value in row.options.items()
+                   if key not in bfd.OPTIONS}, **after.options}
+        if marks != row.external_ids:
+            _verify(txn, row)
+            row.external_ids = marks
+
+
+def _verify(txn, row):
+    for column in ('options', 'external_ids'):
+        command.verify(txn, row, column)

@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whole agents and the timers of BFD: a fleet, and a reload."""
+
+import fixtures
+
+from ovn_network_agent.backends import bfd_timers
+from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.drivers import gateway_drain
+from ovn_network_agent.tests.functional.backends import bfd
+from ovn_network_agent.tests.functional.gateways import base as gateways
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.functional.service import test_reload
+
+TIMERS = {'ovn__bfd_min_rx': 200, 'ovn__bfd_min_tx': 200, 'ovn__bfd_mult': 3}
+REAL = {**services.ServiceTestCase.real,
+        'gateway_priority': gateway_priority.GatewayPriorityBackend,
+        'bfd_timers': bfd_timers.BfdTimersBackend}
+
+
+class FleetTest(bfd.Row, gateways.OrderTestCase):
+    """Two whole agents."""
+
+    real = REAL
+
+    def setUp(self):
+        super().setUp()
+        self.add_row()
+
+    def agents(self, **options):
+        return [self.running(gateway_drain__drain_on_shutdown=False,
+                             **options),
+                self.elsewhere(cloud.OTHER,
+                               gateway_drain__drain_on_shutdown=False,
+                               **options)]
+
+    def test_without_the_options_nothing_is_written(self):
+        before = self.nb.rows('NB_Global')
+        self.agents()
+        self.assertEqual(before, self.nb.rows('NB_Global'))
+
+    def test_one_stops_and_then_the_other(self):
+        one, two = self.agents(**TIMERS)
+        self.become(bfd.FAST)
+        self.eventually(lambda: self.marks().keys() == bfd.BOTH,
+                        self.marks)
+        self.stop(one)
+        self.assertEqual((bfd.FAST, {bfd.MARK, bfd.REQUEST + bfd.OTHER}),
+                         (self.options(), self.marks().keys()))
+        self.stop(two)
+        self.assertEqual(({}, {}), (self.options(), self.marks()))
+
+    def test_they_are_watched(self):
+        """A value that is gone comes back, and a foreign one stays."""
+        agents = self.agents(**TIMERS)
+        self.eventually(lambda: self.marks().keys() == bfd.BOTH,
+                        self.marks)
+        self.set_options({'bfd-min-rx': '200'})
+        self.become(bfd.FAST)
+        theirs = {**bfd.FAST, 'bfd-mult': '7'}
+        self.set_options(theirs)
+        for agent in agents:
+            self.eventually(
+                lambda a=agent: 'bfd-mult is 7' in str(a.status.reasons),
+                lambda a=agent: a.status.reasons)
+        self.assertEqual(theirs, self.options())
+        self.set_options({key: bfd.FAST[key] for key in bfd.FAST
+                          if key != 'bfd-mult'})
+        self.become(bfd.FAST)
+        for agent in agents:
+            self.eventually(lambda a=agent: a.status.reasons == (),
+                            lambda a=agent: a.status.reasons)
+
+    def test_a_chassis_that_is_gone_for_good(self):
+        self.nb.transact(ovsdb.update(
+            'NB_Global', {}, external_ids=ovsdb.ovsdb_dict({
+                **bfd.ALSO_KEPT, bfd.REQUEST + bfd.DEAD: (
+                    bfd.TEXT.replace('200', '900'))})))
+        self.running(
+            times={'jitter': 0.2},
+            gateway_drain__stale_chassis_grace_period=1, **TIMERS)
+        self.become(bfd.FAST)
+        self.assertEqual(bfd.ONE, self.marks().keys())
+
+
+class ReloadTest(bfd.Row, test_reload.FileTestCase):
+    """The options come and go while the agent runs."""
+
+    drivers = {**services.ServiceTestCase.drivers,
+               'gateway_drain': gateway_drain.GatewayDrainDriver}
+    real = REAL
+    text = '[gateway_drain]\ndrain_on_shutdown = false\noverlap = false\n'
+
+    def timers(self, values):
+        return self.text + '[ovn]\n' + ''.join(
+            f'{option.replace("-", "_")} = {value}\n'
+            for option, value in values.items())
+
+    def test_they_come_and_change_and_go(self):
+        self.add_row()
+        agent = self.running(self.text)
+        self.assertEqual({}, self.options())
+        for values in (bfd.FAST, bfd.SLOW, bfd.FAST):
+            self.write(self.timers(values))
+            agent.reset()
+            self.become(values)
+        self.write(self.text)
+        agent.reset()
+        self.become({})
+        self.assertEqual({}, self.marks())
+
+    def test_half_of_them_is_a_mistake(self):
+        self.add_row()
+        agent = self.running(self.timers(bfd.FAST))
+        self.become(bfd.FAST)
+        log = self.useFixture(fixtures.FakeLogger())
+        self.write(self.text + '[ovn]\nbfd_min_rx = 100\n')
+        agent.reset()
+        self.eventually(lambda: 'bfd_min_tx and bfd_mult is not set' in
+                        log.output, lambda: log.output)
+        self.assertEqual(bfd.FAST, self.options())

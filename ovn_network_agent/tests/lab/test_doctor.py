@@ -38,6 +38,10 @@ _MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
 # The agent would set the sysctls at its start.
 _ACCEPTS = {'port_forward_l3mdev_accept': 'true'}
 _TABLE = 'unreachable default table 200 metric 5000'
+_LOSE_FLOWS = (f'ovs-ofctl del-flows {plan.BRIDGE} '
+               f'cookie={ownership.COOKIE_HAIRPIN:#x}/-1')
+# A fight that has lasted this long leaves the time for a diagnosis.
+_PAUSED = 'the next repair waits for 16 s'
 _LOCAL = pf.vip(pf.PLAIN, [pf.rule('tcp', 80, plan.HOSTS['gw2'], health_check={
     'type': 'tcp', 'port': 1})])
 
@@ -106,10 +110,8 @@ OF_AGENT = (
     Fault('local-destinations', 'does not accept', _forwarding(), _usual),
     Fault('ct-zone', 'in OVN, too', lambda case: _forwarding(
         port_forward_ct_zone=case.zone(), **_ACCEPTS)(case), _usual),
-    Fault('objects', 'missing: flow', faults.typed(
-        f'ovs-ofctl del-flows {plan.BRIDGE} '
-        f'cookie={ownership.COOKIE_HAIRPIN:#x}/-1'),
-        node='gw1'),
+    Fault('objects', 'missing: flow', lambda case: case.fight(),
+          node='gw1'),
 )
 
 OF_KERNEL = (
@@ -193,8 +195,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     GATEWAYS = 2
     METHOD = 'static'
     NODE = 'gw2'
-    # The standby loses and gets back what it announces with, and nothing
-    # but a remedy repairs a flow.
+    # The standby loses and gets back what it announces with, and no periodic
+    # comparison repairs anything.
     CONFIG = {'gateway_drain': {'standby_needs_bgp': 'false'},
               'DEFAULT': {'reconcile_interval': '3600'}}
 
@@ -282,6 +284,17 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
         return f'after the repair of {before}: {found}'
 
     # -- faults of several steps ------------------------------------------
+
+    def fight(self):
+        """Delete flows after each repair, until the repairs have pauses."""
+        def is_paused():
+            self.type_in([_LOSE_FLOWS])
+            return self.agent.log().count(_PAUSED) > before
+        before = self.agent.log().count(_PAUSED)
+        nodes.wait_until('the repairs of flows have pauses', is_paused,
+                         _AT_LAST)
+        # The line in the log follows a repair.
+        self.type_in([_LOSE_FLOWS])
 
     def second(self):
         """A process that looks like another agent, as the original does."""

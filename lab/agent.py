@@ -17,6 +17,7 @@ import socket
 import sys
 import threading
 
+from lab import imaged
 from lab import node as nodes
 from lab import plan
 
@@ -34,7 +35,8 @@ class Agent:
     :param node: the Node
     :param config: dict of group to dict of option to value, on top of
         :data:`DEFAULTS`
-    :ivar program: argv of the agent without its arguments
+    :ivar program: argv of the agent without its arguments; see
+        :mod:`lab.imaged` for that of an image
     """
 
     def __init__(self, node, config=None):
@@ -43,8 +45,9 @@ class Agent:
                        for group, values in DEFAULTS.items()}
         for group, values in (config or {}).items():
             self.config.setdefault(group, {}).update(values)
-        self.program = [os.path.join(os.path.dirname(sys.executable),
-                                     'ovn-network-agent')]
+        self.program = imaged.program() or [
+            os.path.join(os.path.dirname(sys.executable),
+                         'ovn-network-agent')]
         self.process = None
         self._notify = None
         self._said = []

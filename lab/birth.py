@@ -20,6 +20,7 @@ import signal
 import socket
 import struct
 
+from lab import debian
 from lab import syscalls
 from lab import waiting
 
@@ -37,7 +38,7 @@ _CLONE, _CLONE_PARENT = 56, 0x00008000  # x86_64
 _libc = ctypes.CDLL(None)
 
 
-def start(name, disk):
+def start(name, disk, root=None):
     """Make the namespaces and PID 1 of a node.
 
     The caller has to be the main thread: PID 1 dies with its parent thread,
@@ -45,13 +46,15 @@ def start(name, disk):
 
     :param name: host name
     :param disk: directory for the files that survive a power failure
+    :param root: path of a root file system with systemd, which becomes PID 1
+        on a copy of the root; None for the machine's own programs
     :returns: the PID of the node's PID 1 in the machine, a child process
     :raises waiting.NodeError: when the kernel refuses
     """
     read_end, write_end = os.pipe()
     middle = os.fork()
     if middle == 0:
-        _birth(name, disk, read_end, write_end)
+        _birth(name, disk, root, read_end, write_end)
     os.close(write_end)
     with os.fdopen(read_end) as opened:
         said = opened.read().split()
@@ -63,7 +66,7 @@ def start(name, disk):
     return int(said[0])
 
 
-def _birth(name, disk, read_end, write_end):
+def _birth(name, disk, root, read_end, write_end):
     try:
         os.close(read_end)
         syscalls.unshare(
@@ -78,10 +81,16 @@ def _birth(name, disk, read_end, write_end):
             os._exit(0)
         _libc.prctl(_PDEATHSIG, signal.SIGKILL)
         syscalls.sethostname(name)
-        _mounts(disk)
+        if root:
+            debian.mounts(name, root)
+        else:
+            _mounts(disk)
+        _directories()
         _loopback_up()
         os.write(write_end, b'ready ')
         os.close(write_end)
+        if root:
+            debian.be_systemd()
         _be_init()
     except BaseException as e:
         os.write(2, f'lab: node {name}: {e}\n'.encode())
@@ -105,6 +114,10 @@ def _mounts(disk):
         syscalls.mount(KEPT + path, path, flags=syscalls.MS_BIND)
     for path in ('/tmp', '/var/tmp'):
         os.chmod(path, 0o1777)
+
+
+def _directories():
+    """What packages and their services make on a host."""
     for path in ('/run/openvswitch', '/run/ovn', '/var/log/openvswitch',
                  '/var/log/ovn'):
         os.makedirs(path, exist_ok=True)

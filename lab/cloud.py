@@ -21,6 +21,7 @@ import subprocess
 from lab import agent as agents
 from lab import central
 from lab import chassis
+from lab import debian
 from lab import frr
 from lab import neutron
 from lab import node as nodes
@@ -49,10 +50,12 @@ class Cloud:
     :param computes: number of compute nodes, 1 or 2
     :param scheduler: neutron.GATEWAY_CHASSIS or neutron.HA_CHASSIS_GROUP
     :param say: function(text) for progress
+    :param root: of the gateway nodes, see :class:`node.Node`
     """
 
     def __init__(self, gateways=2, computes=1,
-                 scheduler=neutron.GATEWAY_CHASSIS, say=None):
+                 scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None):
+        self._root = root
         self._say = say or (lambda text: None)
         self.gateways = [f'gw{n}' for n in range(1, gateways + 1)]
         self.computes = [f'cmp{n}' for n in range(1, computes + 1)]
@@ -81,8 +84,12 @@ class Cloud:
         self._say('making namespaces and links')
         for name in (*plan.HOSTS, 'spine', 'client'):
             if self._wanted(name):
-                self.nodes[name] = nodes.Node(name)
+                self.nodes[name] = nodes.Node(
+                    name, self._root if name in self.gateways else None)
         self._wire()
+        if self._root:
+            for name in self.gateways:
+                debian.wait_up(self[name])
         self._say('starting OVN, OVS and FRR')
         self._start()
         self.sink = sinks.Sink(self['sink'])

@@ -74,14 +74,18 @@ _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
 class Node:
     """One host.
 
+    :param name: its host name
+    :param root: path of a root file system with systemd, see
+        :mod:`lab.debian`; None for the machine's own programs
     :ivar name: its host name
     :ivar pid: of its PID 1, seen from outside; None while it is off
     :ivar services: name to subprocess.Popen of what :meth:`spawn` started
     :ivar crashes: (name, exit status) of services that were restarted
     """
 
-    def __init__(self, name):
+    def __init__(self, name, root=None):
         self._reset(name)
+        self._root = root
         # A new host must not get the files of an earlier one of this name.
         shutil.rmtree(os.path.join(DISKS, name), ignore_errors=True)
         self.power_on()
@@ -89,6 +93,7 @@ class Node:
     def _reset(self, name):
         self.name = name
         self.pid = None
+        self._root = None
         self.services = {}
         self.crashes = []
         self._recipes = {}
@@ -121,7 +126,8 @@ class Node:
 
     def power_on(self):
         """Make the namespaces of the node; only in the main thread."""
-        self._attach(birth.start(self.name, os.path.join(DISKS, self.name)))
+        self._attach(birth.start(self.name, os.path.join(DISKS, self.name),
+                                 self._root))
         os.makedirs(REGISTRY, exist_ok=True)
         with open(os.path.join(REGISTRY, self.name), 'w',
                   encoding='ascii') as opened:

@@ -52,6 +52,8 @@ class LabTestCase(testtools.TestCase):
     :cvar METHOD: announce method of the agents
     :cvar SCHEDULER: how Neutron schedules gateways
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
+    :cvar ROOT: root file system of the gateway nodes, see
+        :class:`lab.node.Node`
     :cvar CONFIG: more configuration of the agents; what is not in it, the
         drivers above all, is as an operator has it by default
     :cvar cloud: the Cloud, the same for all tests of the class
@@ -62,6 +64,7 @@ class LabTestCase(testtools.TestCase):
     METHOD = 'static'
     SCHEDULER = neutron.GATEWAY_CHASSIS
     AGENTS = True
+    ROOT = None
     CONFIG = {}
 
     cloud = None
@@ -71,7 +74,7 @@ class LabTestCase(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
-                                 scheduler=cls.SCHEDULER)
+                                 scheduler=cls.SCHEDULER, root=cls.ROOT)
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()

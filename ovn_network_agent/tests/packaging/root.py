@@ -28,49 +28,72 @@ ENV = {'DPKG_FORCE': 'unsafe-io'}
 
 
 def copy(path):
-    """Make a root of its own.
+    """Make a root of its own, with :data:`PACKAGES`.
 
     :param path: of a directory that is not there yet
     :raises AssertionError: when apt knows no mirror of Debian
     :raises subprocess.CalledProcessError: when debootstrap fails
     """
-    subprocess.run(['cp', '-a', '--reflink=auto', str(_base()), str(path)],
+    base = debian('for-packages', PACKAGES)
+    subprocess.run(['cp', '-a', '--reflink=auto', str(base), str(path)],
                    check=True)
 
 
-def _base():
-    """Path of a root that no test changes; made on first use."""
+def debian(name, packages, finish=None, key=''):
+    """A root that no test changes, made on first use.
+
+    :param name: part of its name
+    :param packages: names of packages beside those of a minimal Debian
+    :param finish: function(pathlib.Path) for the last steps
+    :param key: text that changes with these steps
+    :returns: pathlib.Path
+    :raises AssertionError: when there is no mirror, or debootstrap fails
+    """
     uri, suite = _mirror()
-    key = hashlib.sha256(' '.join(PACKAGES).encode()).hexdigest()[:8]
-    kept = _cache() / f'{suite}-for-packages-{key}'
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with open(f'{kept}.lock', 'w') as lock:
-        # Another run of the tests may be making the same root.
+    return kept(f'{suite}-{name}', ' '.join(packages) + key,
+                lambda path: _make(path, suite, uri, packages, finish))
+
+
+def kept(name, key, make):
+    """Path of a directory that is made on first use, and stays.
+
+    :param name: begins the name of the directory
+    :param key: text; with another text there is another directory
+    :param make: function(pathlib.Path) that makes the directory
+    :returns: pathlib.Path
+    """
+    digest = hashlib.sha256(key.encode()).hexdigest()[:8]
+    path = cache() / f'{name}-{digest}'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f'{path}.lock', 'w') as lock:
+        # Another run of the tests may be making the same.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not kept.exists():
-            _make(kept, suite, uri)
-    return kept
+        done = path / '.complete'
+        if not done.exists():
+            shutil.rmtree(path, ignore_errors=True)
+            make(path)
+            done.touch()
+    return path
 
 
-def _cache():
+def cache():
     """Directory of the kept roots, that of tools/versions."""
     home = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     return pathlib.Path(os.environ.get('VERSIONS_CACHE') or
                         os.path.join(home, 'ovn-network-agent-versions'))
 
 
-def _make(kept, suite, uri):
-    partial = kept.with_name(kept.name + '.partial')
-    shutil.rmtree(partial, ignore_errors=True)
+def _make(path, suite, uri, packages, finish):
     made = subprocess.run(
         ['debootstrap', '--variant=minbase',
-         '--include=' + ','.join(PACKAGES), suite, str(partial), uri],
+         '--include=' + ','.join(packages), suite, str(path), uri],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env={**os.environ, **ENV})
     assert made.returncode == 0, made.stdout
-    for archive in (partial / 'var/cache/apt/archives').glob('*.deb'):
+    if finish:
+        finish(path)
+    for archive in (path / 'var/cache/apt/archives').glob('*.deb'):
         archive.unlink()
-    partial.rename(kept)
 
 
 def _mirror():

@@ -46,8 +46,12 @@ def run(*argv):
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
-def install():
-    """The machine: /etc, /run and /usr/local/bin are its own."""
+def install(sudoers=SUDOERS, conf=''):
+    """The machine: /etc, /run and /usr/local/bin are its own.
+
+    :param sudoers: path of the file that sudo reads
+    :param conf: more text for the configuration of the agent
+    """
     etc = tempfile.mkdtemp()
     run('mount', '-t', 'tmpfs', 'none', etc)
     run('cp', '-a', '/etc/.', etc)
@@ -66,8 +70,8 @@ def install():
         made = shutil.copy(pathlib.Path(sys.executable).parent / name, BIN)
         os.chmod(made, 0o755)
     CONFIG.parent.mkdir(exist_ok=True)
-    CONFIG.write_text('[DEFAULT]\n[frr]\nvrf_name =\n')
-    shutil.copy(SUDOERS, '/etc/sudoers')
+    CONFIG.write_text('[DEFAULT]\n[frr]\nvrf_name =\n' + conf)
+    shutil.copy(sudoers, '/etc/sudoers')
     os.chmod('/etc/sudoers', 0o440)
 
 
@@ -99,8 +103,8 @@ def attacks(pinned):
     }
 
 
-def main():
-    install()
+def become_the_agent():
+    """Start as the agent does: its user, its configuration, no more."""
     sys.argv[0] = str(BIN / USER)
     opts.register(cfg.CONF)
     cfg.CONF(['--config-file', str(CONFIG)], project='ovn-network-agent',
@@ -109,9 +113,19 @@ def main():
     os.setresgid(NUMBER, NUMBER, NUMBER)
     os.setresuid(NUMBER, NUMBER, NUMBER)
     os.environ['OS_DEFAULT__BRIDGE_DEV'] = 'lo'
+
+
+def helper_commands():
+    """The command of each daemon, a dict of name to list of str."""
+    return {c.name: c.helper_command(str(RUN / f'privsep-{c.name}.sock'))
+            for c in privileged.CONTEXTS}
+
+
+def main():
+    install()
+    become_the_agent()
     start.start(cfg.CONF)
-    commands = {c.name: c.helper_command(str(RUN / f'privsep-{c.name}.sock'))
-                for c in privileged.CONTEXTS}
+    commands = helper_commands()
     kernel = commands['kernel'][len(helper.root_helper()):]
     return {'commands': {name: shlex.join(command)
                          for name, command in commands.items()},

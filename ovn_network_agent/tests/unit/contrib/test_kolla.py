@@ -160,6 +160,39 @@ class ContainerTest(base.BaseTestCase):
                 self.assertEqual(0, play['max_fail_percentage'], path)
 
 
+class FilesTest(base.BaseTestCase):
+    """What the role writes on a host."""
+
+    def tasks(self, name):
+        return yaml.safe_load((kolla.ROLE / 'tasks' / name).read_text())
+
+    def written(self):
+        """Paths, as they stand in the tasks, a list."""
+        found = []
+        for task in self.tasks('config.yml'):
+            for module, arguments in task.items():
+                if isinstance(arguments, dict) and module != 'vars':
+                    found += [arguments[key] for key in ('dest', 'path')
+                              if key in arguments]
+        return found
+
+    def test_the_uninstallation_removes_each(self):
+        removed = next(task['loop'] for task in self.tasks('uninstall.yml')
+                       if 'loop' in task)
+        self.assertTrue(self.written())
+        self.assertEqual([], [
+            path for path in self.written()
+            if not any(path == one or path.startswith(one + '/')
+                       for one in removed)])
+
+    def test_a_directory_of_the_role_is_there_before_the_container(self):
+        """Podman mounts no directory that is not there."""
+        rundir = '{{ ovn_network_agent_rundir }}'
+        mounted = kolla.defaults()['ovn_network_agent_default_volumes']
+        self.assertIn(f'{rundir}:{rundir}:shared', mounted)
+        self.assertIn(rundir, self.written())
+
+
 class UnitOfTheContainerTest(base.BaseTestCase):
     """What contrib/systemd has, beside the unit of kolla-ansible."""
 

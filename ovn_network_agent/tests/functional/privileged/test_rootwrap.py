@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from ovn_network_agent import privileged
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.functional.privileged import rootwrap_child
+from ovn_network_agent.tests.functional.privileged import sudoers_child
+
+
+@needs.needs(shutil.which('sudo'), 'needs sudo')
+class RootwrapTest(base.KernelTestCase):
+
+    def test_the_daemons_start_through_it(self):
+        """As with Neutron: [agent] root_helper is sudo and a rootwrap."""
+        path = os.path.dirname(sys.executable)
+        done = subprocess.run(
+            ['unshare', '--mount', sys.executable, '-W', 'ignore', '-m',
+             rootwrap_child.__name__], capture_output=True, text=True,
+            timeout=120, env={
+                **os.environ, 'PATH': f'{path}:{os.environ["PATH"]}',
+                'PYTHONPATH': os.pathsep.join(sys.path)})
+        self.assertEqual(0, done.returncode, done.stderr)
+        got = json.loads(done.stdout)
+        self.assertEqual({c.name for c in privileged.CONTEXTS},
+                         set(got['commands']))
+        for command in got['commands'].values():
+            self.assertTrue(command.startswith(
+                f'{rootwrap_child.ROOT_HELPER} '
+                f'{sudoers_child.BIN}/privsep-helper '), command)
+        self.assertEqual(sudoers_child.NUMBER, got['uid'])
+        self.assertEqual([], got['call'])
+        self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
+        self.assertEqual([], got['left'])
+        self.assertEqual([], got['through'])

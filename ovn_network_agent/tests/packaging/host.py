@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The root of a gateway of the lab: systemd, FRR, OVS, OVN, Podman."""
+
+import pathlib
+import subprocess
+import sys
+
+from ovn_network_agent.tests.packaging import root
+
+PACKAGES = ('python3', 'python3-dbus', 'python3-venv', 'dbus', 'systemd',
+            'systemd-sysv', 'udev', 'procps', 'sudo', 'frr', 'nftables',
+            'openvswitch-switch', 'ovn-host', 'iproute2', 'dumb-init')
+# debootstrap does not choose one of several packages that a package needs.
+LATER = ('podman', 'crun', 'openssh-server')
+# What kolla-ansible needs on a host with Podman, in the place of pip.
+PYTHON = ('podman>=4.9,<5',)
+PLACE = 'usr/local/lib/python3.11/dist-packages'
+# The lab starts FRR, OVS and OVN by itself, in the foreground.  The others
+# take time at the boot.
+MASKED = (
+    'frr.service', 'openvswitch-switch.service', 'ovs-vswitchd.service',
+    'ovsdb-server.service', 'ovn-controller.service', 'ovn-host.service',
+    'systemd-logind.service', 'e2scrub_reap.service',
+    'podman-auto-update.service', 'podman-restart.service',
+    'podman-auto-update.timer', 'apt-daily.timer', 'apt-daily-upgrade.timer',
+    'dpkg-db-backup.timer', 'e2scrub_all.timer', 'fstrim.timer')
+
+
+def gateway():
+    """Path of the root, made on first use; no test changes it.
+
+    :raises AssertionError: when there is no mirror, or a step fails
+    """
+    return root.debian('lab-gateway', PACKAGES, _finish,
+                       ' '.join((*LATER, *PYTHON, *MASKED)))
+
+
+def _finish(path):
+    # As a host of the lab, a gateway has no services of its own yet.
+    policy = path / 'usr/sbin/policy-rc.d'
+    policy.write_text('#!/bin/sh\nexit 101\n')
+    policy.chmod(0o755)
+    run('chroot', str(path), 'env', 'DEBIAN_FRONTEND=noninteractive',
+        *(f'{name}={value}' for name, value in root.ENV.items()),
+        'apt-get', 'install', '-y', '--no-install-recommends', *LATER)
+    policy.unlink()
+    run(sys.executable, '-m', 'pip', 'install', '--quiet', '--target',
+        str(path / PLACE), *PYTHON)
+    for name in MASKED:
+        link = path / 'etc/systemd/system' / name
+        link.unlink(missing_ok=True)
+        link.symlink_to('/dev/null')
+    run('chroot', str(path), 'systemctl', 'disable', 'ssh.service')
+    for name in ('conf.db', '.conf.db.~lock~'):
+        (path / 'etc/openvswitch' / name).unlink(missing_ok=True)
+
+
+def run(*argv, **kwargs):
+    """Run a program to its end.
+
+    :returns: its standard output, a text
+    :raises AssertionError: when it fails; with its output
+    """
+    done = subprocess.run(
+        argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        cwd=pathlib.Path(__file__).resolve().parents[3], **kwargs)
+    assert done.returncode == 0, (argv, done.stdout + done.stderr)
+    return done.stdout

@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The package for Debian on two bare gateways of the lab."""
+
+import os
+
+from lab import plan
+from ovn_network_agent.tests.packaging.inside import gateways
+
+NAME = 'ovn-network-agent'
+CONF = '/etc/ovn-network-agent/ovn-network-agent.conf'
+# Paths of the package, and of the same with a later version.
+PACKAGE, NEWER = 'DEPLOYED_PACKAGE', 'DEPLOYED_NEWER_PACKAGE'
+# The last agent waits so long for another gateway, seconds.
+LAST = 8
+CONFIG = f'''[ovn]
+ovn_nb_remote = {plan.NB}
+ovn_sb_remote = {plan.SB}
+[gateway_drain]
+drain_timeout = {LAST}
+'''
+# systemd-sysusers and the programs of passwd keep the former lists.
+FORMER = tuple(f'{node}: files: {sign}/etc/{name}- '
+               for node in ('gw1', 'gw2') for sign in '+-'
+               for name in ('passwd', 'group', 'shadow', 'gshadow'))
+
+
+class PackageTest(gateways.GatewaysTestCase):
+
+    def test_from_the_package_to_nothing(self):
+        before = self.everything()
+        for name in self.cloud.gateways:
+            self._install(name)
+        self.settled()
+        self.assert_reached()
+        self._again()
+        self.upgraded(self._upgrade)
+        for name in self.cloud.gateways:
+            self.assertIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
+        self.assert_reached()
+        for name in self._leaving():
+            self.cloud[name].run(['dpkg', '--purge', NAME], timeout=180)
+        self.assert_nothing_left(before, FORMER)
+
+    def _install(self, name):
+        node = self.cloud[name]
+        node.run(['dpkg', '-i', self.put(os.environ[PACKAGE], name)],
+                 timeout=300)
+        with open(node.path(CONF), 'w') as opened:
+            opened.write(CONFIG)
+        node.run(['systemctl', 'enable', '--now', NAME], timeout=180)
+
+    def _state(self):
+        found = self.everything()
+        for name in self.cloud.gateways:
+            found[f'{name}: process'] = [self.cloud[name].out(
+                'systemctl', 'show', NAME, '--property',
+                'MainPID,NRestarts,NeedDaemonReload')]
+        return found
+
+    def _again(self):
+        """The same package once more, and the same commands."""
+        before = self._state()
+        for name in self.cloud.gateways:
+            self._install(name)
+        self.unchanged(before, self._state())
+
+    def _upgrade(self):
+        for name in self.cloud.gateways:
+            node = self.cloud[name]
+            node.run(['dpkg', '-i', '--force-confdef', '--force-confold',
+                      self.put(os.environ[NEWER], name)], timeout=300)
+            node.run(['systemctl', 'restart', NAME], timeout=300)
+
+    def _leaving(self):
+        """The gateways; the one that has alpha is the first to leave."""
+        owner = self.owner()
+        return [owner, *(name for name in self.cloud.gateways
+                         if name != owner)]

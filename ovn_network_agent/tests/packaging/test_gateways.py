@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The package and the role bring bare gateways of the lab to floating IPs.
+
+What needs a network is made here: the root of the gateways, the package, the
+image.  The plays run inside of the lab's machine (``inside``).
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import testtools
+
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.packaging import host
+from ovn_network_agent.tests.packaging import image
+from ovn_network_agent.tests.packaging import kolla
+from ovn_network_agent.tests.packaging import package
+
+# Seconds for one play.  With twenty other processes at work on two processors,
+# that of the role took half an hour.
+LIMIT = 3600
+# Of the machine: two gateways write into memory.
+MEMORY = '5G'
+BUILD = package.TOP / 'build'
+
+
+class PlayTestCase(testtools.TestCase):
+    """Not of oslotest: with another HOME the root would be made anew."""
+
+    def setUp(self):
+        super().setUp()
+        # The machine has a /tmp of its own.
+        BUILD.mkdir(exist_ok=True)
+        self.folder = pathlib.Path(tempfile.mkdtemp(
+            prefix='play-', dir=BUILD))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def play(self, name, **where):
+        """Run the tests of a module inside of the lab's machine.
+
+        :param where: variables for the module
+        """
+        done = subprocess.run(
+            [sys.executable, '-m', 'lab', 'run', '--mem', MEMORY, '--log',
+             str(self.folder / 'kernel.log'), '--', sys.executable, '-m',
+             'testtools.run', f'ovn_network_agent.tests.packaging.inside.'
+             f'{name}'], cwd=package.TOP, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=LIMIT, env={**os.environ, **{
+                key: str(value) for key, value in where.items()}})
+        for line in done.stdout.splitlines():
+            # What was measured, see lab.base.note().
+            if line.startswith('    upgrade: '):
+                print(line)
+        self.assertEqual(0, done.returncode, done.stdout)
+
+
+@needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),
+             'makes a root file system with debootstrap')
+class PackageOnGatewaysTest(PlayTestCase):
+
+    def test_the_play(self):
+        made = package.build(self.folder)
+        self.play('package_play', DEPLOYED_ROOT=host.gateway(),
+                  DEPLOYED_PACKAGE=made,
+                  DEPLOYED_NEWER_PACKAGE=package.renewed(
+                      made, self.folder, '9:1'))
+
+
+@needs.needs(os.geteuid() == 0 and shutil.which('debootstrap') and
+             shutil.which('buildah'),
+             'makes an image with debootstrap and buildah')
+class RoleOnGatewaysTest(PlayTestCase):
+
+    def test_the_play(self):
+        root, environment = host.gateway(), kolla.environment()
+        images = image.Images(self.folder, environment, root)
+        plays = self.folder / 'ansible'
+        kolla.plays(environment, plays)
+        self.play('role_play', DEPLOYED_ROOT=root,
+                  DEPLOYED_KOLLA=environment, DEPLOYED_PLAYS=plays,
+                  DEPLOYED_IMAGES=images.path)

@@ -20,13 +20,16 @@ chassis on a route of this chassis means nothing, and is removed.
 
 Without SB, the agent does not know whether a gateway port is still here.  So
 the rows of another chassis stay then: the agent there may see the port, and
-two agents must not take rows from each other.
+two agents must not take rows from each other.  The same holds for rows that
+another chassis has just taken, until SB has answered
+(:mod:`ovn.catching_up`).
 """
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nb_writer
+from ovn_network_agent.ovn import catching_up
 from ovn_network_agent.ovn import commands
 from ovn_network_agent.ovn import routes
 from ovn_network_agent.ovsdb import connection
@@ -46,12 +49,35 @@ class NorthboundBackend(nb_writer.Writer):
     doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS)
     revived_by = (notices.connected('nb'), notices.connected('sb'))
 
+    def attach(self, context):
+        super().attach(context)
+        # What this chassis had at the last reading, or has written since.
+        self._had = set()
+        self._catching_up = catching_up.CatchingUp(
+            context.databases['sb'], self._sb_has_answered)
+
     def read(self, known):
         try:
             with self._context.databases['nb'].rows() as nb:
-                return self._read(nb, known)
+                found = self._read(nb, known)
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
+        refs = {resource.ref for resource in found}
+        lost = (self._had & known) - refs
+        if lost:
+            self._catching_up.ask(lost)
+        self._had = refs
+        return found
+
+    def apply(self, delta):
+        failures = super().apply(delta)
+        self._had |= {resource.ref for resource in delta.create
+                      if resource.ref not in failures}
+        return failures
+
+    def _sb_has_answered(self):
+        if self._context.wake is not None:
+            self._context.wake('OVN SB has answered', revived=(self.name,))
 
     def _read(self, nb, known):
         hostname = self._context.hostname()
@@ -87,11 +113,13 @@ class NorthboundBackend(nb_writer.Writer):
         set_, remove = _COMMANDS[resource.kind]
         if verb == 'remove':
             return lambda api: remove(api, resource)
-        doubt = self._doubt()
+        doubt = self._doubt(resource.ref)
         return lambda api: set_(api, resource, doubt)
 
-    def _doubt(self):
+    def _doubt(self, ref):
         """The reason why rows of another chassis have to stay, or ''."""
         trouble = self._context.databases['sb'].trouble
+        if not trouble and self._catching_up.behind(ref):
+            trouble = 'OVN_Southbound has not answered since then'
         return trouble and (f'whether its port is still here is not known: '
                             f'{trouble}')

@@ -197,6 +197,17 @@ class Tunnels:
                                        strict=True)}
 
 
+class Moment:
+    """A question whose answer matters only for the moment of the answer.
+
+    :ivar operations: operations to send, see :meth:`replica.Idl.ask`
+    """
+
+    def __init__(self):
+        # No chassis has this name.
+        self.operations = [_select('Chassis', ['name', '==', ''])]
+
+
 class Hostnames:
     """The question for the host names of all chassis.
 

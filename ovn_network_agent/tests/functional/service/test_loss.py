@@ -96,6 +96,41 @@ class LossTest(loss.LossTestCase):
         self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
         self.sb.kill()
         self.degraded(agent, 'OVN_Southbound')
+        self.taken()
+        self.degraded(agent, f'{cloud.OTHER_HOSTNAME} has the default route')
+        self.assertEqual([cloud.OTHER_HOSTNAME], self.routes())
+        self.sb.start()
+        # The port is still here.
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.well(agent)
+
+    def test_rows_that_are_taken_before_the_move_is_seen_stay(self):
+        """SB says later than NB that the port has left."""
+        agent = self.running(ovn__ovsdb_probe_interval=60000)
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.sb.pause()
+        self.addCleanup(self.sb.resume)
+        self.taken()
+        self.degraded(agent, f'{cloud.OTHER_HOSTNAME} has the default route',
+                      'OVN_Southbound has not answered')
+        self.assertEqual([cloud.OTHER_HOSTNAME], self.routes())
+        self.sb.resume()
+        # The port is still here.
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.well(agent)
+
+    def test_rows_are_taken_back_when_the_port_comes_back(self):
+        agent = self.running()
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.cloud.move('lrp-r1', cloud.OTHER)
+        self.eventually(lambda: not self.announced(), self.announced)
+        self.taken()
+        self.cloud.move('lrp-r1', loss.HERE)
+        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
+        self.well(agent)
+
+    def taken(self):
+        """Another chassis takes the rows of the router."""
         self.nb.transact({
             'op': 'mutate', 'table': 'Logical_Router_Static_Route',
             'where': [], 'mutations': [
@@ -104,12 +139,6 @@ class LossTest(loss.LossTestCase):
                 ['external_ids', 'insert',
                  ['map', [[ownership.EXT_ID_CHASSIS,
                            cloud.OTHER_HOSTNAME]]]]]})
-        self.degraded(agent, f'{cloud.OTHER_HOSTNAME} has the default route')
-        self.assertEqual([cloud.OTHER_HOSTNAME], self.routes())
-        self.sb.start()
-        # The port is still here.
-        self.eventually(lambda: self.routes() == [cloud.HOSTNAME], self.routes)
-        self.well(agent)
 
     def test_a_database_of_another_birth(self):
         # Its rows are other rows; the reload must not be half of both.

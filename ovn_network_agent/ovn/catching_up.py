@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the replica of SB is as new as a row in NB.
+
+An agent takes rows in NB over when it sees the gateway port in SB.  SB and NB
+are two servers, so the former owner may see the rows first.  If the former
+owner restored the rows, both agents would write in turns until the replica of
+SB has caught up.  A server sends all earlier updates before an answer: after
+an answer of SB, the former owner has seen the move, too.
+"""
+
+import functools
+import threading
+
+from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovsdb import connection
+
+
+class CatchingUp:
+    """Holds what was lost in NB until SB has answered.
+
+    :param sb: :class:`connection.Database`
+    :param wake: function without arguments, called when SB has answered; on
+        the thread of the connection
+    """
+
+    def __init__(self, sb, wake):
+        self._sb = sb
+        self._wake = wake
+        self._lock = threading.Lock()
+        # Each ref, and the number of the last question after its loss.
+        self._asked = {}
+        self._number = 0
+
+    def ask(self, refs):
+        """Ask SB, and hold these refs until the answer.
+
+        Without a connection there is no question: the reason is in
+        :attr:`connection.Database.trouble`, and after the connection the
+        replica is new.
+
+        :param refs: set of :class:`resources.Ref`
+        """
+        try:
+            with self._sb.rows():
+                with self._lock:
+                    self._number += 1
+                    self._asked.update(dict.fromkeys(refs, self._number))
+                self._sb.ask(questions.Moment().operations,
+                             functools.partial(self._answered, self._number))
+        except connection.Unavailable:
+            pass
+
+    def behind(self, ref):
+        """Whether SB has not answered since the loss of a ref.
+
+        :param ref: :class:`resources.Ref`
+        """
+        with self._lock:
+            return ref in self._asked
+
+    def _answered(self, number, _answers, _tables):
+        with self._lock:
+            self._asked = {ref: asked for ref, asked in self._asked.items()
+                           if asked > number}
+        self._wake()

@@ -34,6 +34,18 @@ def parse_interface(text):
         return None
 
 
+def translated(text):
+    """The IPv4 network that a row of type 'snat' translates.
+
+    :param text: ``logical_ip`` of the row, an address or 'address/len'
+    :returns: IPv4Network; None when malformed, of IPv6, or everything
+    """
+    source = parse_interface(text)
+    if source is None or source.version != 4 or not source.network.prefixlen:
+        return None
+    return source.network
+
+
 def host_prefix(address):
     """The host prefix of an address: '198.51.100.10/32', or /128 for IPv6.
 

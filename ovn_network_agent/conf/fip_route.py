@@ -53,10 +53,11 @@ OPTS = [
     cfg.BoolOpt(
         'standby_prepare', default=True, mutable=True,
         help='Whether a standby prepares the way out of OVN: the flows of '
-             'the patch port, the policy rules of the provider network, and '
-             'its entry in the prefix list of FRR. Then packets of virtual '
-             'machines are not lost between the move of a gateway port and '
-             'the reaction of the agent. Without the entry every takeover '
+             'the patch port, the policy rules of the provider network and '
+             'of the networks of tenants, and its entry in the prefix list of '
+             'FRR. Then packets of virtual machines are neither lost nor sent '
+             'into the management network between the move of a gateway port '
+             'and the reaction of the agent. Without the entry every takeover '
              'would wait for vtysh. The flows, rules and entries attract no '
              'packets by themselves. But if FRR redistributes a host route '
              'in that network that somebody else made, a standby announces '

@@ -46,17 +46,25 @@ class VethLeakDriver(base.Driver):
     def for_group(self, group, node):
         """The way back of a standby's networks; see fip_route.
 
+        What comes out of OVN untranslated is dropped from the first packet
+        on: OVN forwards here before the agent has heard of the move.
+
         Not the guard: the kernel's check of the way back to a source uses
         its rules, too, and would find nothing for an address until the agent
         has written its route.
         """
-        if (self.settings.fip_route.standby_prepare and
-                not self.settings.network_cidr):
+        if not self.settings.fip_route.standby_prepare:
+            return
+        for port in group.ports:
+            if port.chassis == node.chassis:
+                continue
             yield from self._unless_off(
-                leak for port in group.ports
-                if port.chassis != node.chassis
-                for network in networks.provider_networks(port.networks)
-                for leak in self._way_back(network))
+                self._untranslated(tenant) for tenant in port.tenants)
+            if not self.settings.network_cidr:
+                yield from self._unless_off(
+                    leak for network in networks.provider_networks(
+                        port.networks)
+                    for leak in self._way_back(network))
 
     def for_router(self, router, node):
         yield from self._unless_off(self._router(router, node))
@@ -110,7 +118,11 @@ class VethLeakDriver(base.Driver):
             yield from announcing.no_way_out(
                 self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target')
-            yield from self._untranslated(router)
+        # A former owner still forwards for a moment.
+        if router.served_ports:
+            tenants = {networks.translated(nat.logical_ip)
+                       for nat in router.nats if nat.type == 'snat'} - {None}
+            yield from map(self._untranslated, map(str, tenants))
         if self.settings.network_cidr:
             return
         for port in router.served_ports:
@@ -165,22 +177,19 @@ class VethLeakDriver(base.Driver):
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
 
-    def _untranslated(self, router):
+    def _untranslated(self, tenant):
         """Drop packets that come out of OVN with an address of a tenant.
 
         After a move, OVN here lacks the connections of the former owner, and
         passes some of their packets (ICMP replies) without a translation.
         Their source is in no provider network, so the default route of the
         main table would match them.
+
+        :param tenant: network, text
         """
-        for nat in router.nats:
-            source = networks.parse_interface(nat.logical_ip)
-            if (nat.type == 'snat' and source is not None and
-                    source.version == 4 and source.network.prefixlen):
-                yield resources.Rule(
-                    self.settings.veth_leak.veth_leak_rule_priority + 1,
-                    resources.BLACKHOLE, src=str(source.network),
-                    iif=self.settings.bridge_dev)
+        return resources.Rule(
+            self.settings.veth_leak.veth_leak_rule_priority + 1,
+            resources.BLACKHOLE, src=tenant, iif=self.settings.bridge_dev)
 
     def _leak(self, network, node):
         """The resources of one provider network, in both directions."""

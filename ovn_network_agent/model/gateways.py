@@ -151,6 +151,8 @@ class GroupPort:
     :ivar lrp: name of the Logical_Router_Port
     :ivar networks: tuple of 'address/len', as in the row, valid ones only
     :ivar segment: :class:`Segment` or None when it cannot be resolved
+    :ivar tenants: tuple of IPv4 networks of tenants that the router translates
+        (SNAT), text, sorted
     """
 
     redirect: str
@@ -158,6 +160,7 @@ class GroupPort:
     lrp: str = ''
     networks: tuple = ()
     segment: Segment | None = None
+    tenants: tuple = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ class Groups:
         # the keys of the groups that were built from it.
         self._depends = collections.defaultdict(set)
         self._router_ports = {}
+        # NAT rows of tenants' networks that no router had yet.
+        self._loose = set()
         self._first = True
         self._drained = set()
 
@@ -62,6 +64,7 @@ class Groups:
         self._built.clear()
         self._depends.clear()
         self._router_ports.clear()
+        self._loose.clear()
 
     def changed(self, table, uuid):
         """Forget the groups that a new, deleted or changed row concerns.
@@ -81,6 +84,8 @@ class Groups:
                 'nb', table, 'group').keys_of(uuid)}
         elif table == 'Logical_Router':
             stale |= self._of_router(uuid)
+        elif table == 'NAT':
+            stale |= self._of_nat(uuid)
         elif table in ('Chassis', 'Encap'):
             for chassis in self._find('sb', table, 'name').keys_of(uuid):
                 stale |= self._depends.get(chassis, set())
@@ -104,7 +109,29 @@ class Groups:
                                      'port').keys_of(uuid))
         before = self._router_ports.get(uuid, frozenset())
         self._router_ports[uuid] = ports
-        return {group for port in ports ^ before
+        changed = ports ^ before
+        nats = self._find('nb', 'Logical_Router', 'nat')
+        found = {nat for nat in self._loose if uuid in nats.find(nat)}
+        if found:
+            self._loose -= found
+            changed = ports | before
+        return {group for port in changed
+                for group in self._depends.get(port, ())}
+
+    def _of_nat(self, uuid):
+        """Groups of the router that has got a network of a tenant.
+
+        The row of the router may follow.
+        """
+        self._loose.discard(uuid)
+        if not self._find('nb', 'NAT', 'tenant').keys_of(uuid):
+            return set()
+        routers = self._find('nb', 'Logical_Router', 'nat').find(uuid)
+        if not routers:
+            self._loose.add(uuid)
+        return {group for router in routers
+                for port in self._find('nb', 'Logical_Router',
+                                       'port').keys_of(router)
                 for group in self._depends.get(port, ())}
 
     def candidate_groups(self, nb, sb, wiring):
@@ -228,7 +255,21 @@ class Groups:
                 self._depends[used].add(group)
             yield model.GroupPort(
                 binding.logical_port, rows.chassis_name(binding), row.name,
-                rows.networks(row)[0], located.segment)
+                rows.networks(row)[0], located.segment,
+                self._tenants(group, uuid))
+
+    def _tenants(self, group, port):
+        """Networks of tenants that the router of a port translates."""
+        by_port = self._find('nb', 'Logical_Router', 'port')
+        nats = self._find('nb', 'Logical_Router', 'nat')
+        tenants = self._find('nb', 'NAT', 'tenant')
+        found = set()
+        for router in by_port.find(port):
+            for nat in nats.keys_of(router):
+                if tenants.keys_of(nat):
+                    found.update(tenants.keys_of(nat))
+                    self._depends[nat].add(group)
+        return tuple(sorted(found))
 
 
 def _is_address(text):

@@ -123,7 +123,8 @@ def make():
             'balancer': Index(
                 lambda r: columns.referenced(r, 'load_balancer'))},
         ('nb', 'NAT'): {
-            'address': Index(lambda r: [r.external_ip])},
+            'address': Index(lambda r: [r.external_ip]),
+            'tenant': Index(_tenant_keys)},
         ('nb', 'Logical_Router'): {
             'port': Index(lambda r: [p.uuid for p in r.ports]),
             'nat': Index(lambda r: columns.referenced(r, 'nat')),
@@ -164,6 +165,13 @@ def _nexthop_keys(row):
     nexthop = networks.virtual_gateway(sorted(row.networks))
     if nexthop is not None:
         yield nexthop
+
+
+def _tenant_keys(row):
+    if row.type == 'snat':
+        tenant = networks.translated(row.logical_ip)
+        if tenant is not None:
+            yield str(tenant)
 
 
 def _address_keys(row):

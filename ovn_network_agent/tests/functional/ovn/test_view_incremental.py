@@ -36,6 +36,8 @@ class IncrementalTest(base.OvsdbTestCase):
         address = strategies.sampled_from(
             [f'198.51.100.{n}' for n in range(10, 14)] +
             ['198.51.100.254', 'bad'])
+        tenant = strategies.sampled_from(['10.1.0.0/24', '10.2.0.0/24',
+                                          'fd00::/64'])
         where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
         tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
                                        ''])
@@ -49,6 +51,12 @@ class IncrementalTest(base.OvsdbTestCase):
             strategies.tuples(strategies.just('no_nat'), name, address),
             strategies.tuples(strategies.just('change_nat'), address,
                               address),
+            strategies.tuples(strategies.just('snat'), name, tenant),
+            strategies.tuples(strategies.just('no_snat'), name, tenant),
+            strategies.tuples(strategies.just('change_snat'), tenant,
+                              tenant),
+            strategies.tuples(strategies.just('translate'), strategies.
+                              sampled_from(['snat', 'dnat_and_snat'])),
             strategies.tuples(strategies.just('balancer'), name, address,
                               strategies.booleans()),
             strategies.tuples(strategies.just('no_balancer'), name),
@@ -146,6 +154,25 @@ class IncrementalTest(base.OvsdbTestCase):
 
     def _do_change_nat(self, old, new):
         self.cloud.change_nat(old, external_ip=new)
+
+    def _do_snat(self, name, tenant):
+        if 'lrp-' + name in self.cloud.ports:
+            self.cloud.add_nat(name, '198.51.100.1', tenant, type='snat')
+
+    def _do_no_snat(self, name, tenant):
+        for row in self.nb.rows('NAT', '_uuid', where=ovsdb.clauses(
+                {'logical_ip': tenant})):
+            self.nb.transact(ovsdb.mutate(
+                'Logical_Router', {'name': 'neutron-' + name}, 'nat',
+                'delete', row['_uuid']))
+
+    def _do_change_snat(self, old, new):
+        self.nb.transact(ovsdb.update('NAT', {'logical_ip': old},
+                                      logical_ip=new))
+
+    def _do_translate(self, type):
+        self.nb.transact(ovsdb.update('NAT', {'external_ip': '198.51.100.1'},
+                                      type=type))
 
     def _do_balancer(self, name, address, group):
         if 'lrp-' + name in self.cloud.ports:
@@ -302,6 +329,11 @@ class IncrementalTest(base.OvsdbTestCase):
         @hypothesis.example([('router', 'b', HERE, True),
                              ('share', 'a', 'b'), ('no_router', 'b')])
         @hypothesis.example([('other', False), ('move', 'a', cloud.OTHER)])
+        @hypothesis.example([('snat', 'a', '10.1.0.0/24'), ('look',),
+                             ('change_snat', '10.1.0.0/24', '10.2.0.0/24'),
+                             ('look',), ('translate', 'dnat_and_snat'),
+                             ('look',), ('translate', 'snat'), ('look',),
+                             ('no_snat', 'a', '10.2.0.0/24')])
         def play(steps):
             # The database begins anew, the view goes on with what it has
             # seen.

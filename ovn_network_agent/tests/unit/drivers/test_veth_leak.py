@@ -12,6 +12,8 @@
 
 """Driver veth_leak: from the view to resources."""
 
+import dataclasses
+
 from oslotest import base
 
 from ovn_network_agent import model
@@ -102,6 +104,47 @@ class VethLeakTest(base.BaseTestCase):
         node = world.node(devices=())
         self.assertEqual({'rule'}, {r.kind for r in self.router(
             world.router(), node)})
+
+    def test_untranslated_packets_of_an_owner_and_of_a_former_owner(self):
+        nats = tuple(model.Nat(type_, '198.51.100.1', inside)
+                     for type_, inside in (
+                         ('snat', '10.1.0.0/24'), ('snat', '10.1.0.0/24'),
+                         ('snat', '10.2.0.7'), ('snat', 'fd00::/64'),
+                         ('snat', '0.0.0.0/0'), ('snat', 'bad'),
+                         ('dnat_and_snat', '10.3.0.1')))
+        for port in (world.port(), world.port(
+                local=False, handover=model.Handover.FORWARD)):
+            self.assertEqual(
+                {('10.1.0.0/24', 'br-ex'), ('10.2.0.7/32', 'br-ex')},
+                self.dropped(self.router(world.router(
+                    ports=(port,), nats=nats))))
+        elsewhere = world.router(ports=(world.port(local=False),), nats=nats)
+        self.assertEqual(set(), self.dropped(self.router(elsewhere)))
+
+    def dropped(self, wanted):
+        """(source, device) of the rules for packets of tenants, a set."""
+        return {(r.src, r.iif) for r in wanted if r.kind == 'rule' and
+                r.src and r.src.startswith('10.') and
+                (r.priority, r.table) == (2001, resources.BLACKHOLE)}
+
+    def test_untranslated_packets_of_the_next_owner(self):
+        """OVN forwards here before the agent has heard of the move."""
+        group = world.group(world.router(ports=(world.port(
+            chassis=world.OTHER, local=False),)))
+        port = dataclasses.replace(group.ports[0], tenants=('10.1.0.0/24',))
+        group = dataclasses.replace(group, ports=(port,))
+        for options, tenants in (
+                ({}, {('10.1.0.0/24', 'br-ex')}),
+                ({'network_cidr': ['192.0.2.0/24']},
+                 {('10.1.0.0/24', 'br-ex')}),
+                ({'fip_route__standby_prepare': False}, set()),
+                ({'veth_leak__veth_leak_enabled': False}, set())):
+            wanted = list(self.driver(**options).for_group(
+                group, world.node()))
+            self.assertEqual(tenants, self.dropped(wanted), options)
+        here = dataclasses.replace(port, chassis=world.CHASSIS)
+        self.assertEqual([], list(self.driver().for_group(
+            dataclasses.replace(group, ports=(here,)), world.node())))
 
     def test_networks_by_hand_need_no_router(self):
         options = {'network_cidr': ['192.0.2.0/24']}

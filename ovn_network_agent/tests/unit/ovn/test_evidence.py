@@ -59,6 +59,7 @@ class Cloud:
                                          for n in range(members)],
                         ha_chassis_group=[])
         rows = [self.add('nb', 'NAT', f'nat-{external}',
+                         type='dnat_and_snat',
                          external_ip=external) for external in nats]
         if bound:
             self.add('sb', 'Port_Binding', f'binding-{name}',

@@ -68,6 +68,7 @@ seccomp_profile = "unconfined"
 '''
 CONFIG = f'''
 [defaults]
+verbosity = 1
 host_key_checking = false
 private_key_file = {WORK}/key
 remote_tmp = /root/.ansible
@@ -106,6 +107,8 @@ class RoleTest(gateways.GatewaysTestCase):
     def _prepare(node, key):
         """What kolla-ansible expects of a host, and what its OVS listens on.
         """
+        # The other roles of kolla-ansible make it, and have files there.
+        node.run(['install', '-d', '-m', '0770', '/etc/kolla'])
         node.write('/root/.ssh/authorized_keys', key, 0o600)
         node.write('/etc/containers/storage.conf', STORAGE)
         node.write('/etc/containers/containers.conf', CONTAINERS)
@@ -128,6 +131,10 @@ class RoleTest(gateways.GatewaysTestCase):
                 PATH=f'{self.kolla}/bin:/usr/sbin:/usr/bin:/sbin:/bin'))
         base.note(f'{action}: ' + '; '.join(
             line for line in done.stdout.splitlines() if ' ok=' in line))
+        for line in done.stdout.splitlines():
+            # With its verbosity, Ansible says why a container is made anew.
+            if 'comparison_failures' in line:
+                base.note(line)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         recap = {name: (int(changed), int(failed))
                  for name, changed, failed in _RECAP.findall(done.stdout)}

@@ -101,6 +101,7 @@ class AgentService(service.Service):
             drivers, backends, lambda reason: self.trigger.fire(reason),
             retries=retries, alive=self._watchdog.alive)
         self._hurry = threading.Event()
+        self._orderly = threading.Event()
         self._done = threading.Event()
         self.status = status.Status(self._databases)
         parts = inside.make(self._reconciler, self.trigger)
@@ -155,6 +156,7 @@ class AgentService(service.Service):
         if self._stop.is_set():
             LOG.warning('Second stop request: not waiting any longer')
             self._hurry.set()
+        self._orderly.set()
         self._stop.set()
         self.trigger.fire('stop', urgent=True)
 
@@ -194,7 +196,12 @@ class AgentService(service.Service):
             self.trigger.wait(1.0)
 
     def close(self):
-        """Close the connections, end the threads, and close the backends."""
+        """Close the connections, end the threads, and close the backends.
+
+        Without :meth:`stop` before, the loop ends after its present pass, and
+        all objects stay: the process cannot go on, and the next start takes
+        them over.
+        """
         self._stop.set()
         self._forwards.stop()
         self._control.stop()
@@ -249,6 +256,8 @@ class AgentService(service.Service):
     def _run(self):
         try:
             self._loop.run()
+            if not self._orderly.is_set():
+                return
             notify.notify(STOPPING=1, STATUS='draining')
             self._drain()
             self._loop.questions.close('the agent stops: it removes what it '

@@ -19,6 +19,7 @@ import fixtures
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 
 HERE = services.HERE
@@ -46,6 +47,18 @@ class LifeTest(services.ServiceTestCase):
         self.assertEqual([], self.nb.rows('Static_MAC_Binding'))
         self.assertEqual({'sysctl', 'link_up'},
                          {r.kind for r in self.world.values()})
+
+    def test_an_end_without_a_stop_removes_nothing(self):
+        """Such is the end after the death of a privileged daemon."""
+        self.cloud.add_router('r1', chassis=HERE)
+        agent = self.agent()
+        self.eventually(lambda: agent.status.is_ready and self.announced() and
+                        self.routes(), 'all is there')
+        before = self.world.values(), self.routes()
+        agent.close()
+        agent.trigger.fire('test')
+        self.assertTrue(agent.wait(ovsdb.DEADLINE))
+        self.assertEqual(before, (self.world.values(), self.routes()))
 
     def test_the_time_of_a_takeover_is_logged_once(self):
         # Trap T20.

@@ -110,7 +110,8 @@ class Guard:
         """Whether a resource may be removed; notes in the ledger why not.
 
         An object of no single address may serve held addresses.  So the
-        object stays, unless nothing of OVN needs the object.
+        object stays.  A table of port forwards does not: it follows the file
+        of rules, and not OVN.
         """
         if not self.held.subjects:
             return True
@@ -121,7 +122,7 @@ class Guard:
             return False
         if (not _is_of_one(resource) and not resource.retained and
                 resource.stage < resources.Stage.ANNOUNCE and
-                resource.stage is not resources.Stage.TRANSLATION):
+                resource.kind != resources.NftTable.kind):
             self._ledger.held(resource.ref, _STAYS)
             return False
         return True

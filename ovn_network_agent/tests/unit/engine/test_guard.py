@@ -14,6 +14,8 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent import notices
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
@@ -150,6 +152,21 @@ class GuardTest(gateways.ReconcilerTestCase):
             row.state for row in table.rows() if not row.wanted and
             not row.there.retained})
         self.assertIn('withdrawal guard', table.held)
+
+    def test_the_sets_of_port_forwards_stay_and_their_table_goes(self):
+        """Packets of a network that is not in its set are dropped."""
+        found = {}
+        for name, resource in (
+                ('table', resources.NftTable('ip', 'digest')),
+                ('network', resources.NftElement(
+                    'ip', ownership.NFT_NETWORKS, '198.51.100.0/24'))):
+            self.gate = self.gateway()
+            self.announced()
+            self.gate.world.put(resource)
+            self.assertEqual(ALL, self.run_pass(
+                stale=(notices.NFTABLES,)).held.subjects)
+            found[name] = resource in self.gate.world.values()
+        self.assertEqual({'table': False, 'network': True}, found)
 
     def test_a_doubt_outlasts_the_confirmation(self):
         self.announced()

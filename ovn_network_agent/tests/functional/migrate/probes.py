@@ -12,6 +12,7 @@
 
 """Traffic on each path of the node, and the server that answers."""
 
+import json
 import subprocess
 import sys
 
@@ -30,10 +31,10 @@ print('listening', flush=True)
 server.serve_forever()
 '''
 # Asks again and again until its input ends, and then says how often it asked,
-# and how often there was an answer.  Each question has its time, so none is
-# lost because the end comes, or because the machine is slow.
+# and why there was no answer.  Each question has its time, so none is lost
+# because the end comes, or because the machine is slow.
 _PROBE = '''
-import os, select, socket, struct, sys, time
+import json, os, select, socket, struct, sys, time
 def connected():
     with socket.create_connection((sys.argv[2], int(sys.argv[3])), 5) as s:
         return s.recv(10) == b'here'
@@ -53,14 +54,18 @@ def pinged():
 if sys.argv[1] == 'ping':
     echo = socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)
 ask = {'ping': pinged, 'connect': connected}[sys.argv[1]]
-made = answered = 0
+made, lost = 0, []
 while not made or not select.select([sys.stdin], [], [], 0.05)[0]:
     made += 1
+    begun = time.monotonic()
     try:
-        answered += bool(ask())
-    except OSError:
-        pass
-print(made, answered)
+        why = '' if ask() else 'no answer'
+    except OSError as e:
+        why = repr(e)
+    if why:
+        lost.append(f'{time.strftime("%X")}, after '
+                    f'{time.monotonic() - begun:.3f} s: {why}')
+print(json.dumps([made, lost]))
 '''
 
 
@@ -70,6 +75,7 @@ class Probe:
     :param case: the test
     :param namespace: where it begins
     :param args: 'ping' and an address, or 'connect', an address and a port
+    :ivar why: after the end, the reason of each loss, a list of texts
     """
 
     def __init__(self, case, namespace, *args):
@@ -83,8 +89,8 @@ class Probe:
     def end(self):
         """End it; gives (sent, lost)."""
         said, _nothing = self._process.communicate()
-        sent, answered = map(int, said.split())
-        return sent, sent - answered
+        sent, self.why = json.loads(said)
+        return sent, len(self.why)
 
 
 def serve(case, namespace, address, port):

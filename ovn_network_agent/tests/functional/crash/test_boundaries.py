@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""SIGKILL at each boundary between the backends of a pass.
+
+The end is that of a run in which nobody died, and traffic that was right is
+never lost.
+"""
+
+from importlib import metadata
+import os
+
+import ovn_network_agent
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.runtime import loader
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.crash import base
+from ovn_network_agent.tests.functional.crash import program
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+# Backends that have nothing to do here, and why.
+IDLE = {'bfd_timers': 'no option [ovn] bfd_* is set',
+        'neighbour': 'the veth pair needs a VRF',
+        'overlap': 'an overlap needs ovn-controller',
+        'stale_route': 'no chassis is gone for good'}
+# Backends that have work at the start alone.
+ONCE = {'link', 'sysctl', 'relay_port'}
+
+
+@needs.needs(os.geteuid() == 0, 'makes network namespaces')
+class BoundaryTest(base.CrashTestCase):
+
+    # The highest priority that somebody else has given to another chassis.
+    rank = 100
+
+    def test_the_first_passes(self):
+        """Each start gets one backend further than the start before."""
+        unit, killed = self.unit(), []
+        wanted = self.settled()
+        self.assertEqual(0, unit.close(), self.log())
+        self.assertEqual([], sorted(self.bare - self.everything()))
+        self.give_order(moment=program.AFTER)
+        unit = self.unit()
+        while not self.done_or_dead(unit, len(killed)):
+            killed.append(None)
+            self.give_order(moment=program.AFTER)
+        self.withdraw_order()
+        self.assertGreater(len(killed), 8)
+        self.becomes(wanted)
+
+    def done_or_dead(self, unit, deaths):
+        """Wait for the next death, or until there is nothing to die of."""
+        def either():
+            return len(unit.ends) > deaths or self.well()
+        self.patiently(either, self.log)
+        return len(unit.ends) == deaths
+
+    def test_changes(self):
+        """The death of the agent, and of each of its daemons."""
+        unit = self.unit()
+        self.settled()
+        self.change(True)
+        one = self.after_change(True)
+        self.change(False)
+        # The rows of a router that has left stay for its next owner.
+        zero = self.after_change(False)
+        self.change(True)
+        self.becomes(one)
+        self.change(False)
+        self.becomes(zero)
+        probes = self.right()
+        orders = [{'backend': name} for name in self.at_work()]
+        orders += [{'victim': context.name}
+                   for context in privileged.CONTEXTS]
+        for order in orders:
+            for there, wanted, moment in ((True, one, program.WITHIN),
+                                          (False, zero, program.BEFORE)):
+                deaths = len(unit.ends)
+                self.give_order(moment=moment, **order)
+                self.change(there, order.get('backend') == 'gateway_priority')
+                self.patiently(lambda: len(unit.ends) > deaths, lambda: (
+                    f'nobody died of {order}, {moment}: {self.log()[-5000:]}'))
+                self.becomes(wanted)
+        self.lossless(probes, unit)
+
+    def at_work(self):
+        """Names of the real backends that the changes give work."""
+        real = {point.name for point in metadata.entry_points(
+            group=loader.BACKENDS)
+            if point.value.startswith(ovn_network_agent.__name__ + '.')}
+        self.assertLess({*IDLE, *ONCE}, real)
+        return sorted(real - {*IDLE, *ONCE})
+
+    def change(self, there, outranked=False):
+        """A change that gives the backends at work something to do.
+
+        :param there: True for the way there, False for the way back
+        :param outranked: whether the other chassis is first in the order of
+            the port that comes, which gives gateway_priority something to do;
+            an agent that starts then first waits whether OVN moves the port
+        """
+        comes, leaves = ((base.GAMMA, 'beta') if there else
+                         ('beta', base.GAMMA))
+        if outranked:
+            self.rank += 10
+            self.nb.transact(ovsdb.update(
+                'Gateway_Chassis', {'name': f'lrp-{comes}_{base.OTHER}'},
+                priority=self.rank))
+        self.cloud.move('lrp-' + comes, base.HERE)
+        self.cloud.move('lrp-' + leaves, base.OTHER)
+        self.take('lrp-' + leaves)
+        if there:
+            self.cloud.add_nat('alpha', '198.51.100.11')
+        else:
+            self.cloud.remove_nat('alpha', '198.51.100.11')
+        self.rules(more=there)
+
+    def after_change(self, there):
+        """All there is after a change; the file of rules is read late."""
+        self.patiently(lambda: (base.SECOND in self.ip('address show')) ==
+                       there, self.log)
+        return self.settled()
+
+    def take(self, lrp):
+        """What the next owner of a port does with the default route."""
+        key = ownership.EXT_ID_CHASSIS
+        self.nb.transact({
+            'op': 'mutate', 'table': 'Logical_Router_Static_Route',
+            'where': [['output_port', '==', lrp]], 'mutations': [
+                ['external_ids', 'delete', ['set', [key]]],
+                ['external_ids', 'insert',
+                 ['map', [[key, cloud.OTHER_HOSTNAME]]]]]})

@@ -68,43 +68,55 @@ _INTERVAL = 0.1
 
 
 class Unit:
-    """Starts a program again whenever it has ended, until :meth:`close`.
+    """Starts the agent again whenever it has ended, until :meth:`close`.
 
-    :param start: function that gives a subprocess.Popen
-    :ivar process: the present one
+    :param starter: subprocess.Popen of :mod:`program`
     :ivar ends: exit statuses so far, a list
     """
 
-    def __init__(self, start):
-        self._start = start
-        # The signal of close() goes to the last process, not to the one
-        # before it.
+    def __init__(self, starter):
+        self._starter = starter
+        # A signal goes to the last process, not to the one before it.
         self._lock = threading.Lock()
         self._closing = False
         self.ends = []
-        self.process = start()
+        self._pid = None
+        self._start()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
+    def _start(self):
+        self._starter.stdin.write('\n')
+        self._starter.stdin.flush()
+        self._pid = int(self._starter.stdout.readline())
+
     def _run(self):
         while True:
-            self.ends.append(self.process.wait())
+            status = int(self._starter.stdout.readline())
             with self._lock:
+                self.ends.append(status)
+                self._pid = None
                 if self._closing:
                     return
-                self.process = self._start()
+                self._start()
+
+    def send(self, number):
+        """Send a signal to the present agent, if there is one."""
+        with self._lock:
+            if self._pid:
+                os.kill(self._pid, number)
 
     def close(self):
-        """End the program for good and in good order; gives its status.
+        """End the agent for good and in good order; gives its status.
 
-        A program that does not end is killed.
+        An agent that does not end is killed.
         """
         with self._lock:
             self._closing = True
-            self.process.send_signal(signal.SIGTERM)
+        self.send(signal.SIGTERM)
         self._thread.join(_LIMIT)
         if self._thread.is_alive():
-            self.process.kill()
+            self.send(signal.SIGKILL)
             self._thread.join()
         return self.ends[-1]
 
@@ -132,8 +144,7 @@ class CrashTestCase(base.SwapTestCase):
                 frr_rundir=self.host.rundir))
         self.env['PATH'] = self.host.bindir + ':' + os.environ['PATH']
         self.env['CRASH_ORDER'] = self.order
-        # Each of the many starts would compile all modules.
-        self.env.pop('PYTHONDONTWRITEBYTECODE', None)
+        self.starter = self.start_starter()
 
     def add_gamma(self, bind=True):
         """The third router in NB.
@@ -153,16 +164,22 @@ class CrashTestCase(base.SwapTestCase):
         It ends with the test, and removes what it has made: the other tests
         of the class have the same node.
         """
-        unit = Unit(self.spawn)
+        unit = Unit(self.starter)
         self.addCleanup(unit.close)
         return unit
 
-    def spawn(self):
+    def start_starter(self):
+        """The process that starts agents."""
         with open(os.path.join(self.directory, 'log'), 'ab') as log:
-            return subprocess.Popen(
+            made = subprocess.Popen(
                 self.node.inside(*self.command('--config-file', self.conf)),
-                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log)
+                env=self.env, cwd=self.directory, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log, text=True)
+        self.addCleanup(made.stdout.close)
+        self.addCleanup(made.wait)
+        # Its input ends, and so does it.
+        self.addCleanup(made.stdin.close)
+        return made
 
     def rules(self, more):
         """Write the rules of port forwards.

@@ -11,14 +11,20 @@
 # under the License.
 """The agent with the real backends, of which each can be a place to die.
 
-``python -m ...crash.program`` takes the arguments of the agent.  The variable
-CRASH_ORDER names a file, which may come later and has a JSON object:
+``python -m ...crash.program`` takes the arguments of the agent.  For each line
+of its input it starts an agent, prints its process id, and at its end its exit
+status.  The agents are forks of one process that has loaded all modules: the
+imports would be most of the time of the tests.
+
+The variable CRASH_ORDER names a file, which may come later and has a JSON
+object:
 ``backend``, the name of a backend or '' for any; ``moment``, BEFORE its
 changes, WITHIN or AFTER them; ``victim``, 'agent' or the name of a privileged
 daemon.  The next changes of the backend remove the file, and carry the order
 out.
 """
 
+from importlib import metadata
 import json
 import os
 import signal
@@ -90,7 +96,7 @@ def mortal(backend):
     backend.apply = apply
 
 
-def main():
+def _agent():
     """Run the agent; see :func:`cmd.agent.main`."""
     load = loader.load_backends
 
@@ -101,6 +107,28 @@ def main():
         return made
     loader.load_backends = mortals
     return agent.main()
+
+
+def _fork():
+    """Start an agent, whose output is that of errors; gives its pid."""
+    pid = os.fork()
+    if not pid:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        sys.exit(_agent())
+    return pid
+
+
+def main():
+    """Start agents, one after the other."""
+    for group in loader.DRIVERS, loader.BACKENDS:
+        for point in metadata.entry_points(group=group):
+            point.load()
+    # The file object would read further lines, and a fork have a copy.
+    while os.read(0, 1):
+        pid = _fork()
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
 if __name__ == '__main__':

@@ -16,6 +16,7 @@ never lost.
 """
 
 from importlib import metadata
+import itertools
 import os
 
 import ovn_network_agent
@@ -78,20 +79,28 @@ class BoundaryTest(base.CrashTestCase):
         self.becomes(one)
         self.change(False)
         self.becomes(zero)
-        probes = self.right()
-        orders = [{'backend': name} for name in self.at_work()]
-        orders += [{'victim': context.name}
-                   for context in privileged.CONTEXTS]
-        for order in orders:
-            for there, wanted, moment in ((True, one, program.WITHIN),
-                                          (False, zero, program.BEFORE)):
-                deaths = len(unit.ends)
-                self.give_order(moment=moment, **order)
-                self.change(there, order.get('backend') == 'gateway_priority')
-                self.patiently(lambda: len(unit.ends) > deaths, lambda: (
-                    f'nobody died of {order}, {moment}: {self.log()[-5000:]}'))
-                self.becomes(wanted)
-        self.lossless(probes, unit)
+        traffic = self.right()
+        there = False
+        for order in self.orders():
+            there, deaths = not there, len(unit.ends)
+            self.give_order(**order)
+            self.change(there, order.get('backend') == 'gateway_priority')
+            self.patiently(lambda: len(unit.ends) > deaths, lambda: (
+                f'nobody died of {order}: {self.log()[-5000:]}'))
+            self.becomes(one if there else zero)
+        self.lossless(traffic, unit)
+
+    def orders(self):
+        """An order for each change there, and for the next change back.
+
+        Each daemon dies once; the churn kills the daemons at other moments.
+        """
+        moments = program.WITHIN, program.BEFORE
+        return [*({'backend': name, 'moment': moment}
+                  for name in self.at_work() for moment in moments),
+                *({'victim': context.name, 'moment': moment}
+                  for context, moment in zip(
+                      privileged.CONTEXTS, itertools.cycle(moments)))]
 
     def at_work(self):
         """Names of the real backends that the changes give work."""

@@ -14,6 +14,7 @@
 import copy
 import os
 import random
+import signal
 import time
 
 from ovn_network_agent import privileged
@@ -80,7 +81,7 @@ class ChurnTest(base.CrashTestCase):
                 left = self.random.randint(APART // 2, APART)
                 # One that never came to something to do dies all the same.
                 if os.path.exists(self.order):
-                    unit.process.kill()
+                    unit.send(signal.SIGKILL)
                 self.give_order(moment=self.random.choice(MOMENTS),
                                 victim=self.random.choice(
                                     ['agent', 'agent', *(

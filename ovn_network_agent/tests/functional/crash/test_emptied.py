@@ -16,6 +16,7 @@ database is repaired.
 """
 
 import os
+import signal
 
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.crash import base
@@ -31,10 +32,10 @@ class EmptiedTest(base.CrashTestCase):
         """Also when the agent dies meanwhile."""
         unit = self.unit()
         before, node = self.settled(), self.on_node()
-        probes = self.right()
+        traffic = self.right()
         self.nb.transact(ovsdb.delete('Logical_Router', {}))
         self.held(node)
-        unit.process.kill()
+        unit.send(signal.SIGKILL)
         self.patiently(lambda: unit.ends, self.log)
         self.held(node)
         for router in self.layout.routers:
@@ -46,7 +47,7 @@ class EmptiedTest(base.CrashTestCase):
         self.add_gamma(bind=False)
         # The agent writes its rows anew.
         self.becomes(before)
-        self.lossless(probes, unit)
+        self.lossless(traffic, unit)
 
     def held(self, node):
         """Wait for the guard; the node is as it was.

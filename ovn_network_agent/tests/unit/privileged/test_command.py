@@ -13,6 +13,7 @@
 """Programs that the root side runs, and their limits."""
 
 import os
+import sys
 import tempfile
 import time
 import unittest
@@ -20,6 +21,25 @@ from unittest import mock
 
 from ovn_network_agent.privileged import command
 from ovn_network_agent.tests import waiting
+
+# A program whose end its parent cannot collect: its child traces it, and does
+# not collect it either.  The arguments are a file for the PID of the child and
+# the request PTRACE_SEIZE.
+_HELD = '''
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+# PR_SET_PTRACER, PR_SET_PTRACER_ANY
+libc.prctl(0x59616d61, ctypes.c_ulong(-1))
+held = os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    if libc.ptrace(0x4206, held, 0, 0) == 0:
+        with open(sys.argv[1], "w") as opened:
+            opened.write(str(os.getpid()))
+time.sleep(60)
+'''
 
 
 def running(pid):
@@ -73,4 +93,13 @@ class TestCommand(unittest.TestCase):
                                  'exec sleep 20\' "$0" & sleep 60',
                                  pids.name], 0.3)
                 self.assertLess(time.monotonic() - started, 3)
+            os.kill(int(pids.read()), 9)
+
+    def test_killed_program_that_cannot_be_collected(self):
+        """As on a machine whose kernel has no time for its end."""
+        with tempfile.NamedTemporaryFile('r') as pids:
+            with mock.patch.object(command, '_AFTERMATH', 0.3):
+                with self.assertRaisesRegex(TimeoutError, 'did not end'):
+                    command.run([sys.executable, '-I', '-S', '-c', _HELD,
+                                 pids.name], 3)
             os.kill(int(pids.read()), 9)

@@ -33,7 +33,9 @@ def needed():
 
     :returns: set of str, each directory by its used name and its real name
     """
-    found = {TOP, os.getcwd(), sys.prefix, sys.base_prefix}
+    # A tree may have symbolic links to the files of another tree.
+    real = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    found = {TOP, real, os.getcwd(), sys.prefix, sys.base_prefix}
     return found | {os.path.realpath(path) for path in found}
 
 

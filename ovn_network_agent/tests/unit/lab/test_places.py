@@ -13,6 +13,8 @@
 """Where the clone may lie, and from which source the kernel is built."""
 
 import os
+import subprocess
+import sys
 
 import fixtures
 from oslotest import base
@@ -36,6 +38,20 @@ class PlacesTest(base.BaseTestCase):
         self.assertEqual(['/dev/shm/clone', '/tmp/clone'], places.hidden(
             ['/tmp/clone', '/var/tmp/clone', '/dev/shm/clone'],
             places.MACHINE))
+
+    def test_the_tree_that_symbolic_links_lead_to(self):
+        """The machine's own /tmp would hide the files behind the links."""
+        linked = os.path.join(self.useFixture(fixtures.TempDir()).path, 'tree')
+        os.mkdir(linked)
+        os.symlink(os.path.join(places.TOP, 'lab'),
+                   os.path.join(linked, 'lab'))
+        needed = subprocess.run(
+            [sys.executable, '-c', 'from lab import places; '
+             'print(*sorted(places.needed()), sep="\\n")'], cwd=linked,
+            env={**os.environ, 'PYTHONPATH': linked}, check=True,
+            capture_output=True, text=True).stdout.splitlines()
+        self.assertLessEqual({linked, os.path.realpath(places.TOP)},
+                             set(needed))
 
     def test_another_file_system_than_that_of_the_root(self):
         self.assertEqual(['/proc/self'], places.elsewhere(

@@ -33,13 +33,14 @@ from ovn_network_agent.tests.lab import leaving
 
 # Root file system of the gateways, by the path of the host.
 ROOT = 'DEPLOYED_ROOT'
-# Files that dpkg, systemd and the programs of a user change by themselves.
+# Files that dpkg, systemd, uuidd and the programs of a user change by
+# themselves.  python-ovs asks uuidd, where it runs, for the time in a UUID.
 _PRUNED = ('/run/systemd', '/run/udev', '/run/log', '/run/user',
            '/run/openvswitch', '/run/ovn', '/run/frr', '/run/podman',
            '/run/containers', '/run/crun', '/run/libpod', '/run/lock',
            '/run/sshd', '/var/lib/dpkg', '/var/lib/systemd', '/var/log',
-           '/var/cache', '/var/lib/containers', '/etc/frr',
-           '/etc/openvswitch', '/var/lib/private')
+           '/var/cache', '/var/lib/containers', '/var/lib/libuuid',
+           '/var/lib/private', '/etc/frr', '/etc/openvswitch')
 _ADDRESSES = 2
 _PAGE = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
          'source' / 'admin' / 'maintenance.rst')

@@ -34,6 +34,7 @@ MNT_DETACH = 2
 POWER_OFF = 0x4321FEDC
 
 _PIVOT_ROOT = 155  # x86_64
+_PIDFD_GETFD = 438  # the same number everywhere
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,6 +53,13 @@ def unshare(flags):
 def setns(fd, flag):
     """setns(2): enter the namespace behind an open file."""
     _call('setns', _libc.setns(fd, flag))
+
+
+def pidfd_getfd(pidfd, fd):
+    """pidfd_getfd(2): a duplicate of an open file of another process."""
+    duplicate = _libc.syscall(_PIDFD_GETFD, pidfd, fd, 0)
+    _call('pidfd_getfd', duplicate)
+    return duplicate
 
 
 def die_with_parent():

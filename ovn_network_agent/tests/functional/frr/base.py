@@ -192,6 +192,10 @@ class Daemons:
                 stderr=log)
         wait_until(lambda: self._answers(name), f'{name} answers')
 
+    def pid(self, name):
+        """Process id of a daemon."""
+        return self._processes[name].pid
+
     def signal(self, name, number):
         self._processes[name].send_signal(number)
 
@@ -288,11 +292,9 @@ class Frr(Daemons):
     """zebra, staticd and bgpd, a bridge, and a BGP neighbour.
 
     :cvar bgp: configuration of bgpd
-    :cvar zebra: more arguments of zebra
     """
 
     bgp = BGP
-    zebra = ()
 
     def __init__(self):
         super().__init__()
@@ -321,7 +323,7 @@ class Frr(Daemons):
         self.make_links()
         if holder() == 'mgmtd':
             self.start('mgmtd')
-        self.start('zebra', *self.zebra)
+        self.start('zebra')
         self.start('staticd')
         self.start('bgpd', config=self.bgp)
         self.neighbour.start('bgpd', '-Z', config=_NEIGHBOUR)

@@ -15,9 +15,10 @@
 """The pace of repairs: how often a watch may have the loop repair something.
 
 A notice wakes the loop at once, and further notices of the same word follow
-half a second later.  When each repair is undone again, another program manages
-the same objects.  The pauses between two repairs then grow, and the log names
-the last change as far as the system tells it.
+half a second later.  When the repair of an object is undone again and again,
+another program manages the same object.  The pauses between two repairs then
+grow, and the log names the last change as far as the system tells it.  Repairs
+of different objects, one after the other, are no fight.
 
 Only the notices of watches have a pace.  A reading for another reason repairs
 what it finds, as always.
@@ -37,10 +38,11 @@ LOG = logging.getLogger(__name__)
 #: Seconds between two repairs for notices of one word, at least and at most.
 FIRST = 0.5
 LAST = 30.0
-#: From this repair in a row on, another program manages the objects, too; the
-#: same number as that of the log about drift (acceptance row FIP-13).
+#: From this repair of an object in a row on, another program manages the
+#: object, too; the same number as that of the log about drift (row FIP-13).
 FIGHT = 3
-# Seconds without a repair, beside two pauses, until a row of repairs is over.
+# Seconds without a repair of an object, beside two pauses, until its row of
+# repairs is over.
 _CALM = 10.0
 # Seconds in which a repair counts for the notice before it.  FRR with 10,000
 # routes is read within a second, and a slow FRR has a limit of 10 s.
@@ -55,21 +57,40 @@ class _Word:
     :ivar pending: whether a notice waits
     :ivar fired: monotonic seconds of the last wake-up, None without one
     :ivar not_before: monotonic seconds before which no notice wakes the loop
-    :ivar repaired: monotonic seconds of the last repair, None without one
-    :ivar streak: number of repairs in a row
+    :ivar repaired: dict of ref to (number of repairs in a row, monotonic
+        seconds of the last one)
     """
 
     by: str = ''
     pending: bool = False
     fired: float | None = None
     not_before: float = 0.0
-    repaired: float | None = None
-    streak: int = 0
+    repaired: dict = dataclasses.field(default_factory=dict)
 
-    @property
-    def pause(self):
-        """Seconds between a repair and the next one."""
-        return min(LAST, max(FIRST, 2.0 ** (self.streak - FIGHT)))
+    def streak(self, now):
+        """The longest row of repairs of one object that lasts, an int."""
+        self.repaired = {
+            ref: (number, at) for ref, (number, at) in self.repaired.items()
+            if now - at < _CALM + 2 * _pause(number)}
+        return max((number for number, _at in self.repaired.values()),
+                   default=0)
+
+    def repair(self, refs, now):
+        """Note a repair; the longest row of repairs of these objects."""
+        self.streak(now)
+        numbers = [1 + self.repaired.get(ref, (0, now))[0] for ref in refs]
+        self.repaired.update(
+            (ref, (number, now))
+            for ref, number in zip(refs, numbers, strict=True))
+        return max(numbers)
+
+
+def _pause(number):
+    """Seconds between a repair and the next one.
+
+    :param number: of repairs of one object in a row
+    """
+    return min(LAST, max(FIRST, 2.0 ** (number - FIGHT)))
 
 
 class Pace(base.Observer):
@@ -131,7 +152,7 @@ class Pace(base.Observer):
             now = self._clock()
             held = set() if urgent else {
                 word for word in stale
-                if self._streak(self._words[word], now) >= FIGHT}
+                if self._words[word].streak(now) >= FIGHT}
             for word in held:
                 self._words[word].pending = True
                 self._words[word].by = reason
@@ -144,34 +165,26 @@ class Pace(base.Observer):
             self._news.notify_all()
 
     def after_pass(self, outcome, tracker, full):
-        lost = {ref.kind for ref in outcome.lost}
-        if not lost:
+        if not outcome.lost:
             return
         now = self._clock()
         with self._news:
             for word, known in self._words.items():
-                if (known.fired is not None and
-                        now - known.fired < _BELONGS and
-                        not lost.isdisjoint(self._kinds(word))):
-                    self._repaired(word, known, now)
+                if known.fired is None or now - known.fired >= _BELONGS:
+                    continue
+                kinds = self._kinds(word)
+                refs = [ref for ref in outcome.lost if ref.kind in kinds]
+                if refs:
+                    self._repaired(word, known, refs, now)
 
-    def _repaired(self, word, known, now):
-        known.streak = 1 + self._streak(known, now)
-        known.repaired = now
-        known.not_before = now + known.pause
-        if known.streak >= FIGHT:
+    def _repaired(self, word, known, refs, now):
+        streak = known.repair(refs, now)
+        known.not_before = now + _pause(streak)
+        if streak >= FIGHT:
             LOG.error('%s: repaired %d times in a row, and others go on to '
                       'undo it; the next repair waits for %g s at least. '
-                      'Last change: %s', word, known.streak, known.pause,
+                      'Last change: %s', word, streak, _pause(streak),
                       known.by or 'the system does not name its author')
-
-    @staticmethod
-    def _streak(known, now):
-        """Number of the last repairs in a row, 0 after a calm."""
-        if (known.repaired is None or
-                now - known.repaired >= _CALM + 2 * known.pause):
-            return 0
-        return known.streak
 
     def _run(self):
         with self._news:

@@ -140,6 +140,32 @@ class PaceTest(base.BaseTestCase):
                 self.wait(1)
         self.assertEqual(20, len(self.woken.at))
 
+    def lost(self, *keys):
+        return outcome.Outcome(lost=tuple(
+            resources.Ref(resources.Flow.kind, (key,)) for key in keys))
+
+    def test_one_object_after_the_other_is_no_fight(self):
+        """An operator who deletes several objects by hand."""
+        with self.assertNoLogs(pace.__name__, 'ERROR'):
+            for number in range(20):
+                self.notice()
+                self.after_pass(self.lost(number))
+                self.wait(1)
+        self.assertEqual(20, len(self.woken.at))
+
+    def test_a_fight_for_one_of_several_objects(self):
+        with self.assertLogs(pace.__name__, 'ERROR') as logs:
+            for number in range(pace.FIGHT):
+                self.notice()
+                self.after_pass(self.lost('x', number))
+                self.wait(1)
+        self.assertEqual(1, len(logs.output))
+        # The row of the others is over with a calm, and theirs alone.
+        self.assertEqual(pace.FIGHT, self.pace._words[notices.FLOWS].streak(
+            self.now))
+        self.wait(60)
+        self.assertEqual(0, self.pace._words[notices.FLOWS].streak(self.now))
+
     def test_rows_wait_in_a_fight_only(self):
         """A takeover writes rows, which come back as events."""
         for _number in range(10):

@@ -75,7 +75,8 @@ def sethostname(name):
 
 def mount(source, target, fstype=None, flags=0, options=''):
     """mount(2); makes a missing target directory."""
-    os.makedirs(target, exist_ok=True)
+    if not os.path.exists(target):
+        os.makedirs(target)
     _call(f'mount {fstype or source} on {target}', _libc.mount(
         source.encode(), target.encode(),
         fstype.encode() if fstype else None, flags,

@@ -15,10 +15,13 @@
 
 import re
 
+from ovn_network_agent import privileged
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.tests import configs
+from ovn_network_agent.tests.functional.ovn import cloud
 
 OK = finding.Verdict.OK
 WARN = finding.Verdict.WARN
@@ -67,6 +70,27 @@ def look(conf, *names):
 
 class Looks:
     """Mix-in for a test case with ``conf`` and ``assertEqual``."""
+
+    def in_this_process(self):
+        """Have the privileged side in this process."""
+        for context in privileged.CONTEXTS:
+            context.set_client_mode(False)
+            self.addCleanup(context.set_client_mode, True)
+
+    def of_databases(self, **options):
+        """Options that name the servers of an ``OvsdbTestCase``."""
+        remotes = self.remotes()
+        return configs.conf(
+            bridge_dev=cloud.BRIDGE, ovn__ovn_nb_remote=[remotes['nb']],
+            ovn__ovn_sb_remote=[remotes['sb']],
+            ovs__ovsdb_connection=remotes['ovs'], **options)
+
+    def of_frr_alone(self, bridge):
+        """Likewise of an ``FrrTestCase``, where no database answers."""
+        return configs.conf(
+            bridge_dev=bridge, frr__vrf_name='',
+            ovn__ovn_nb_remote=['unix:/nowhere'],
+            ovn__ovn_sb_remote=['unix:/nowhere'])
 
     def looked(self, name, verdict):
         """Make a check and expect a verdict; returns the evidence."""

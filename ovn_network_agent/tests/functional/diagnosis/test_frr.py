@@ -16,11 +16,9 @@
 import unittest
 
 from ovn_network_agent import iptext
-from ovn_network_agent import privileged
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.readers import frr_filters
-from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 
@@ -40,13 +38,8 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = configs.conf(
-            bridge_dev=base.BRIDGE, frr__vrf_name='',
-            ovn__ovn_nb_remote=['unix:/nowhere'],
-            ovn__ovn_sb_remote=['unix:/nowhere'])
-        for context in privileged.CONTEXTS:
-            context.set_client_mode(False)
-            self.addCleanup(context.set_client_mode, True)
+        self.conf = self.of_frr_alone(base.BRIDGE)
+        self.in_this_process()
         self.addCleanup(self.frr.restart_bgpd)
         self.frr.wait_for_session()
 

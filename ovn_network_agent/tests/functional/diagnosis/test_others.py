@@ -18,9 +18,7 @@ The databases, the kernel and Open vSwitch are real.
 import os
 import subprocess
 
-from ovn_network_agent import privileged
 from ovn_network_agent.privileged import channel
-from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.openflow import base as openflow
@@ -38,15 +36,8 @@ class OthersTestCase(doctor.Looks, base.OvsdbTestCase):
 
     def setUp(self):
         super().setUp()
-        for context in privileged.CONTEXTS:
-            context.set_client_mode(False)
-            self.addCleanup(context.set_client_mode, True)
-        remotes = self.remotes()
-        self.conf = configs.conf(
-            bridge_dev=cloud.BRIDGE, frr__vrf_name='vrf-provider',
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'])
+        self.in_this_process()
+        self.conf = self.of_databases(frr__vrf_name='vrf-provider')
         self.cloud.add_router('r1', chassis=cloud.OTHER)
         self.cloud.add_nat('r1', FIP)
 

@@ -13,10 +13,8 @@
 
 """Doctor and real databases of OVN, of which one part is wrong."""
 
-from ovn_network_agent import privileged
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -30,15 +28,8 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
 
     def setUp(self):
         super().setUp()
-        for context in privileged.CONTEXTS:
-            context.set_client_mode(False)
-            self.addCleanup(context.set_client_mode, True)
-        remotes = self.remotes()
-        self.conf = configs.conf(
-            bridge_dev=cloud.BRIDGE, frr__vrf_name='',
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'])
+        self.in_this_process()
+        self.conf = self.of_databases(frr__vrf_name='')
 
     def local(self, **external_ids):
         """Other external_ids of the local database; None takes one away."""

@@ -13,33 +13,23 @@
 
 """Doctor on what a power failure costs, with real databases and a real FRR."""
 
-from ovn_network_agent import privileged
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base as frr
 from ovn_network_agent.tests.functional.ovn import base
-from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 FAST = {'bfd-min-rx': '200', 'bfd-min-tx': '200', 'bfd-mult': '3'}
 INSTANCE = 'router bgp 65001'
 
 
-class PowerTest(base.OvsdbTestCase):
+class PowerTest(doctor.Looks, base.OvsdbTestCase):
 
     def setUp(self):
         super().setUp()
-        for context in privileged.CONTEXTS:
-            context.set_client_mode(False)
-            self.addCleanup(context.set_client_mode, True)
-        remotes = self.remotes()
-        self.conf = configs.conf(
-            bridge_dev=cloud.BRIDGE, frr__vrf_name='',
-            ovn__ovn_nb_remote=[remotes['nb']],
-            ovn__ovn_sb_remote=[remotes['sb']],
-            ovs__ovsdb_connection=remotes['ovs'])
+        self.in_this_process()
+        self.conf = self.of_databases(frr__vrf_name='')
         self.nb.transact(ovsdb.insert('NB_Global'))
         self.sb.transact(ovsdb.insert('SB_Global'))
 
@@ -99,13 +89,8 @@ class FabricTest(doctor.Looks, frr.FrrTestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = configs.conf(
-            bridge_dev=frr.BRIDGE, frr__vrf_name='',
-            ovn__ovn_nb_remote=['unix:/nowhere'],
-            ovn__ovn_sb_remote=['unix:/nowhere'])
-        for context in privileged.CONTEXTS:
-            context.set_client_mode(False)
-            self.addCleanup(context.set_client_mode, True)
+        self.conf = self.of_frr_alone(frr.BRIDGE)
+        self.in_this_process()
         self.addCleanup(self.frr.restart_bgpd)
         self.frr.wait_for_session()
 

@@ -31,6 +31,9 @@ import time
 from tools.bench import host as hosts
 from tools.bench import samples
 
+# Characters of the agent's log that are shown when it does not announce.
+_LOG = 10000
+
 
 def main():
     args = _parser().parse_args()
@@ -38,7 +41,12 @@ def main():
     with hosts.running(args.routers) as host:
         present = samples.addresses(256, args.present)
         samples.fill(host, present)
-        samples.start(host, args.method, present)
+        try:
+            samples.start(host, args.method, present)
+        except RuntimeError:
+            # What it waited for is gone with the node.
+            print(host.log('agent')[-_LOG:], file=sys.stderr, flush=True)
+            raise
         for command in _commands(present[0]):
             _measure(command, args.repeat)
         host.stop_agent()

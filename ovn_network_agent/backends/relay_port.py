@@ -52,25 +52,43 @@ class RelayPortBackend(ovsdb_writer.Writer):
     def apply(self, delta):
         failures = super().apply(delta)
         wanted = [*delta.create, *(new for _old, new in delta.update)]
-        failures.update(self._not_made(
-            [r for r in wanted if r.ref not in failures]))
-        return failures
+        not_made, refused = self._not_made(
+            [r for r in wanted if r.ref not in failures])
+        return {**failures, **not_made, **self._again(
+            [r for r in wanted if r.ref in refused])}
+
+    def _again(self, refused):
+        """Have ovs-vswitchd try once more to make ports.
+
+        ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
+        port while the same change removes a port of this name from another
+        bridge: 'File exists'.
+
+        :returns: dict of Ref to reason, for the ports that it has not made
+        """
+        if not refused:
+            return {}
+        failures = super().apply(base.Delta(create=tuple(refused)))
+        not_made, reasons = self._not_made(
+            [r for r in refused if r.ref not in failures])
+        return {**failures, **not_made, **reasons}
 
     def _not_made(self, wanted):
         """Wait until ovs-vswitchd has made the ports of the database.
 
-        :returns: dict of Ref to reason, for the ports that it has not made
+        :returns: two dicts of Ref to reason: ports that ovs-vswitchd has not
+            looked at within the time limit, and those it could not make
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:
             waiting, failures = self._rows(lambda ovs: _state(ovs, wanted))
             if not waiting:
-                return failures
+                return {}, failures
             if time.monotonic() > deadline:
-                return {**failures, **{ref: (
+                return {ref: (
                     'ovs-vswitchd has not made the port within '
                     f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
-                    for ref in waiting}}
+                    for ref in waiting}, failures
             time.sleep(_INTERVAL)
 
     def _rows(self, function):

@@ -79,10 +79,12 @@ class SetRelayPort(RelayCommand):
 
     def _set_interface(self, txn, port):
         interfaces = getattr(port, 'interfaces', ())
-        if len(interfaces) == 1:
+        if len(interfaces) == 1 and relay.ofport(interfaces[0]) >= 0:
             interface = interfaces[0]
         else:
-            # The server removes interfaces that no port refers to any more.
+            # ovs-vswitchd tries again to make an interface only after some
+            # change of the database; a new row is one.  The server removes
+            # interfaces that no port refers to any more.
             interface = txn.insert(self.api.idl.tables['Interface'])
             interface.name = self.port.name
             interface.external_ids = dict(relay.MARK)

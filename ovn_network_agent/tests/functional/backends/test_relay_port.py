@@ -13,6 +13,8 @@
 
 """Backend relay_port, on a real Open vSwitch."""
 
+from concurrent import futures
+import signal
 import time
 
 from oslotest import base as oslotest
@@ -180,6 +182,23 @@ class RelayPortTest(RelayPortTestCase):
             backends.Delta(create=(new,)))[new.ref])
         self.delete(old)
         self.create(new)
+        self.assertEqual([new], self.read())
+
+    def test_ovs_vswitchd_sees_it_leave_and_come_at_once(self):
+        self.ovs.vsctl('--no-wait', 'add-br', 'br-old', '--', 'set',
+                       'bridge', 'br-old', 'datapath_type=netdev')
+        old, new = base.relay(bridge='br-old'), base.relay()
+        self.create(old)
+        self.ovs.signal(signal.SIGSTOP)
+        self.delete(old)
+        with futures.ThreadPoolExecutor(1) as beside:
+            made = beside.submit(self.create, new)
+            try:
+                self.eventually(lambda: NAME in self.ovs.vsctl(
+                    'list-ports', base.BRIDGE), 'in the database')
+            finally:
+                self.ovs.signal(signal.SIGCONT)
+            made.result()
         self.assertEqual([new], self.read())
 
     def test_what_open_vswitch_cannot_make_is_a_failure(self):

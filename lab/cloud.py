@@ -365,8 +365,8 @@ class Cloud:
 
     def bgp_table(self):
         """BGP prefixes of the spine: dict of prefix to list of next hops."""
-        table = json.loads(self['spine'].out(
-            'vtysh', '-c', 'show bgp ipv4 unicast json'))
+        table = json.loads(frr.ask(self['spine'], 'bgpd',
+                                   'show bgp ipv4 unicast json'))
         return {prefix: [hop['ip'] for path in paths
                          for hop in path['nexthops']]
                 for prefix, paths in table['routes'].items()}

@@ -25,6 +25,7 @@ from testtools import content
 from lab import cloud as clouds
 from lab import dump
 from lab import echo
+from lab import frr
 from lab import neutron
 from lab import node as nodes
 from lab import plan
@@ -220,7 +221,7 @@ class LabTestCase(testtools.TestCase):
 
     def statics(self, name):
         """Static routes in the configuration of FRR, a set of lines."""
-        out = self.cloud[name].out('vtysh', '-c', 'show running-config')
+        out = frr.ask(self.cloud[name], frr.STATIC, 'show running-config')
         return {line.strip() for line in out.splitlines()
                 if line.strip().startswith('ip route ')}
 

@@ -24,6 +24,7 @@ import typing
 
 from lab import agent as agents
 from lab import dump
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent.tests.lab import base
@@ -218,7 +219,7 @@ class Faults:
 
 def _session(node, vrf, peer):
     """(state, received KEEPALIVEs) of a neighbour."""
-    said = json.loads(node.out(
-        'vtysh', '-c', f'show bgp {vrf}neighbors {peer} json'))[peer]
+    said = json.loads(frr.ask(
+        node, 'bgpd', f'show bgp {vrf}neighbors {peer} json'))[peer]
     return said['bgpState'], said['messageStats']['keepalivesRecv']
 

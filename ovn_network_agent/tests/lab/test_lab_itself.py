@@ -16,6 +16,7 @@ and that the sink and the spine see what they should, is what every other lab
 test relies on.
 """
 
+import json
 import re
 import signal
 import time
@@ -30,6 +31,8 @@ from ovn_network_agent.tests.lab import base
 
 # The virtual gateway of the provider network, as the agent would have it.
 GATEWAY = str(plan.PROVIDER[-2])
+# A route that leads nowhere and is announced to nobody.
+_STATIC = 'ip route 203.0.113.77/32 blackhole'
 
 
 def _announcing(address):
@@ -107,6 +110,24 @@ class TestByHand(LabWithoutAgents):
         """An operator types their names."""
         for program in ('ovn-network-agent', 'ovn-network-agent-ctl'):
             self.assertIn('usage', self.cloud['gw1'].out(program, '--help'))
+
+    def test_a_daemon_says_what_vtysh_shows(self):
+        """The lab asks the daemons of FRR without vtysh."""
+        node = self.cloud['gw1']
+        command = f'show bgp vrf {plan.VRF} ipv4 unicast json'
+        shown = node.out('vtysh', '-c', command)
+        self.assertIn(plan.LOOPBACKS['gw1'], shown)
+        self.assertEqual(json.loads(shown)['routes'].keys(), json.loads(
+            frr.ask(node, 'bgpd', command))['routes'].keys())
+        node.run(['vtysh', '-c', 'configure terminal', '-c', _STATIC])
+        self.addCleanup(node.run, ['vtysh', '-c', 'configure terminal', '-c',
+                                   f'no {_STATIC}'])
+        self.assertIn(_STATIC, frr.ask(node, frr.STATIC,
+                                       'show running-config').splitlines())
+        for name, text in (('bgpd', 'show nothing'), ('ripd', command)):
+            error = self.assertRaises(nodes.NodeError, frr.ask, node, name,
+                                      text)
+            self.assertIn(f'gw1: {name}: {text}', str(error))
 
     def test_fip_through_bgp(self):
         spine = self.cloud['spine']

@@ -34,6 +34,7 @@ from oslo_log import log as logging
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
 
@@ -121,7 +122,7 @@ class StaticBackend(base.Backend):
         if adds or deletes:
             attempts = itertools.repeat(None, _ATTEMPTS)
             failures.update(self._change(adds, deletes, attempts))
-            if 'staticd' not in self._refresh(bool(deletes)):
+            if 'staticd' not in self._refresh(deletes):
                 # Without staticd, vtysh reports no error, so read the result.
                 missed = self._missed(adds, deletes)
                 failures.update({r.ref: 'FRR did not take it' for r in missed
@@ -179,6 +180,7 @@ class StaticBackend(base.Backend):
     def _refresh(self, withdrawn):
         """Make a soft refresh if configured; its failure is only logged.
 
+        :param withdrawn: list of :class:`resources.Announcement`
         :returns: names of the running daemons, empty when not known
         """
         when = self.conf.frr.bgp_soft_refresh
@@ -186,9 +188,10 @@ class StaticBackend(base.Backend):
             when == 'on-removal' and withdrawn)
         try:
             if when == 'never' or not due:
-                return vtysh.read_daemons(withdrawn)
+                return vtysh.read_daemons(bool(withdrawn))
             self._refresh_due = True
-            running, said = vtysh.soft_refresh(self._vrf)
+            running, said = bgp.soft_refresh(
+                self._vrf, withdrawn[-1].prefix if withdrawn else '')
         except context.FAILURES as error:
             LOG.warning('No soft refresh of BGP, to be repeated at the next '
                         'change: %s', error)

@@ -10,13 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry points that read the state of routes in zebra and bgpd.
+"""Privileged entry points for the state of routes in zebra and bgpd.
 
-One process asks for many addresses, with one command for each.  With FRR 8.4
-an address takes 0.1 ms for any size of the tables, and a process 25 ms.
+Each address is one command to zebra, and one to bgpd.  With FRR 8.4 a command
+takes 0.1 ms for any size of the tables.
 """
 
 import errno
+import time
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
@@ -24,8 +25,12 @@ from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.privileged import vtysh
 
-# Most addresses for one process, whose answer then has about 0.7 MB.
+# Most addresses for one answer, which then has about 0.7 MB.
 _BATCH = 500
+# zebra handles a change 10 ms later ("zebra work-queue", its default), and
+# then tells bgpd.  Seconds to wait for that, and between two looks.
+_TOLD = 0.5
+_LOOK = 0.005
 
 
 @privileged.frr.entrypoint
@@ -47,16 +52,16 @@ def read_effect(vrf, prefixes, bgp):
               for prefix in prefixes]
     found = effect.Found({}, {})
     for at in range(0, len(wanted), _BATCH):
-        commands = []
-        for prefix in wanted[at:at + _BATCH]:
-            commands.append(f'show ip route {route}{prefix} json')
-            if bgp:
-                commands.append(f'show bgp {table}{prefix} json')
-        result = vtysh.show(*commands)
+        some = wanted[at:at + _BATCH]
+        questions = {'zebra': [f'show ip route {route}{prefix} json'
+                               for prefix in some]}
+        if bgp:
+            questions['bgpd'] = [f'show bgp {table}{prefix} json'
+                                 for prefix in some]
         try:
-            found.take(result.stdout)
+            found.take(vtysh.ask(questions))
         except output.Unreadable as error:
-            raise vtysh.unreadable(error, result) from error
+            raise OSError(errno.EPROTO, str(error)) from error
     return [found.active, found.advertised]
 
 
@@ -81,7 +86,7 @@ def read_sessions(vrf, daemons):
     missing = sorted(set(daemons).difference(running))
     if 'bgpd' in missing:
         return [missing, {}, []]
-    said = vtysh.ask('bgpd', f'show bgp {table}summary json')
+    said = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
     try:
         return [missing, effect.surroundings(said, True)['neighbours'],
                 effect.heard(said)]
@@ -101,14 +106,52 @@ def read_surroundings(vrf, bgp):
     """
     route, table = _of_vrf(vrf)
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
-    commands = [f'show ip route {route}connected json']
+    questions = {'zebra': [f'show ip route {route}connected json']}
     if bgp:
-        commands.append(f'show bgp {table}summary json')
-    result = vtysh.show(*commands)
+        questions['bgpd'] = [f'show bgp {table}summary json']
     try:
-        return effect.surroundings(result.stdout, bgp)
+        return effect.surroundings(vtysh.ask(questions), bgp)
     except output.Unreadable as error:
-        raise vtysh.unreadable(error, result) from error
+        raise OSError(errno.EPROTO, str(error)) from error
+
+
+@privileged.frr.change
+def soft_refresh(vrf, withdrawn):
+    """Make bgpd send its routes to all neighbours of the VRF again.
+
+    A refresh before bgpd knows of a withdrawal would send the route again.
+    So the function waits until bgpd has lost the route, for half a second at
+    most.
+
+    :param vrf: name of a VRF, '' for the default VRF
+    :param withdrawn: text such as '198.51.100.10/32', a withdrawn route; ''
+        for none
+    :returns: [daemons, said]: list of the names of the running daemons, and
+        the messages of bgpd, '' without a message
+    :raises OSError: when FRR cannot be asked
+    """
+    _route, table = _of_vrf(vrf)
+    if withdrawn:
+        prefix = vtysh.checked(lines.check_network, withdrawn)
+        _await_withdrawal(f'show bgp {table}{prefix} json')
+    of_vrf = table.removesuffix('ipv4 unicast ')
+    running = vtysh.read_daemons()
+    if 'bgpd' not in running:
+        return [running, '']
+    return [running, vtysh.enabled('bgpd', f'clear ip bgp {of_vrf}* soft out')]
+
+
+def _await_withdrawal(question):
+    deadline = time.monotonic() + _TOLD
+    while time.monotonic() < deadline:
+        found = effect.Found({}, {})
+        try:
+            found.take(vtysh.ask({'bgpd': [question]}))
+        except output.Unreadable as error:
+            raise OSError(errno.EPROTO, str(error)) from error
+        if not found.advertised:
+            return
+        time.sleep(_LOOK)
 
 
 def _of_vrf(vrf):

@@ -191,9 +191,9 @@ def _copy(name, printed, daemon):
     vtysh asks one daemon after the other, and stops at the first without the
     list.  So each daemon is asked alone.
     """
-    said = _ABSENT.sub('', vtysh.ask(
-        daemon, *(f'show {family} prefix-list {name} json'
-                  for family in ('ip', 'ipv6'))))
+    said = _ABSENT.sub('', vtysh.ask({daemon: [
+        f'show {family} prefix-list {name} json'
+        for family in ('ip', 'ipv6')]}))
     try:
         return output.prefix_lists(said, name).get(printed, [])
     except output.Unreadable as error:

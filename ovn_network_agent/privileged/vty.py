@@ -51,11 +51,15 @@ class Unavailable(Exception):
     """The socket cannot be used; nothing has been changed."""
 
 
-def daemons():
+def daemons(answering=False):
     """Names of the daemons that accept connections, a set.
 
+    :param answering: whether each daemon has to answer, too
     :raises Unavailable: when there is no daemon, or vtysh has to be used
+    :raises OSError: when a daemon has to answer and does not in time
     """
+    if answering:
+        return _answering(_deadline())
     found = set()
     for name in _sockets():
         with contextlib.suppress(ConnectionError, FileNotFoundError,
@@ -102,19 +106,40 @@ def configure(lines):
     return '\n'.join(filter(None, said))
 
 
-def ask(name, command):
-    """Run a command that changes nothing.
+def ask(questions):
+    """Run commands that change nothing, one session for each daemon.
+
+    :param questions: dict of name of a daemon to a list of commands, which
+        need no enabled mode
+    :returns: the answers, text
+    :raises Unavailable: when vtysh has to be used
+    :raises OSError: when a daemon does not accept connections, does not
+        answer in time, or ends meanwhile
+    """
+    missing = questions.keys() - set(_sockets())
+    if missing:
+        raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
+    deadline = _deadline()
+    said = []
+    for name, commands in questions.items():
+        with contextlib.closing(_session(name, deadline)) as opened:
+            said += [opened.ask(command)[1] for command in commands]
+    return '\n'.join(said)
+
+
+def enabled(name, command):
+    """Run a command of the enabled mode.
 
     :param name: name of the daemon
     :param command: text
     :returns: the answer, text
-    :raises Unavailable: when vtysh has to be used
-    :raises OSError: when the daemon does not accept connections, does not
-        answer in time, or ends meanwhile
+    :raises Unavailable: when nothing has been done
+    :raises OSError: as :func:`ask`
     """
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
     with contextlib.closing(_session(name, _deadline())) as opened:
+        _begin(opened, 'enable')
         return opened.ask(command)[1]
 
 

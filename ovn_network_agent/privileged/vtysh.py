@@ -125,29 +125,6 @@ def change_static(vrf, adds, deletes):
     return [refused, '\n'.join(filter(None, said))]
 
 
-@privileged.frr.change
-def soft_refresh(vrf):
-    """Make bgpd send its routes to all neighbours of the VRF again.
-
-    The call needs a process of its own.  zebra waits for 10 ms before it
-    handles a change of routes, so bgpd would not know the change in the same
-    process, or right after it.
-
-    :param vrf: name of a VRF, '' for the default VRF
-    :returns: [daemons, said]: list of the names of the running daemons, and
-        the messages of bgpd, '' without a message
-    :raises OSError: as :func:`change_static`
-    """
-    name = check_vrf(vrf)
-    of_vrf = f'vrf {name} ' if name else ''
-    result = show('show daemons', f'clear ip bgp {of_vrf}* soft out')
-    running = output.daemons(result.stdout.split('\n'))
-    # The lines of 'show daemons' are indented.
-    said = '\n'.join(row for row in result.stdout.split('\n')
-                     if not row.startswith(' '))
-    return [sorted(running), _said(said + '\n' + result.stderr)]
-
-
 @privileged.frr.entrypoint
 def read_daemons(answering=False):
     """Names of the running daemons, a list.
@@ -156,13 +133,13 @@ def read_daemons(answering=False):
         a change while zebra hangs, and the change has no effect
     :raises OSError: as :func:`change_static`
     """
-    return sorted(_running() if answering else _daemons())
+    return sorted(_daemons(answering))
 
 
-def _daemons():
+def _daemons(answering=False):
     """Names of the running daemons, a set, without vtysh if possible."""
     try:
-        return vty.daemons()
+        return vty.daemons(answering)
     except vty.Unavailable:
         return _running()
 
@@ -249,20 +226,39 @@ def _said(text):
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
 
 
-def ask(daemon, *commands):
-    """Run commands that change nothing in one daemon, without vtysh.
+def ask(questions):
+    """Run commands that change nothing, without vtysh if possible.
+
+    This is no entry point.
+
+    :param questions: dict of name of a daemon to a list of commands: fixed
+        words with checked values
+    :returns: the answers, text
+    :raises OSError: as :func:`change_static`, or when a daemon has ended
+    """
+    try:
+        return vty.ask(questions)
+    except vty.Unavailable:
+        only = next(iter(questions)) if len(questions) == 1 else None
+        return show(*(text for commands in questions.values()
+                      for text in commands), daemon=only).stdout
+
+
+def enabled(daemon, command):
+    """Run a command of the enabled mode, without vtysh if possible.
 
     This is no entry point.
 
     :param daemon: name of the daemon
-    :param commands: as for :func:`show`
-    :returns: the answers, text
-    :raises OSError: as :func:`change_static`, or when the daemon has ended
+    :param command: as for :func:`show`
+    :returns: messages of the daemon, '' without a message
+    :raises OSError: as :func:`ask`
     """
     try:
-        return '\n'.join(vty.ask(daemon, text) for text in commands)
+        return vty.enabled(daemon, command)
     except vty.Unavailable:
-        return show(*commands, daemon=daemon).stdout
+        result = show(command, daemon=daemon)
+        return _said(result.stdout + '\n' + result.stderr)
 
 
 def show(*commands, daemon=None):

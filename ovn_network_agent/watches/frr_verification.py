@@ -15,14 +15,15 @@
 FRR accepts a route before the route has any effect.  Half a second after a
 change, the observer asks zebra whether the changed routes are selected and
 installed, and bgpd whether it advertises them.  At each full pass it asks
-about all routes.  A check takes one process for up to 500 addresses, and none
-without a change.
+about all routes.
 
 A route that is missing in zebra puts its backend in doubt; the next pass reads
 that backend and adds the route again.  A route that is wrong twice in a row is
-reported.  The pauses between two checks grow until all routes are right.  An
-address that bgpd goes on to keep back may have a line of the prefix list that
-bgpd does not obey (:mod:`frr_relisting`).
+reported.  The pauses between two checks of the wrong routes grow until all
+routes are right, and a change of another route does not shorten them: without
+a session, all routes of a gateway are wrong.  An address that bgpd goes on to
+keep back may have a line of the prefix list that bgpd does not obey
+(:mod:`frr_relisting`).
 """
 
 import threading
@@ -48,8 +49,8 @@ LOG = logging.getLogger(__name__)
 _FIRST = 0.5
 _AGAIN = 1.0
 _LAST = 30.0
-# A check of a few addresses is one process, as that of the sessions is every
-# other second; so a reason ends soon after its cause.
+# A check of a few addresses costs little, as that of the sessions every other
+# second; so a reason ends soon after its cause.
 _FEW = 50
 _LAST_OF_FEW = 5.0
 # Seconds between two repairs of an address that zebra lacks (trap T39).
@@ -92,10 +93,13 @@ class Verification(base.Observer):
         self._stopped = False
         self._wanted = {}
         self._pending = set()
+        # Faults of the last check, and those that two checks have found.
         self._suspects = {}
+        self._certain = {}
+        # When the changed routes are checked, and when the wrong ones.
         self._due = None
+        self._again_due = None
         self._delay = _AGAIN
-        self._all = False
         self._not_before = 0.0
         self.reasons = ()
         #: number of times that an address was set anew for zebra
@@ -125,6 +129,9 @@ class Verification(base.Observer):
     def after_pass(self, outcome, tracker, full):
         with self._news:
             if full:
+                # Wrong routes go on to be checked at their own pace.
+                if not self._suspects:
+                    self._delay = _AGAIN
                 self._wanted = {
                     r.subject: _PROTOCOL[r.kind]
                     for r in tracker.wanted(_PROTOCOL)
@@ -138,6 +145,7 @@ class Verification(base.Observer):
     def everything(self):
         """Check all routes again after a restart of FRR (any thread)."""
         with self._news:
+            self._delay = _AGAIN
             self._look_at_all()
 
     def _note(self, verb, resource):
@@ -148,17 +156,12 @@ class Verification(base.Observer):
         else:
             self._wanted[resource.subject] = _PROTOCOL[resource.kind]
             self._pending.add(resource.subject)
-        self._soon()
+        self._due = _earlier(self._due, self._clock() + _FIRST)
+        self._news.notify_all()
 
     def _look_at_all(self):
         self._pending = set(self._wanted)
-        self._all = True
-        self._soon()
-
-    def _soon(self):
-        self._delay = _AGAIN
-        due = self._clock() + _FIRST
-        self._due = due if self._due is None else min(due, self._due)
+        self._again_due = _earlier(self._again_due, self._clock() + _FIRST)
         self._news.notify_all()
 
     # -- the thread --------------------------------------------------------
@@ -174,33 +177,38 @@ class Verification(base.Observer):
         """Wait until something is due.
 
         :returns: (dict of prefix to protocol, whether these are all
-            announced prefixes), or None at the end
+            announced prefixes that changed or were wrong), or None at the end
         """
         with self._news:
             while not self._stopped:
                 now = self._clock()
-                if self._due is not None and now >= self._due:
-                    self._due = None
-                    pending = {p: self._wanted[p] for p in
-                               self._pending | self._suspects.keys()
-                               if p in self._wanted}
-                    everything, self._all = self._all, False
-                    self._pending = set()
-                    return pending, everything
-                self._news.wait(None if self._due is None
-                                else self._due - now)
+                everything = _reached(self._again_due, now)
+                if everything or _reached(self._due, now):
+                    return self._take(everything)
+                due = _earlier(self._due, self._again_due)
+                self._news.wait(None if due is None else due - now)
             return None
+
+    def _take(self, everything):
+        prefixes, self._pending = self._pending, set()
+        self._due = None
+        if everything:
+            self._again_due = None
+            prefixes = prefixes | self._suspects.keys()
+        return {p: self._wanted[p] for p in prefixes
+                if p in self._wanted}, everything
 
     def look(self, pending, everything=True):
         """Check once and report.
 
         :param pending: dict of prefix to protocol
-        :param everything: whether to check the prerequisites of announcing
-            even when these prefixes are right
+        :param everything: whether these are all that changed or were wrong,
+            so that the prerequisites of announcing are checked even when
+            these prefixes are right
         """
         try:
             problems, reasons = self._examine(pending, everything)
-            self.wrong = len(problems.keys() & self._suspects.keys())
+            self.wrong = len(self._certain)
         except Exception as error:
             # The suspects stay, and the prefixes are still to be checked.  A
             # bug must be reported, and must not end the thread.
@@ -213,11 +221,7 @@ class Verification(base.Observer):
             with self._news:
                 self._pending |= pending.keys()
             reasons = (f'what FRR announces cannot be checked: {error}',)
-        self._suspects = problems
-        # A check that fails may take long, so it is not repeated often.
-        cheap = self.wrong is not None and len(problems) <= _FEW
-        self._again(bool(problems or reasons),
-                    _LAST_OF_FEW if cheap else _LAST)
+        self._plan(problems, pending, everything, bool(reasons))
         if reasons != self.reasons:
             self.reasons = reasons
             # A backend may wait for an announcement that is proved now.
@@ -225,6 +229,10 @@ class Verification(base.Observer):
                                revived=(notices.BGP_CHANGED,))
 
     def _examine(self, pending, everything):
+        """Check some prefixes.
+
+        :returns: (dict of prefix to fault, reasons)
+        """
         vrf = self._conf.frr.vrf_name
         asks_bgp = self._conf.frr.bgp_check
         problems = {}
@@ -235,40 +243,62 @@ class Verification(base.Observer):
                 wrong = effect.problem(prefix, protocol, found, asks_bgp)
                 if wrong is not None:
                     problems[prefix] = wrong
+        # zebra and bgpd take a moment, so a problem counts only when the
+        # former check had found it, too.
+        self._certain = {
+            **self._others(self._certain, pending),
+            **{p: kind for p, kind in problems.items()
+               if p in self._suspects}}
         if not self._wanted or not (
                 problems or everything or self.reasons):
             return problems, ()
         around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
-        # zebra and bgpd take a moment, so a problem counts only when the
-        # former check had found it, too.
-        certain = {p: kind for p, kind in problems.items()
-                   if p in self._suspects}
         self._mend({p for p in problems if problems[p] == effect.INACTIVE},
-                   {p for p in certain if certain[p] == effect.INACTIVE},
+                   {p for p in self._certain
+                    if self._certain[p] == effect.INACTIVE},
                    pending, around)
-        self._relisting.mend(certain, bool(around.established),
+        self._relisting.mend(self._certain, bool(around.established),
                              self._trigger)
-        return problems, effect.reasons(certain, dict(self._wanted), around,
-                                        vrf, self._nexthop)
+        return problems, effect.reasons(self._certain, dict(self._wanted),
+                                        around, vrf, self._nexthop)
+
+    def _others(self, faults, pending):
+        """The faults of announced prefixes that were not checked now."""
+        return {p: kind for p, kind in faults.items()
+                if p in self._wanted and p not in pending}
+
+    def _plan(self, problems, pending, everything, reported):
+        """Plan the next checks if there is a problem.
+
+        :param problems: dict of prefix to fault
+        :param pending: the prefixes that were checked
+        :param everything: as for :meth:`look`
+        :param reported: whether there are reasons
+        """
+        with self._news:
+            fresh = problems.keys() - self._suspects.keys()
+            self._suspects = {**self._others(self._suspects, pending),
+                              **problems}
+            if not self._suspects and not reported:
+                self._delay = _AGAIN
+                return
+            now = self._clock()
+            if everything or self._again_due is None:
+                longest = _LAST_OF_FEW if self.wrong is not None and len(
+                    self._suspects) <= _FEW else _LAST
+                self._again_due = _earlier(
+                    self._again_due, now + min(self._delay, longest))
+                self._delay = min(self._delay * 2, longest)
+            elif fresh:
+                # Whether they are certain is known after the second check.
+                self._pending |= fresh
+                self._due = _earlier(self._due, now + _AGAIN)
 
     @property
     def _nexthop(self):
         if self._conf.frr.vrf_name:
             return self._conf.veth_leak.veth_nexthop
         return self._conf.bridge_dev
-
-    def _again(self, troubled, longest):
-        """Plan the next check if there is a problem.
-
-        :param longest: longest pause before the check, seconds
-        """
-        with self._news:
-            if not troubled:
-                return
-            due = self._clock() + min(self._delay, longest)
-            self._delay = min(self._delay * 2, longest)
-            self._all = True
-            self._due = due if self._due is None else min(due, self._due)
 
     # -- repair ------------------------------------------------------------
 
@@ -305,3 +335,12 @@ class Verification(base.Observer):
                         ownership.VETH_PROVIDER)
             self._trigger.fire('address set anew', stale=_ADDRESS)
             self.everything()
+
+
+def _earlier(*times):
+    """The earliest of some times, without None; None without any."""
+    return min((time for time in times if time is not None), default=None)
+
+
+def _reached(due, now):
+    return due is not None and now >= due

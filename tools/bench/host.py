@@ -40,11 +40,22 @@ frr defaults traditional
 router bgp 65001
  bgp router-id 10.0.0.1
  no bgp ebgp-requires-policy
+ timers bgp 1 60
  neighbor 10.0.0.2 remote-as 65002
  address-family ipv4 unicast
   redistribute static
   redistribute kernel
   neighbor 10.0.0.2 prefix-list ANNOUNCED-NETWORKS out
+'''
+# The neighbour is in a network namespace of its own, and has no zebra.
+_SPINE = '/run/frr-spine'
+_FRR_OF_SPINE = '''\
+frr defaults traditional
+router bgp 65002
+ bgp router-id 10.0.0.2
+ no bgp ebgp-requires-policy
+ timers bgp 1 60
+ neighbor 10.0.0.1 remote-as 65001
 '''
 
 
@@ -219,10 +230,34 @@ veth_leak_enabled = false
             with open('/etc/frr/' + name, 'w') as opened:
                 opened.write(text)
             shutil.chown('/etc/frr/' + name, 'frr', 'frr')
+        self._start_spine()
         for name in ('zebra', 'staticd', 'bgpd'):
             self._spawn(['/usr/lib/frr/' + name, '-A', '127.0.0.1'], name)
             _wait_for(f'/run/frr/{name}.vty')
         _run('vtysh', '-b')
+
+    def _start_spine(self):
+        """The neighbour of BGP, so that an announcement is an announcement."""
+        os.makedirs(_SPINE)
+        path = os.path.join(_SPINE, 'frr.conf')
+        with open(path, 'w') as opened:
+            opened.write(_FRR_OF_SPINE)
+        for each in (_SPINE, path):
+            shutil.chown(each, 'frr', 'frr')
+        _run('ip', 'netns', 'add', 'spine')
+        _run('ip', 'link', 'add', 'uplink', 'type', 'veth', 'peer', 'name',
+             'gw1', 'netns', 'spine')
+        _run('ip', 'link', 'set', 'uplink', 'up')
+        _run('ip', 'addr', 'add', '10.0.0.1/30', 'dev', 'uplink')
+        for words in ('link set lo up', 'link set gw1 up',
+                      'addr add 10.0.0.2/30 dev gw1'):
+            _run('ip', '-n', 'spine', *words.split())
+        self._spawn(
+            ['ip', 'netns', 'exec', 'spine', '/usr/lib/frr/bgpd', '-n', '-f',
+             path, '-z', os.path.join(_SPINE, 'zserv.api'), '-i',
+             os.path.join(_SPINE, 'bgpd.pid'), '--vty_socket', _SPINE, '-A',
+             '127.0.0.1'], 'spine')
+        _wait_for(os.path.join(_SPINE, 'bgpd.vty'))
 
 
 @contextlib.contextmanager

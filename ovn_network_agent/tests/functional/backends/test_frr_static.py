@@ -21,6 +21,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
+from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import vtysh
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import transactions
@@ -201,7 +202,7 @@ class TestStatic(StaticTestCase):
         self.create(route(1))
         self._wait_learned(route(1).prefix)
         before = self._updates()
-        running, said = vtysh.soft_refresh('')
+        running, said = bgp.soft_refresh('', '')
         self.assertEqual('', said)
         self.assertLessEqual({'zebra', 'staticd', 'bgpd'}, set(running))
         base.wait_until(lambda: self._updates() > before, 'an update')
@@ -232,8 +233,8 @@ class TestStatic(StaticTestCase):
         return shown['10.0.0.2']['messageStats']['updatesSent']
 
     def test_refresh_only_as_configured(self):
-        self.frr.count_refreshes()
-        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.log_commands()
+        self.addCleanup(self.frr.forget_commands)
         for when, expected in (('always', 2), ('on-removal', 1),
                                ('never', 0)):
             with self.subTest(when):

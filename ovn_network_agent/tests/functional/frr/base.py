@@ -162,19 +162,32 @@ class Daemons:
         """Take the script away again."""
         self.write_vtysh(f'#!/bin/sh\nexec {self.real_vtysh} "$@"\n')
 
-    def count_refreshes(self):
-        """Begin to count the soft refreshes of BGP that vtysh is asked for.
+    def log_commands(self):
+        """Begin to note the commands that the daemons get."""
+        self.configure('log file ' + self._commands, 'log commands')
+
+    def commands(self, daemon='bgpd'):
+        """The commands since :meth:`log_commands`, a list of lines.
+
+        :param daemon: the daemon whose commands have to be complete
         """
-        path = os.path.join(self.rundir, 'refreshes')
-        self._write('refreshes', '')
-        self.write_vtysh(
-            f'#!/bin/sh\ncase "$*" in *soft*) echo >>{path};; esac\n'
-            f'exec {self.real_vtysh} "$@"\n')
+        # A daemon has written its log when it answers the next question.
+        self.only(daemon, 'show version')
+        with open(self._commands) as opened:
+            return opened.read().splitlines()
 
     def refreshes(self):
-        """The number of soft refreshes since :meth:`count_refreshes`."""
-        with open(os.path.join(self.rundir, 'refreshes')) as opened:
-            return len(opened.readlines())
+        """The number of soft refreshes among :meth:`commands`."""
+        return sum('clear ip bgp' in line and 'soft out' in line
+                   for line in self.commands())
+
+    def forget_commands(self):
+        """Take back what :meth:`log_commands` has set."""
+        self.configure('no log file', 'no log commands')
+
+    @property
+    def _commands(self):
+        return os.path.join(self.rundir, 'commands.log')
 
     def start(self, name, *args, config=''):
         """Start a daemon and wait until it takes commands."""

@@ -209,7 +209,8 @@ CALLS = {
     'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
     'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
                             ['', [], [[HOST, '169.254.0.1']]]],
-    'vtysh.soft_refresh': [['other'], [''], ['all']],
+    'bgp.soft_refresh': [['other', ''], ['', ''], ['all', ''],
+                         ['vrf-provider', ZONE + ' json']],
     'nft.read_tables': [[['inet']], [['ip filter']]],
     'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],
     'nft.replace_table': [

@@ -97,8 +97,8 @@ class RefreshTest(ReloadTestCase):
 
     def test_from_never_to_always(self):
         agent = self.running(refresh='never')
-        self.frr.count_refreshes()
-        self.addCleanup(self.frr.restore_vtysh)
+        self.frr.log_commands()
+        self.addCleanup(self.frr.forget_commands)
         self.announce('198.51.100.11')
         self.cloud.remove_nat('r1', '198.51.100.11')
         base.wait_until(lambda: '198.51.100.11/32' not in

@@ -94,7 +94,7 @@ class TestRead(FitnessTestCase):
         self.assertEqual([], found)
         # One that is started would have been heard.
         with programs.started() as found:
-            bgp.read_surroundings('', True)
+            vtysh.show('show version')
         self.assertIn('vtysh', str(found))
 
     def test_each_daemon(self):
@@ -240,7 +240,9 @@ class TestAgent(agents.ServiceTestCase, FitnessTestCase):
         self.assertEqual((2, None, None), self.state())
         self.shut()
         self.becomes(0, 'unfit', '2')
-        self.assertIn('no standby until it can', agent.status.reasons[0])
+        # The status is told after the row is written.
+        self.eventually(lambda: 'no standby until it can' in ''.join(
+            agent.status.reasons), lambda: agent.status.reasons)
         self.open_again()
         self.becomes(1, None, None)
         self.eventually(lambda: agent.status.reasons == (),

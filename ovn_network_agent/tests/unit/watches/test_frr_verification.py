@@ -146,9 +146,31 @@ class VerificationTest(base.BaseTestCase):
             pauses = []
             for _time in range(8):
                 self.made.look(*self.due(30))
-                pauses.append(self.made._due - self.clock)
+                pauses.append(self.made._again_due - self.clock)
             self.assertEqual(number, self.made.wrong)
             self.assertEqual(longest, max(pauses), pauses)
+
+    def test_a_change_is_checked_alone_while_others_are_wrong(self):
+        """Without a session each route is wrong, and a change costs one."""
+        self.vtysh(ABSENT)
+        self.passed(('created', static(A)))
+        self.made.look(*self.due())
+        for _time in range(4):
+            self.made.look(*self.due(30))
+        planned = self.made._again_due
+        self.passed(('created', static(B)))
+        self.assertEqual(({B: 'static'}, False), self.due())
+        self.made.look({B: 'static'}, False)
+        self.assertEqual(planned, self.made._again_due)
+        self.assertEqual(1, self.made.wrong)
+        # Once more, alone, and then it is certain.
+        work = self.due(1)
+        self.assertEqual(({B: 'static'}, False), work)
+        self.made.look(*work)
+        self.assertEqual(2, self.made.wrong)
+        self.assertIn(f'{A}, {B} are inactive', ' '.join(self.made.reasons))
+        self.clock = planned
+        self.assertEqual(({A: 'static', B: 'static'}, True), self.due(0))
 
     def test_an_address_that_was_not_set_anew_is_in_doubt(self):
         # It may be missing, and changes of our own wake nobody.
@@ -166,7 +188,7 @@ class VerificationTest(base.BaseTestCase):
         for _time in range(8):
             self.made.look(*self.due(30))
             self.assertIn('cannot be checked', self.made.reasons[0])
-            self.assertEqual(self.clock + pause, self.made._due)
+            self.assertEqual(self.clock + pause, self.made._again_due)
             pause = min(pause * 2, 30.0)
         self.assertEqual({A}, set(self.due(30)[0]))
         self.assertIn('announcements checked',

@@ -207,6 +207,18 @@ class TestStatic(StaticTestCase):
         self.assertLessEqual({'zebra', 'staticd', 'bgpd'}, set(running))
         base.wait_until(lambda: self._updates() > before, 'an update')
 
+    def test_a_refresh_comes_after_the_withdrawal(self):
+        # Otherwise bgpd would send the withdrawn route again.
+        self.conf.set_override('bgp_soft_refresh', 'on-removal', 'frr')
+        self.create(route(1), route(2))
+        self._wait_learned(route(1).prefix)
+        self.frr.configure('zebra work-queue 300')
+        self.addCleanup(self.frr.configure, 'no zebra work-queue 300')
+        self.delete(route(1))
+        shown = json.loads(self.frr.vtysh('show bgp ipv4 unicast json'))
+        self.assertIn(route(2).prefix, shown['routes'])
+        self.assertNotIn(route(1).prefix, shown['routes'])
+
     def test_in_a_vrf(self):
         """As the lab shows with traffic; here that it is one command."""
         add = [['198.51.100.1/32', '169.254.0.1']]

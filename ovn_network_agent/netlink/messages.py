@@ -17,10 +17,16 @@ receives them, many at once.  The message classes are the same in pyroute2 0.8
 and 0.9, and need neither a thread nor an event loop (decision record 0012).
 """
 
+import struct
+
+from pyroute2.netlink import exceptions
+
 #: number of decoded messages that a reader caches, see :mod:`netlink.links`
 REMEMBERED = 4096
 
 _UNKNOWN = 'UNKNOWN'
+# The exceptions of pyroute2 for a message that it cannot decode.
+_MALFORMED = (struct.error, exceptions.NetlinkDecodeError)
 
 
 def narrow(message, *wanted, fields=None):
@@ -79,9 +85,15 @@ def decode(message, data, start, end):
     :param start: offset of the body, a multiple of four
     :param end: offset after the body
     :returns: the message, a dict of its header's fields
+    :raises ValueError: when the body is too short, or a length does not fit
     """
-    found = message(data, start, end - start)
-    found.decode()
+    # pyroute2 would read what follows a body that is too short.
+    found = message(data[:end], start, end - start)
+    try:
+        found.decode()
+    except _MALFORMED as error:
+        raise ValueError(f'netlink message of {end - start} bytes: '
+                         f'{error!r}') from error
     return found
 
 

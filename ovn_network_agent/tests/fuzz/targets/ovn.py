@@ -66,7 +66,9 @@ _SCHEMA = {
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
                     'other_config': _MAP, 'encaps': ('Encap',)},
-        'Chassis_Private': {'name': _TEXT, 'nb_cfg': _NUMBER},
+        'SB_Global': {'nb_cfg': _NUMBER, 'options': _MAP},
+        'Chassis_Private': {'name': _TEXT, 'nb_cfg': _NUMBER,
+                            'nb_cfg_timestamp': _NUMBER},
         'Encap': {'chassis_name': _TEXT, 'type': _TEXT, 'ip': _TEXT,
                   'options': _MAP},
         'Datapath_Binding': {**_IDS},
@@ -267,10 +269,10 @@ def _rows(data):
 
 def _silence(data):
     _nb, sb, _ovs = _databases(data)
-    facts = silence.read(sb, 'gw1', {row.name for row in
-                                     sb['Chassis'].values()})
-    silence.behind(facts)
-    silence.outdated(facts, 3)
+    for own in {row.name for row in sb['Chassis'].values()}:
+        facts = silence.read(sb, own, frozenset())
+        silence.hostnames(facts, {*silence.behind(facts),
+                                  *silence.outdated(facts, 3)})
 
 
 def _drains(data):

@@ -49,6 +49,8 @@ _HEADER = 4
 
 FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
 _ADDRESS = {socket.AF_INET: 'CTA_IP_V4', socket.AF_INET6: 'CTA_IP_V6'}
+# Of the first fields of a connection with ports.
+_TYPES = [int, str, int, str, int]
 
 
 class Tracked(typing.NamedTuple):
@@ -145,7 +147,7 @@ def _decode(family, found, zone):
              _address(original, family, 'DST'), port,
              _address(reply, family, 'SRC'),
              _within(reply, 'CTA_TUPLE_PROTO', 'CTA_PROTO_SRC_PORT'))
-    if None in known or 'CTA_ID' not in found:
+    if 'CTA_ID' not in found or list(map(type, known)) != _TYPES:
         # Only TCP and UDP have ports.
         return None
     return Tracked(*known, (

@@ -17,6 +17,7 @@ receives them, many at once.  The message classes are the same in pyroute2 0.8
 and 0.9, and need neither a thread nor an event loop (decision record 0012).
 """
 
+import re
 import struct
 
 from pyroute2.netlink import exceptions
@@ -25,6 +26,7 @@ from pyroute2.netlink import exceptions
 REMEMBERED = 4096
 
 _UNKNOWN = 'UNKNOWN'
+_INTEGER = re.compile(r'(?:be|u?int)(?:8|16|32|64)')
 # The exceptions of pyroute2 for a message that it cannot decode.
 _MALFORMED = (struct.error, exceptions.NetlinkDecodeError)
 
@@ -45,11 +47,14 @@ def narrow(message, *wanted, fields=None):
     """
     known = {name: (number, name, *rest)
              for number, name, *rest in _numbered(message.nla_map)}
+    attributes = tuple(known[attribute] if isinstance(attribute, str)
+                       else attribute for attribute in wanted)
     made = type(message.__name__, (message,), {
         '__slots__': (), 'header': None,
         'fields': message.fields if fields is None else fields,
-        'nla_map': tuple(known[attribute] if isinstance(attribute, str)
-                         else attribute for attribute in wanted)})
+        'nla_map': attributes,
+        'integers': frozenset(name for _number, name, kind, *_flags
+                              in attributes if _INTEGER.match(str(kind)))})
     # Without this call, the class would inherit the table of its parent if
     # the parent was used before.
     made().compile_nla_table()
@@ -94,6 +99,11 @@ def decode(message, data, start, end):
     except _MALFORMED as error:
         raise ValueError(f'netlink message of {end - start} bytes: '
                          f'{error!r}') from error
+    # pyroute2 leaves an attribute of another size as bytes.
+    for slot in found['attrs']:
+        if slot.name in message.integers and type(slot.value) is not int:
+            raise ValueError(f'netlink attribute {slot.name}: '
+                             f'{slot.value!r} is no number')
     return found
 
 

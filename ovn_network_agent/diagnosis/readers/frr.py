@@ -97,9 +97,10 @@ def read_lists(name):
     :raises readers.Unread: when a daemon does not answer
     """
     found = {}
+    with readable():
+        lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
-        said = _ask(daemon, f'show ip prefix-list {lines.check_name(name)} '
-                            'json')
+        said = _ask(daemon, f'show ip prefix-list {name} json')
         if not said.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             said = ''

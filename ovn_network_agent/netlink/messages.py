@@ -113,7 +113,10 @@ def attributes(found):
     :param found: a message, or an attribute with nested attributes
     :returns: dict of name to the decoded value, or to bytes that are not of
         the attribute's type
+    :raises ValueError: when nested attributes cannot be decoded
     """
+    if isinstance(found, bytes):
+        raise ValueError(f'{found!r} are no nested netlink attributes')
     return {slot.name: slot.value for slot in found['attrs']
             if slot.name != _UNKNOWN}
 

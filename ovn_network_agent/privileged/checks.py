@@ -43,6 +43,13 @@ def invalid(text):
     return OSError(errno.EINVAL, text)
 
 
+def sequence(value, what='argument'):
+    """Check a list of items, which arrives as a tuple."""
+    if not isinstance(value, list | tuple):
+        raise invalid(f'{what} {value!r} is no list')
+    return value
+
+
 def integer(value, what):
     """Check an int that is no bool."""
     if type(value) is not int:

@@ -19,8 +19,10 @@ at once or after each request, and closes.
 import contextlib
 import os
 import socket
+import struct
 import tempfile
 import threading
+import typing
 
 _PATIENCE = 5.0
 
@@ -104,3 +106,79 @@ def speaking(data, name='peer', after=b''):
     found = peer(name, after)
     found.answers = [data] if isinstance(data, bytes) else data
     yield found.path
+
+
+class Recorder(Peer):
+    """A daemon of FRR that does nothing, and notes the commands."""
+
+    def __init__(self, path):
+        self._commands = []
+        super().__init__(path, b'\0')
+
+    def taken(self):
+        """The commands since the last call, a list of text."""
+        taken, self._commands = self._commands, []
+        return taken
+
+    def _speak(self, accepted, answers):
+        pending = b''
+        while received := accepted.recv(65536):
+            *commands, pending = (pending + received).split(b'\0')
+            for command in commands:
+                self._commands.append(command.decode('utf-8', 'replace'))
+                accepted.sendall((b'{}' if command.endswith(b' json')
+                                  else b'') + b'\0\0\0\0')
+
+
+# Numbers of OpenFlow 1.3: message types, and commands of a FLOW_MOD.
+_HELLO, _FLOW_MOD, _QUESTION, _ANSWER, _BARRIER = 0, 14, 18, 19, 20
+ADD, DELETE_STRICT = 0, 4
+_OPENFLOW = struct.Struct('!BBHI')
+_CHANGE = struct.Struct('!QQBBHHH')
+
+
+class Change(typing.NamedTuple):
+    """A FLOW_MOD."""
+
+    cookie: int
+    mask: int
+    table: int
+    command: int
+    priority: int
+
+
+class Switch(Peer):
+    """A switch without flows, which notes the changes."""
+
+    def __init__(self, path):
+        self._changes = []
+        super().__init__(path)
+
+    def taken(self):
+        """The changes since the last call, a list of :class:`Change`."""
+        taken, self._changes = self._changes, []
+        return taken
+
+    def _speak(self, accepted, answers):
+        accepted.settimeout(None)
+        pending = b''
+        while received := accepted.recv(65536):
+            pending += received
+            while len(pending) >= _OPENFLOW.size:
+                _version, kind, length, xid = _OPENFLOW.unpack_from(pending)
+                if len(pending) < length:
+                    break
+                self._message(accepted, kind, xid, pending[8:length])
+                pending = pending[length:]
+
+    def _message(self, accepted, kind, xid, body):
+        answer = {_HELLO: (_HELLO, b''), _BARRIER: (_BARRIER + 1, b''),
+                  _QUESTION: (_ANSWER, body[:2] + bytes(6))}.get(kind)
+        if kind == _FLOW_MOD:
+            cookie, mask, table, command, _idle, _hard, priority = (
+                _CHANGE.unpack_from(body))
+            self._changes.append(Change(cookie, mask, table, command,
+                                        priority))
+        elif answer:
+            accepted.sendall(_OPENFLOW.pack(
+                4, answer[0], 8 + len(answer[1]), xid) + answer[1])

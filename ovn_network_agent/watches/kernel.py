@@ -122,7 +122,8 @@ class LinkWatch(notifications.Watch):
             if name is None or port in own:
                 continue
             static = (kind == routes.RTM_DELROUTE and
-                      end - start > _PROTOCOL and data[start + _PROTOCOL] == _ZEBRA_STATIC)
+                      end - start > _PROTOCOL and
+                      data[start + _PROTOCOL] == _ZEBRA_STATIC)
             if (STATIC if static else name) in known:
                 continue
             if name == NEIGHBOUR and not self._neighbour(data, start, end):

@@ -19,6 +19,7 @@ lies in memory that both processes see.
 
 import contextlib
 import dataclasses
+import logging
 import mmap
 import os
 import pickle
@@ -35,7 +36,7 @@ from ovn_network_agent.tests.fuzz import mutation
 # Seconds for one input; a usual one takes less than a millisecond.
 PATIENCE = 5
 # Seconds that a process may be silent; it reports each second.
-_SILENCE = 4 * PATIENCE
+SILENCE = 4 * PATIENCE
 # Bytes that an input may take beyond what the process has at its start.
 MEMORY = 1 << 30
 _ROOM = 1 << 20
@@ -89,16 +90,19 @@ class Search:
     :param random: random.Random
     :param inputs: list of bytes, the corpus
     :param note: function that is called with each input before its run
+    :param patience: seconds for one input
     """
 
-    def __init__(self, target, random, inputs, note=lambda data: None):
+    def __init__(self, target, random, inputs, note=lambda data: None,
+                 patience=PATIENCE):
         self._target = target
+        self._patience = patience
         self._random = random
         self._mutator = mutation.Mutator(random, target.words, target.values)
         self._note = note
         self._known = list(inputs)
         self._places = set()
-        self._lines = lines.Lines()
+        self._lines = lines.Lines(target.of)
         self.report = Report(functions=self._lines.functions)
 
     def replay(self):
@@ -135,7 +139,7 @@ class Search:
         self._note(data)
         self.report.runs += 1
         try:
-            with self._lines, _alarm():
+            with self._lines, _alarm(self._patience):
                 self._target.function(data)
         except self._target.errors:
             pass
@@ -156,12 +160,19 @@ class Search:
                     traceback.format_exception(error))[-4000:]))
 
 
+class _Formatting(logging.Handler):
+    """Shows no record, but makes its text: values of inputs are in it."""
+
+    def emit(self, record):
+        record.getMessage()
+
+
 @contextlib.contextmanager
-def _alarm():
+def _alarm(patience):
     def ring(_number, _frame):
-        raise Hang(f'more than {PATIENCE} s')
+        raise Hang(f'more than {patience} s')
     former = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    signal.setitimer(signal.ITIMER_REAL, patience)
     try:
         yield
     finally:
@@ -178,7 +189,8 @@ def _place(error):
         inner) else ''
 
 
-def search(target, random, inputs, runs=None, seconds=None):
+def search(target, random, inputs, runs=None, seconds=None,
+           patience=PATIENCE, silence=SILENCE):
     """Search in a process of its own.
 
     :param target: :class:`target.Target`
@@ -186,6 +198,8 @@ def search(target, random, inputs, runs=None, seconds=None):
     :param inputs: list of bytes, the corpus
     :param runs: number of inputs beyond the corpus, None for no limit
     :param seconds: seconds, None for no limit
+    :param patience: seconds for one input
+    :param silence: seconds after which a silent process is killed
     :returns: :class:`Report`
     """
     shared = mmap.mmap(-1, _ROOM)
@@ -195,10 +209,12 @@ def search(target, random, inputs, runs=None, seconds=None):
         if pid == 0:
             os.close(reading)
             tempfile.tempdir = directory
-            _child(target, random, inputs, runs, seconds, shared, writing)
+            _child(target, lambda note: _searched(
+                Search(target, random, inputs, note, patience), runs,
+                seconds, writing), shared, writing)
         os.close(writing)
         with os.fdopen(reading, 'rb', buffering=0) as pipe:
-            received = _listen(pipe, pid)
+            received = _listen(pipe, pid, silence)
         _pid, status = os.waitpid(pid, 0)
     if received and not status:
         return pickle.loads(received)  # noqa: S301
@@ -208,11 +224,11 @@ def search(target, random, inputs, runs=None, seconds=None):
         bytes(shared[_LENGTH:_LENGTH + size]))])
 
 
-def _listen(pipe, pid):
+def _listen(pipe, pid, silence):
     """What the child reports at its end; a silent child is killed."""
     received = b''
     while True:
-        if not select.select([pipe], [], [], _SILENCE)[0]:
+        if not select.select([pipe], [], [], silence)[0]:
             os.kill(pid, signal.SIGKILL)
         data = pipe.read(1 << 16)
         if not data:
@@ -220,15 +236,19 @@ def _listen(pipe, pid):
         received += data
 
 
-def _child(target, random, inputs, runs, seconds, shared, writing):
+def _child(target, searched, shared, writing):
     """The life of the child; does not return."""
+    def note(data):
+        data = data[:_ROOM - _LENGTH]
+        shared[:_LENGTH + len(data)] = len(data).to_bytes(
+            _LENGTH, 'big') + data
+
     status = 1
+    logging.root.handlers = [_Formatting()]
     try:
         with target.world():
             _limit_memory()
-            report = _searched(target, random, inputs, runs, seconds, shared,
-                               writing)
-        os.write(writing, b'.')
+            report = searched(note)
         with os.fdopen(writing, 'wb') as pipe:
             pipe.write(pickle.dumps(report))
         status = 0
@@ -244,13 +264,8 @@ def _limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
 
 
-def _searched(target, random, inputs, runs, seconds, shared, writing):
-    def note(data):
-        data = data[:_ROOM - _LENGTH]
-        shared[:_LENGTH + len(data)] = len(data).to_bytes(
-            _LENGTH, 'big') + data
-
-    made = Search(target, random, inputs, note)
+def _searched(made, runs, seconds, writing):
+    """The report of a search, which says each second that it goes on."""
     made.replay()
     start = told = time.monotonic()
     count = 0

@@ -28,7 +28,8 @@ _TESTS = os.path.join(ROOT, 'tests') + os.sep
 _NAME = 'ovn-network-agent-fuzz'
 
 
-def _is_ours(code):
+def is_ours(code):
+    """Whether a code object is of the agent, and not of its tests."""
     return code.co_filename.startswith(ROOT) and (
         not code.co_filename.startswith(_TESTS))
 
@@ -40,7 +41,7 @@ class _Base:
         functions that have run
     """
 
-    def __init__(self, of=_is_ours):
+    def __init__(self, of=is_ours):
         self._of = of
         self._fresh = 0
         self.functions = set()
@@ -59,7 +60,7 @@ class _Base:
 class Traced(_Base):
     """With ``sys.settrace``, of the thread that enters."""
 
-    def __init__(self, of=_is_ours):
+    def __init__(self, of=is_ours):
         super().__init__(of)
         self._left = {}
         self._former = None

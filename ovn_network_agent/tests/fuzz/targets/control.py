@@ -23,6 +23,7 @@ from ovn_network_agent.control import commands
 from ovn_network_agent.control import protocol
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import agent
+from ovn_network_agent.forward import health_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import once
 from ovn_network_agent.privileged import overlap_keeper
@@ -137,6 +138,31 @@ async def _served(made, data):
         await made._answer(ours)
 
 
+def _health(data):
+    asyncio.run(_probed(data))
+
+
+async def _probed(data):
+    reader = asyncio.StreamReader(limit=health_probe._CHUNK)
+    reader.feed_data(data)
+    reader.feed_eof()
+    ours, theirs = socket.socketpair()
+    with theirs:
+        _reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            await health_probe._ask(reader, writer, _Checked)
+        finally:
+            writer.close()
+
+
+class _Check:
+    path, host, statuses = '/', '', ((200, 299),)
+
+
+class _Checked:
+    check, address, port = _Check, '10.0.0.5', 80
+
+
 TARGETS = (
     Target('control.server', _answered, (protocol.Broken,),
            ('control.protocol', 'control.commands'), words=(
@@ -161,4 +187,8 @@ TARGETS = (
            ('metrics.server',), share=0.2, words=(
                b'GET ', b'HEAD ', b'/metrics', b' HTTP/1.1\r\n', b'\r\n',
                b'Host: x', b'Content-Length: ')),
+    Target('forward.health', _health, (health_probe.h11.RemoteProtocolError,),
+           ('forward.health_probe',), share=0.2, words=(
+               b'HTTP/1.1 200 OK\r\n', b'HTTP/1.1 100 Continue\r\n',
+               b'\r\n', b'HTTP/1.1 503 x\r\n', b'Content-Length: ')),
 )

@@ -37,7 +37,6 @@ from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.runtime import former
 from ovn_network_agent.tests.fuzz.target import Target
 
-
 _QUOTED = re.compile(r'"[^"]*"?')
 _DEVICES = {f'"{name}"' for name in ownership.VETH_ENDS}
 
@@ -106,6 +105,8 @@ def _addresses(data):
 def _options(data):
     text = _text(data)
     for parse in (types.OvsdbRemote(), types.ListenAddress(),
+                  types.Command(), types.Name(),
+                  types.CommaList(types.Name()),
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):
             parse(text)

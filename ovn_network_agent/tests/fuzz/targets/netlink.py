@@ -20,7 +20,6 @@ from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import nftables
 from ovn_network_agent.netlink import route_codec

@@ -14,6 +14,7 @@
 
 import contextlib
 
+from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.openflow import bridge
@@ -26,6 +27,10 @@ from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
+
+_FLOW = spec.FlowSpec(
+    ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN, 3, 4,
+    '198.51.100.0/24', '0a:00:00:00:00:01', None, spec.IN_PORT)
 
 
 def _flows(data):
@@ -59,11 +64,14 @@ def _monitor(data):
 
 
 def _stream(data):
-    with peers.speaking(data) as path, contextlib.closing(
-            connection.Switch(path)) as switch:
-        switch.pump()
-        bridge.dump(switch)
-        bridge.drops(switch)
+    for ask in (lambda switch: switch.pump(), bridge.dump, bridge.drops,
+                lambda switch: bridge.look_up(switch, [_FLOW]),
+                lambda switch: bridge.change(switch, [
+                    spec.Step(('adds', 0), spec.ADD, _FLOW)])):
+        with (contextlib.suppress(OSError, wire.Malformed),
+              peers.speaking(data) as path,
+              contextlib.closing(connection.Switch(path)) as switch):
+            ask(switch)
 
 
 def _ofctl(data):
@@ -94,7 +102,7 @@ TARGETS = (
            ('openflow.monitor',)),
     Target('openflow.error', wire.error_text, (wire.Malformed,),
            ('openflow.wire',)),
-    Target('openflow.stream', _stream, (OSError, wire.Malformed),
+    Target('openflow.stream', _stream, (),
            ('openflow.connection', 'openflow.bridge'), share=0.2),
     Target('openflow.ofctl', _ofctl, (ofctl_text.Unreadable,),
            ('openflow.ofctl_text',),

@@ -91,6 +91,10 @@ _SCHEMA = {
 _INT = 1 << 63
 
 
+class NoInput(Exception):
+    """Bytes that are no rows."""
+
+
 class _Row(types.SimpleNamespace):
     """A row as python-ovs has it: columns are attributes."""
 
@@ -171,9 +175,12 @@ def _fill(row, columns, values, tables):
 def _databases(data):
     """(NB, SB, the local database) of an input.
 
-    :raises ValueError: when it is none
+    :raises NoInput: when it is none
     """
-    given = json.loads(data)
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise NoInput from error
     given = given if isinstance(given, dict) else {}
     return [_database(number, name, given.get(name))
             for number, name in enumerate(_SCHEMA)]
@@ -192,14 +199,16 @@ def _view(data):
     builder.hosts()
     builder.gateway_chassis()
     proof = builder.evidence(here.chassis, frozenset())
-    proof.doubts(frozenset(
-        f'{nat.external_ip}/32' for router in seen.routers
-        for nat in router.nats))
-    # A change of every row, one after the other.
+    subjects = frozenset(f'{nat.external_ip}/32' for router in seen.routers
+                         for nat in router.nats)
+    list(proof.doubts(subjects))
+    for subject in subjects:
+        proof.elsewhere(subject)
+    # A change of every row.
     for name, tables in (('nb', nb), ('sb', sb)):
-        for table, found in tables.items():
-            builder.build(nb, sb, here, {(name, table): set(found)},
-                          model.Phase.RUNNING)
+        builder.build(nb, sb, here, {
+            (name, table): set(found) for table, found in tables.items()},
+            model.Phase.RUNNING)
     _drivers(seen)
 
 
@@ -281,17 +290,17 @@ def _drains(data):
 
 
 TARGETS = (
-    Target('ovn.view', _view, (json.JSONDecodeError, UnicodeDecodeError),
+    Target('ovn.view', _view, (NoInput,),
            ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
             'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
-    Target('ovn.rows', _rows, (json.JSONDecodeError, UnicodeDecodeError),
+    Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.bfd', 'ovn.marks', 'ovn.directory'), json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.silence', _silence,
-           (json.JSONDecodeError, UnicodeDecodeError), ('ovn.silence',),
+           (NoInput,), ('ovn.silence',),
            json=True, share=0.5),
     Target('ovs.drains', _drains, (), ('ovs.drains',),
            words=(b'all', b',', b'11111111-2222-4333-8444-555555555555')),

@@ -273,10 +273,16 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
            'tcp', _BYTES + 'br-ex', '0' * 32, 'fe80::1%x }\nflush ruleset')
 
 
+# Modules without an entry point that parse for one.
+_BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.command',),
+          'ovsdb': ('privileged.giving',)}
+
+
 def _target(module, share):
     return Target(f'privileged.{module}', _call, (),
-                  (f'privileged.{module}',), json=True, values=_VALUES,
-                  world=_world, root=True, share=share)
+                  (f'privileged.{module}', *_BELOW.get(module, ())),
+                  json=True, values=_VALUES, world=_world, root=True,
+                  share=share)
 
 
 TARGETS = tuple(_target(module, share) for module, share in (

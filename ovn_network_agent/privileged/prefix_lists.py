@@ -155,7 +155,8 @@ def renew(name, addresses):
     :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
-    wanted = [vtysh.checked(lines.check_host, text) for text in checks.sequence(addresses)]
+    wanted = [vtysh.checked(lines.check_host, text)
+              for text in checks.sequence(addresses)]
     copies = _copies(name)
     due = shape.permitting(copies['BGP'], wanted)
     renewed, configuration = renewal.renewal(name, due, copies)

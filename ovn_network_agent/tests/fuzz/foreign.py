@@ -28,14 +28,24 @@ _DONE = 3
 _ROUTE, _RULE, _ADDRESS, _NEIGHBOUR = (
     (26, 12, None, (12,)), (34, 12, 21, ()), (22, 8, 11, (6,)),
     (30, 12, 12, (3, 4)))
-_UNMARKED = 0
 _PROTOCOL_OF_ROUTE = 5
 _OURS = {_ROUTE: ownership.ROUTE_PROTOCOL, _RULE: ownership.RULE_PROTOCOL,
          _ADDRESS: ownership.ADDRESS_PROTOCOL,
          _NEIGHBOUR: ownership.NEIGHBOUR_PROTOCOL}
 _PERMANENT = 0x80
+# RTM_GETLINK, bytes of its header, IFF_UP; address, name, MTU, master and
+# alias of a device.
+_LINK, _LINK_HEADER, _UP = 18, 16, 1
+_OF_DEVICE = (1, 3, 4, 10, 20)
+# The protocol of what has none, and is never the kernel's.
+_FOREIGN = -1
+_SETTINGS = ('ip_forward', 'tcp_l3mdev_accept', *(
+    f'conf/{device}/{name}' for device in ('all', 'default', 'lo', '{0}')
+    for name in ('forwarding', 'proxy_arp', 'accept_local', 'rp_filter',
+                 'promote_secondaries', 'route_localnet')))
+# Protocols of what the kernel makes by itself: RTPROT_KERNEL; and no protocol,
 # IFAPROT_KERNEL_LO, _RA and _LL.
-_KERNEL_ADDRESSES = (_UNMARKED, 1, 2, 3)
+_OF_THE_KERNEL = {_ROUTE: (2,), _ADDRESS: (0, 1, 2, 3)}
 # Attributes with the number of a device: RTA_OIF; addresses and neighbours
 # have it in their header.
 _OUTPUT = 4
@@ -63,7 +73,7 @@ class Objects:
         now = self._read()
         gone = self._before - now
         come = {one for one in now - self._before
-                if one[-1] not in _KERNEL_ADDRESSES or one[0] == _RULE}
+                if one[-1] not in _OF_THE_KERNEL.get(one[0], ())}
         assert not gone and not come, (gone, come)
 
     def _read(self):
@@ -73,7 +83,16 @@ class Objects:
                 made = self._object(what, body)
                 if made is not None:
                     found.add(made)
-        return found
+        found.update(filter(None, map(self._device, self._dump(_LINK))))
+        return found | _settings()
+
+    def _device(self, body):
+        """(kind, fields of a device, no protocol), None for the pair."""
+        if body[4:8] in self._pair:
+            return None
+        attributes = dict(_attributes(body[_LINK_HEADER:]))
+        return ('device', body[4:8], body[8] & _UP, *(
+            attributes.get(number) for number in _OF_DEVICE), _FOREIGN)
 
     def _object(self, what, body):
         """(kind, header, attributes, protocol), None for one of ours."""
@@ -110,6 +129,21 @@ class Objects:
                     return
                 yield data[_HEADER.size:length]
                 data = data[length + 3 & ~3:]
+
+
+def _settings():
+    """The sysctls that are not the agent's, as objects."""
+    found = set()
+    for name in _SETTINGS:
+        # A device of the operator.
+        path = '/proc/sys/net/ipv4/' + name.format('management')
+        try:
+            with open(path, encoding='ascii') as opened:
+                found.add(('sysctl', path, opened.read(), _FOREIGN))
+        except FileNotFoundError:
+            # The kernel has no VRFs, or the device is gone.
+            found.add(('sysctl', path, '', _FOREIGN))
+    return found
 
 
 def _attributes(data):

@@ -12,9 +12,9 @@
 
 """Which lines of the agent have run.
 
-Only the first run of a line matters: an input that runs a new line is worth to
-be kept.  Python 3.12 and later report a line once (``sys.monitoring``), which
-costs nearly nothing.  Python 3.11 has ``sys.settrace`` alone.  There a function
+Only the first run of a line matters: an input that runs a new line is kept.
+Python 3.12 and later report a line once (``sys.monitoring``), which costs
+nearly nothing.  Python 3.11 has ``sys.settrace`` alone.  There a function
 whose lines have all run is traced no more.
 """
 

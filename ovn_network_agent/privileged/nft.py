@@ -160,7 +160,7 @@ def delete_connections(family, zone, targets):
     :returns: how many there were
     :raises OSError: when the kernel does not let us
     """
-    if (family not in elements.FAMILIES or
+    if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)

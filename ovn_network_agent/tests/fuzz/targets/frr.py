@@ -13,6 +13,7 @@
 """What nft and FRR print, and what FRR's daemons say on their sockets."""
 
 import contextlib
+import os
 
 from oslo_config import cfg
 
@@ -86,7 +87,11 @@ def _configuration(data):
 
 @contextlib.contextmanager
 def _node():
-    """FRR's daemons are peers, and a configuration names their directory."""
+    """FRR's daemons are peers, and a configuration names their directory.
+
+    No program is found: vtysh would reach the FRR of this machine.
+    """
+    os.environ['PATH'] = peers.directory()
     cfg.CONF([], project='none', default_config_files=[],
              default_config_dirs=[], use_env=False)
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)

@@ -31,7 +31,7 @@ _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
 _END = 'end'
 _IP_ROUTE = 'ip route '
-_VERSION = re.compile(r'frr version (\d+)')
+_VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
 # FRR 10 prints {"zebra":,"bgpd":} for daemons without a prefix list.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')

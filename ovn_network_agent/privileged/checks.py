@@ -87,8 +87,9 @@ def suppress(value):
 
 def device(name):
     """Check the name of a device like dev_valid_name() of the kernel."""
+    # A lone surrogate would have no bytes by itself.
     if (not isinstance(name, str) or name in ('', '.', '..')
-            or len(name.encode()) >= texts.IFNAMSIZ
+            or len(name.encode(errors='surrogatepass')) >= texts.IFNAMSIZ
             or any(c in '/:\0' or c.isspace() for c in name)):
         raise invalid(f'{name!r} is no device name')
     return name
@@ -101,6 +102,8 @@ def index(name):
     """
     try:
         return socket.if_nametoindex(device(name))
+    except UnicodeEncodeError as error:
+        raise invalid(f'{name!r} is no device name') from error
     except OSError as error:
         if error.errno == errno.EINVAL:
             raise

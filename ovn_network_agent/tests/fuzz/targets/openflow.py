@@ -13,8 +13,12 @@
 """Messages of OpenFlow, and what the tools of Open vSwitch print."""
 
 import contextlib
+import os
 
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.openflow import bridge
@@ -74,6 +78,28 @@ def _stream(data):
             ask(switch)
 
 
+_WANTED = resources.Flow(
+    'br-ex', _FLOW.cookie, _FLOW.priority, _FLOW.in_port, _FLOW.family,
+    _FLOW.dst, _FLOW.set_src, _FLOW.set_dst, _FLOW.output)
+
+
+class _Conf:
+    """The options that the reader needs."""
+
+    class ovs:
+        ovs_rundir = ''
+
+
+def _reader(data):
+    """What doctor and explain read of a bridge."""
+    for ask in (lambda: flows.read(_Conf, [_WANTED]),
+                lambda: flows.read_drops(_Conf, 'br-ex')):
+        with (contextlib.suppress(readers.Unread),
+              peers.speaking(data, 'br-ex.mgmt') as path):
+            _Conf.ovs.ovs_rundir = os.path.dirname(path)
+            ask()
+
+
 def _ofctl(data):
     for cookie, found in ofctl_text.parse(data.decode('utf-8', 'replace')):
         if isinstance(found, spec.FlowSpec):
@@ -104,12 +130,14 @@ TARGETS = (
            ('openflow.wire',)),
     Target('openflow.stream', _stream, (),
            ('openflow.connection', 'openflow.bridge'), share=0.2),
+    Target('openflow.reader', _reader, (), ('openflow.connection',),
+           share=0.2),
     Target('openflow.ofctl', _ofctl, (ofctl_text.Unreadable,),
            ('openflow.ofctl_text',),
            words=(b'cookie=0x', b' actions=', b', ', b'priority=', b'ip',
                   b'in_port=', b'nw_dst=', b'output:', b'set_field:',
                   b'->eth_src', b'NORMAL', b'table=0')),
-    Target('openflow.trace', _trace, (packets.readers.Unread,),
+    Target('openflow.trace', _trace, (readers.Unread,),
            ('openflow.trace_text', 'diagnosis.readers.trace',
             'diagnosis.readers.packets'),
            words=(b'bridge("', b'")', b' 0. ', b'priority ', b', cookie 0x',

@@ -44,7 +44,9 @@ OPTS = [
         help='PEM file with the certificates of the authorities that may '
              'vouch for the servers of "ssl:" remotes. Without this file '
              'every authority that this system trusts may vouch, and the '
-             'agent warns.'),
+             'agent warns. A list of revoked certificates (CRL) in the same '
+             'file is obeyed; then each of these authorities needs a present '
+             'list there.'),
     cfg.StrOpt(
         'ovn_ssl_cert', default='',
         help='PEM file with the certificate of this client, and all '

@@ -65,6 +65,9 @@ class Files:
         context.verify_mode = ssl.CERT_REQUIRED
         if self.ca:
             self._load_certificates(context, 'ca')
+            if context.cert_store_stats()['crl']:
+                # OpenSSL ignores lists of revoked certificates otherwise.
+                context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
         else:
             context.load_default_certs()
         if self.cert:

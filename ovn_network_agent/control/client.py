@@ -12,6 +12,7 @@
 
 """The client's side of the control socket: one request, with a time limit."""
 
+import errno
 import json
 import os
 import socket
@@ -83,3 +84,6 @@ def _receive(opened, deadline):
             except ValueError:
                 # This brace ends only a part of the reply.
                 continue
+            except RecursionError:
+                raise OSError(errno.EPROTO, os.strerror(
+                    errno.EPROTO)) from None

@@ -21,7 +21,6 @@ thread of its own, and an error affects only this connection.
 """
 
 import codecs
-import contextlib
 import json
 import socket
 import time
@@ -75,11 +74,15 @@ class Client:
         deadline = time.monotonic() + self._patience
         while True:
             self._pending = self._pending.lstrip()
-            with contextlib.suppress(json.JSONDecodeError):
-                # An incomplete request raises the same error as a bad one.
+            try:
                 found, used = self._parser.raw_decode(self._pending)
                 self._pending = self._pending[used:]
                 return jsonrpc.Message.from_json(found)
+            except json.JSONDecodeError:
+                # An incomplete request raises the same error as a bad one.
+                pass
+            except (ValueError, RecursionError):
+                return 'a number or a nesting that no request has'
             if len(self._pending) > _LONGEST:
                 return f'a request has more than {_LONGEST} characters'
             if not self._more(deadline):

@@ -32,7 +32,8 @@ class Checker:
 
     def __init__(self, document, wrong):
         self._document = document
-        self._wrong = {flaw.path for flaw in wrong}
+        # The schema says nothing about a key that is there twice.
+        self._wrong = {flaw.path for flaw in (*document.flaws, *wrong)}
         self.flaws = list(wrong)
         self._vips = {}
         # (destination, port, proto) to (masqueraded, path of the rule).

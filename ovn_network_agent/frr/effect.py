@@ -119,8 +119,8 @@ def surroundings(text, bgp):
             for network, entries in _routes(document):
                 if any(_in_effect(e) and e['protocol'] == 'connected'
                        for e in entries):
-                    found['connected'].append(network)
-    except (AttributeError, KeyError, TypeError) as error:
+                    found['connected'].append(str(iptext.network(network)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
     return found
 

@@ -20,18 +20,24 @@ in an unknown notation counts as a route of another program.  So at the worst
 the agent adds routes again, and it never removes a route by mistake.
 """
 
+import functools
 import json
 import re
 import typing
+
+from ovn_network_agent import iptext
 
 _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
 _END = 'end'
 _IP_ROUTE = 'ip route '
-_VERSION = re.compile(r'frr version (\d+)')
+_VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
 # FRR 10 prints {"zebra":,"bgpd":} for daemons without a prefix list.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
+# Lists are read again and again, and rarely change.
+_network = functools.lru_cache(4096)(iptext.network)
+_ANY = 'any'
 
 
 class Unreadable(ValueError):
@@ -171,10 +177,13 @@ def json_documents(text):
     while position < len(text):
         try:
             document, position = decoder.raw_decode(text, position)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unreadable(
                 'FRR did not answer in JSON: '
                 f'{text[position:position + 80]!r}') from error
+        if not isinstance(document, dict):
+            raise Unreadable('FRR answered in JSON without an object: '
+                             f'{text[:80]!r}')
         documents.append(document)
         while position < len(text) and text[position].isspace():
             position += 1
@@ -184,8 +193,27 @@ def json_documents(text):
 def _entries(prefix_list):
     by_sequence = {}
     for entry in prefix_list.get('entries', ()):
-        by_sequence[entry['sequenceNumber']] = Entry(
+        made = Entry(
             entry['sequenceNumber'], entry['type'], entry['prefix'],
             entry.get('minimumPrefixLength', 0),
             entry.get('maximumPrefixLength', 0))
+        _check(made)
+        by_sequence[made.sequence] = made
     return list(by_sequence.values())
+
+
+def _check(entry):
+    """Check the types of an entry, and its network.
+
+    :raises TypeError: for a value of another type
+    :raises Unreadable: for a text that is no network
+    """
+    if not (isinstance(entry.action, str) and isinstance(entry.prefix, str)
+            and all(type(number) is int for number in (
+                entry.sequence, entry.ge, entry.le))):
+        raise TypeError(f'{entry!r} is no entry')
+    if entry.prefix != _ANY:
+        try:
+            _network(entry.prefix)
+        except ValueError as error:
+            raise Unreadable(f'entry of a prefix list: {error}') from error

@@ -63,6 +63,14 @@ def read(text, vrf, prefix_list):
     :raises frr.output.Unreadable: when the configuration is not complete
     """
     before, lines = output.parts(text)
+    try:
+        return _read(before, lines, vrf, prefix_list)
+    except IndexError as error:
+        raise output.Unreadable('a line of the running configuration has '
+                                'fewer words than FRR writes') from error
+
+
+def _read(before, lines, vrf, prefix_list):
     asn, section = _instance(lines, vrf)
     words = [line.split() for line in section]
     return Setup(

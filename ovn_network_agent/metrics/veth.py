@@ -12,6 +12,8 @@
 
 """The counters of the veth pair, as the kernel has them."""
 
+import re
+
 from ovn_network_agent import ownership
 
 DEVICES = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
@@ -20,6 +22,8 @@ PATH = '/proc/self/net/dev'
 # Fields behind the name of a device: those of received packets, then as many
 # of sent ones (the function dev_seq_printf_stats of Linux).
 _PACKETS, _DROPPED, _SENT = 1, 3, 8
+# A counter has 64 bits.
+_FIELD = re.compile(r'(?<!\S)[0-9]{1,20}(?!\S)')
 
 
 def read(path=PATH):
@@ -43,8 +47,12 @@ def parsed(text):
         name, _colon, rest = line.partition(':')
         device = name.strip()
         if device in DEVICES:
-            fields = [int(field) for field in rest.split()]
+            fields = _FIELD.findall(rest)
+            if len(fields) <= _SENT + _DROPPED:
+                continue
             for direction, first in (('received', 0), ('sent', _SENT)):
-                packets[device, direction] = fields[first + _PACKETS]
-                dropped[device, direction] = fields[first + _DROPPED]
+                packets[device, direction] = int(
+                    fields[first + _PACKETS])
+                dropped[device, direction] = int(
+                    fields[first + _DROPPED])
     return {'veth_packets_total': packets, 'veth_dropped_total': dropped}

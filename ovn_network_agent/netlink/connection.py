@@ -44,6 +44,8 @@ TIMEOUT = 30.0
 DUMP_ATTEMPTS = 5
 
 _CODE = struct.Struct('=i')
+# MAX_ERRNO of linux/err.h.
+_MAX_ERRNO = 4095
 # Only the attributes, because the part before them has a varying length.
 _EXPLANATION = messages.narrow(netlink.nlmsgerr, 'NLMSGERR_ATTR_MSG',
                                fields=())
@@ -226,7 +228,8 @@ def _code(data, start, end):
     """errno of NLMSG_ERROR or NLMSG_DONE; 0 for success."""
     if end - start < 4:
         return 0
-    return -_CODE.unpack_from(data, start)[0]
+    code = -_CODE.unpack_from(data, start)[0]
+    return code if 0 <= code <= _MAX_ERRNO else errno.EPROTO
 
 
 def _explanation(data, flags, start, end):

@@ -49,6 +49,8 @@ _HEADER = 4
 
 FAMILIES = {'ip': socket.AF_INET, 'ip6': socket.AF_INET6}
 _ADDRESS = {socket.AF_INET: 'CTA_IP_V4', socket.AF_INET6: 'CTA_IP_V6'}
+# Of the first fields of a connection with ports.
+_TYPES = [int, str, int, str, int]
 
 
 class Tracked(typing.NamedTuple):
@@ -140,22 +142,34 @@ def _decode(family, found, zone):
             not {'CTA_TUPLE_ORIG', 'CTA_TUPLE_REPLY'} <= found.keys()):
         return None
     original, reply = found['CTA_TUPLE_ORIG'], found['CTA_TUPLE_REPLY']
-    proto = original.get_attr('CTA_TUPLE_PROTO')
-    port = proto.get_attr('CTA_PROTO_DST_PORT')
-    if port is None:
+    port = _within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_DST_PORT')
+    known = (_within(original, 'CTA_TUPLE_PROTO', 'CTA_PROTO_NUM'),
+             _address(original, family, 'DST'), port,
+             _address(reply, family, 'SRC'),
+             _within(reply, 'CTA_TUPLE_PROTO', 'CTA_PROTO_SRC_PORT'))
+    if 'CTA_ID' not in found or list(map(type, known)) != _TYPES:
         # Only TCP and UDP have ports.
         return None
-    return Tracked(
-        proto.get_attr('CTA_PROTO_NUM'), _address(original, family, 'DST'),
-        port, _address(reply, family, 'SRC'),
-        reply.get_attr('CTA_TUPLE_PROTO').get_attr('CTA_PROTO_SRC_PORT'),
-        (family, ('CTA_TUPLE_ORIG', _payload(original)),
-         ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID'])))
+    return Tracked(*known, (
+        family, ('CTA_TUPLE_ORIG', _payload(original)),
+        ('CTA_ZONE', zone), ('CTA_ID', found['CTA_ID'])))
+
+
+def _within(found, outer, inner):
+    """A value in nested attributes; None without one.
+
+    pyroute2 leaves an attribute that it cannot decode as bytes.
+    """
+    for name in (outer, inner):
+        if not hasattr(found, 'get_attr'):
+            return None
+        found = found.get_attr(name)
+    return found
 
 
 def _address(found, family, end):
-    return texts.canonical(found.get_attr('CTA_TUPLE_IP').get_attr(
-        f'{_ADDRESS[family]}_{end}'))
+    address = _within(found, 'CTA_TUPLE_IP', f'{_ADDRESS[family]}_{end}')
+    return None if address is None else texts.canonical(address)
 
 
 def _payload(found):

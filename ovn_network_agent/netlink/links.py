@@ -117,6 +117,8 @@ def _decode(body):
     if kind == 'vrf':
         table = _attributes(info.get('IFLA_INFO_DATA')).get(
             'IFLA_VRF_TABLE', 0)
+        if type(table) is not int:
+            raise ValueError(f'the table of a VRF is {table!r}')
     lower = 0
     if 'IFLA_LINK_NETNSID' not in found:
         lower = found.get('IFLA_LINK', 0)

@@ -17,10 +17,18 @@ receives them, many at once.  The message classes are the same in pyroute2 0.8
 and 0.9, and need neither a thread nor an event loop (decision record 0012).
 """
 
+import re
+import struct
+
+from pyroute2.netlink import exceptions
+
 #: number of decoded messages that a reader caches, see :mod:`netlink.links`
 REMEMBERED = 4096
 
 _UNKNOWN = 'UNKNOWN'
+_INTEGER = re.compile(r'(?:be|u?int)(?:8|16|32|64)')
+# The exceptions of pyroute2 for a message that it cannot decode.
+_MALFORMED = (struct.error, exceptions.NetlinkDecodeError)
 
 
 def narrow(message, *wanted, fields=None):
@@ -39,11 +47,14 @@ def narrow(message, *wanted, fields=None):
     """
     known = {name: (number, name, *rest)
              for number, name, *rest in _numbered(message.nla_map)}
+    attributes = tuple(known[attribute] if isinstance(attribute, str)
+                       else attribute for attribute in wanted)
     made = type(message.__name__, (message,), {
         '__slots__': (), 'header': None,
         'fields': message.fields if fields is None else fields,
-        'nla_map': tuple(known[attribute] if isinstance(attribute, str)
-                         else attribute for attribute in wanted)})
+        'nla_map': attributes,
+        'integers': frozenset(name for _number, name, kind, *_flags
+                              in attributes if _INTEGER.match(str(kind)))})
     # Without this call, the class would inherit the table of its parent if
     # the parent was used before.
     made().compile_nla_table()
@@ -79,9 +90,20 @@ def decode(message, data, start, end):
     :param start: offset of the body, a multiple of four
     :param end: offset after the body
     :returns: the message, a dict of its header's fields
+    :raises ValueError: when the body is too short, or a length does not fit
     """
-    found = message(data, start, end - start)
-    found.decode()
+    # pyroute2 would read what follows a body that is too short.
+    found = message(data[:end], start, end - start)
+    try:
+        found.decode()
+    except _MALFORMED as error:
+        raise ValueError(f'netlink message of {end - start} bytes: '
+                         f'{error!r}') from error
+    # pyroute2 leaves an attribute of another size as bytes.
+    for slot in found['attrs']:
+        if slot.name in message.integers and type(slot.value) is not int:
+            raise ValueError(f'netlink attribute {slot.name}: '
+                             f'{slot.value!r} is no number')
     return found
 
 
@@ -91,7 +113,10 @@ def attributes(found):
     :param found: a message, or an attribute with nested attributes
     :returns: dict of name to the decoded value, or to bytes that are not of
         the attribute's type
+    :raises ValueError: when nested attributes cannot be decoded
     """
+    if isinstance(found, bytes):
+        raise ValueError(f'{found!r} are no nested netlink attributes')
     return {slot.name: slot.value for slot in found['attrs']
             if slot.name != _UNKNOWN}
 

@@ -111,15 +111,18 @@ def look_up(kernel, index, dst):
         if error.errno != errno.ENOENT:
             raise
         return None
+    found = _decode(data, start, end)
     state = _STATE.unpack_from(data, start)[0]
-    return _decode(data, start, end), _STATES.get(state, f'{state:#x}')
+    return found, _STATES.get(state, f'{state:#x}')
 
 
-def _is_permanent(data, start, _end):
+def _is_permanent(data, start, end):
     """Whether an entry is permanent.
 
     This decodes nothing, because BGP EVPN may make very many other entries.
     """
+    if end - start < _STATE.size:
+        raise ValueError(f'netlink neighbour of {end - start} bytes')
     return bool(_STATE.unpack_from(data, start)[0] & ndmsg.NUD_PERMANENT)
 
 

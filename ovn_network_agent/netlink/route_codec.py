@@ -128,7 +128,10 @@ def decode(data, start, end, names=None):
 
     :param names: dict of ifindex to device name, filled on demand
     :returns: :class:`Route`, or None for a cached clone of a route
+    :raises ValueError: when a length does not fit
     """
+    if end - start < RTMSG.size:
+        raise ValueError(f'netlink route of {end - start} bytes')
     (family, length, _source, _tos, table, protocol, _scope, _kind,
      flags) = RTMSG.unpack_from(data, start)
     if flags & RTM_F_CLONED or family not in _ANY:
@@ -194,5 +197,12 @@ def attributes(data, start=0, end=None):
 
 
 def number(payload):
-    """A 32-bit attribute as int; None stays None."""
-    return None if payload is None else U32.unpack(payload)[0]
+    """A 32-bit attribute as int; None stays None.
+
+    :raises ValueError: when the attribute has another size
+    """
+    if payload is None:
+        return None
+    if len(payload) != U32.size:
+        raise ValueError(f'netlink number of {len(payload)} bytes')
+    return U32.unpack(payload)[0]

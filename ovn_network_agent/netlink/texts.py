@@ -87,6 +87,7 @@ def parse_address(address):
 
     :raises ValueError: when the text is no address in canonical notation
     """
+    _check_text(address)
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     try:
         packed = socket.inet_pton(family, address)
@@ -100,6 +101,7 @@ def parse_interface(text):
 
     :raises ValueError: when the text has another form
     """
+    _check_text(text)
     address, slash, length = text.partition('/')
     family, packed = parse_address(address)
     # '/00' is not canonical.
@@ -118,3 +120,8 @@ def parse_prefix(prefix):
                          f'{iptext.network(prefix, strict=False)} '
                          f'would be one')
     return family, packed, length
+
+
+def _check_text(value):
+    if not isinstance(value, str):
+        raise ValueError(f'{value!r} is no text')

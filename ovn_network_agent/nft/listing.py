@@ -99,8 +99,8 @@ def parse(*listings):
                  for listing in listings
                  for item in json.loads(listing)['nftables']]
         return _listed(items)
-    except (KeyError, TypeError, ValueError, AttributeError,
-            StopIteration) as error:
+    except (LookupError, TypeError, ValueError, AttributeError,
+            StopIteration, RecursionError) as error:
         raise Unreadable(f'the listing of nft was not understood: '
                          f'{type(error).__name__}: {error}') from error
 

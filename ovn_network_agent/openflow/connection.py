@@ -132,7 +132,7 @@ class Switch:
             if kind == wire.HELLO:
                 return
             if kind == wire.ERROR:
-                raise self._broken(wire.error_text(body))
+                raise self._broken(_refusal(body))
 
     def _exchange(self, data):
         """Send ``data`` and yield the messages that arrive, endlessly."""
@@ -202,3 +202,11 @@ class Switch:
 
     def _broken(self, text):
         return OSError(errno.EPROTO, f'{self._path}: {text}')
+
+
+def _refusal(body):
+    """The text of an error message, also of a malformed one."""
+    try:
+        return wire.error_text(body)
+    except wire.Malformed as error:
+        return str(error)

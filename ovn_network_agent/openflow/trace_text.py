@@ -29,12 +29,12 @@ import dataclasses
 import re
 
 _BRIDGE = re.compile(r'bridge\("(.+)"\)')
-_STEP = re.compile(r'(\d+)(?:\([^)]*\))?\. (.*)')
-_FLOW = re.compile(r'(?:(.*), )?priority (\d+)(?:, cookie (0x[0-9a-f]+))?')
+_STEP = re.compile(r'(\d{1,3})(?:\([^)]*\))?\. (.*)')
+_FLOW = re.compile(r'(?:(.*), )?priority (\d{1,5})(?:, cookie (0x[0-9a-f]+))?')
 _RECIRCULATION = re.compile(r'(?m)^=+\n.*recirc.*\n=+$')
 _ACTIONS = 'Datapath actions: '
 _TUNNEL = re.compile(r'\bdst=([0-9a-f.:]+)')
-_PORT = re.compile(r'    (\S+) (\d+)/(\d+|none): \((.*)\)')
+_PORT = re.compile(r'    (\S+) (\d{1,5})/(\d{1,10}|none): \((.*)\)')
 _PEER = re.compile(r'patch: peer=(\S+)')
 _LOCAL = 65534
 _DROP = 'drop'

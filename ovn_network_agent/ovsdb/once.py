@@ -18,6 +18,7 @@ The rows look like rows of a replica, so that the functions of
 :mod:`ovn_network_agent.ovn` can read them.
 """
 
+import contextlib
 import errno
 import functools
 import json
@@ -29,6 +30,7 @@ import uuid
 from ovs import poller
 from ovs import stream
 from ovs.db import data
+from ovs.db import error as errors
 from ovs.db import schema as ovs_schema
 
 _CHUNK = 256 * 1024
@@ -94,8 +96,7 @@ class Session:
     def __init__(self, remotes, database, timeout):
         self._database = database
         self._deadline = time.monotonic() + timeout
-        self._stream, found = self._connect(remotes)
-        self._schema = ovs_schema.DbSchema.from_json(found)
+        self._stream, self._schema = self._connect(remotes)
         self.tables = {name: {} for name in self._schema.tables}
 
     def __enter__(self):
@@ -124,8 +125,9 @@ class Session:
                       for table, *where in questions]
         answers = self._ask(self._stream, 'transact',
                             [self._database, *operations])
-        return [self._rows(table, answer) for (table, *_where), answer
-                in zip(questions, answers, strict=False)]
+        with _understood('transact'):
+            return [self._rows(table, answer) for (table, *_where), answer
+                    in zip(questions, answers, strict=False)]
 
     def by_uuid(self, table, keys):
         """Select rows by their UUIDs.
@@ -153,7 +155,9 @@ class Session:
         if error:
             raise Failed(_reason(remote, error))
         try:
-            return opened, self._ask(opened, 'get_schema', [self._database])
+            found = self._ask(opened, 'get_schema', [self._database])
+            with _understood('get_schema'):
+                return opened, ovs_schema.DbSchema.from_json(found)
         except BaseException:
             opened.close()
             raise
@@ -165,12 +169,15 @@ class Session:
         self._send(opened, json.dumps({'id': 0, 'method': method,
                                        'params': parameters}).encode())
         reply = self._receive(opened)
-        if reply.get('error'):
-            raise Failed(f'{method} of {self._database}: {reply["error"]}')
-        for answer in reply['result'] if method == 'transact' else ():
-            if answer and answer.get('error'):
-                raise Failed(f'{answer["error"]}: {answer.get("details")}')
-        return reply['result']
+        with _understood(method):
+            if reply.get('error'):
+                raise Failed(f'{method} of {self._database}: '
+                             f'{reply["error"]}')
+            for answer in reply['result'] if method == 'transact' else ():
+                if answer and answer.get('error'):
+                    raise Failed(f'{answer["error"]}: '
+                                 f'{answer.get("details")}')
+            return reply['result']
 
     def _send(self, opened, message):
         while message:
@@ -199,8 +206,11 @@ class Session:
                 reply, used = decoder.raw_decode(received.decode())
             except ValueError:
                 continue
-            if reply.get('method') is None:
-                return reply
+            except RecursionError:
+                raise Failed('an answer is nested too deeply') from None
+            with _understood('the server'):
+                if reply.get('method') is None:
+                    return reply
             received = received.decode()[used:].encode()
 
     def _wait(self, opened, error, ask_to_wake):
@@ -225,6 +235,20 @@ class Session:
             self.tables[table][key] = row
             found.append(row)
         return found
+
+
+@contextlib.contextmanager
+def _understood(what):
+    """Turn the errors of an answer in another form into one of ours.
+
+    :raises Failed: for such an answer
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError,
+            errors.Error) as error:
+        raise Failed(f'{what}: the answer was not understood: '
+                     f'{error!r}') from error
 
 
 def _reason(remote, error):

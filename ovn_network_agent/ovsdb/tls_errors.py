@@ -19,6 +19,8 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 _UNKNOWN_ISSUERS = frozenset((18, 19, 20, 21))
 _WRONG_NAMES = frozenset((62, 64))
+_REVOKED = 23
+_NO_LIST, _OLD_LIST = 3, 12
 
 # The texts for a server's alerts, by the end of OpenSSL's name.
 _ALERTS = {
@@ -75,6 +77,13 @@ def _of_server(error, files):
     if code in _UNKNOWN_ISSUERS:
         return said + (f'its authority is not in {_named(files, "ca")}; put '
                        'it there, or check that this is the right server')
+    if code == _REVOKED:
+        return said + (f'{_named(files, "ca")} has it in a list of revoked '
+                       'certificates; give the server a new one')
+    if code in (_NO_LIST, _OLD_LIST):
+        return said + ('put a present list of revoked certificates of its '
+                       f'authority into {_named(files, "ca")}, or remove all '
+                       'lists there')
     if code in _WRONG_NAMES:
         return said + ('name the server in the remote as its certificate '
                        'does, renew the certificate with that name as a '

@@ -23,6 +23,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import vtysh
 
 # Most addresses for one answer, which then has about 0.7 MB.
@@ -49,7 +50,7 @@ def read_effect(vrf, prefixes, bgp):
     """
     route, table = _of_vrf(vrf)
     wanted = [str(vtysh.checked(lines.check_network, prefix))
-              for prefix in prefixes]
+              for prefix in checks.sequence(prefixes)]
     found = effect.Found({}, {})
     for at in range(0, len(wanted), _BATCH):
         some = wanted[at:at + _BATCH]
@@ -83,7 +84,9 @@ def read_sessions(vrf, daemons):
     except ConnectionRefusedError:
         # No daemon runs.
         running = ()
-    missing = sorted(set(daemons).difference(running))
+    missing = sorted({
+        vtysh.checked(lines.check_name, name)
+        for name in checks.sequence(daemons)}.difference(running))
     if 'bgpd' in missing:
         return [missing, {}, []]
     said = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})

@@ -21,6 +21,7 @@ import errno
 import threading
 
 from ovn_network_agent.netlink import connection
+from ovn_network_agent.privileged import checks
 
 _lock = threading.Lock()
 _connection = None
@@ -67,9 +68,9 @@ def send(connected, items, encode, done=()):
     failures = []
     requests = []
     positions = []
-    for position, item in enumerate(items):
+    for position, item in enumerate(checks.sequence(items)):
         try:
-            requests.append(encode(*item))
+            requests.append(encode(*checks.sequence(item, 'item')))
         except OSError as error:
             failures.append((position, error.errno, error.strerror))
         except (TypeError, ValueError) as error:

@@ -43,6 +43,13 @@ def invalid(text):
     return OSError(errno.EINVAL, text)
 
 
+def sequence(value, what='argument'):
+    """Check a list of items, which arrives as a tuple."""
+    if not isinstance(value, list | tuple):
+        raise invalid(f'{what} {value!r} is no list')
+    return value
+
+
 def integer(value, what):
     """Check an int that is no bool."""
     if type(value) is not int:
@@ -80,8 +87,9 @@ def suppress(value):
 
 def device(name):
     """Check the name of a device like dev_valid_name() of the kernel."""
+    # A lone surrogate would have no bytes by itself.
     if (not isinstance(name, str) or name in ('', '.', '..')
-            or len(name.encode()) >= texts.IFNAMSIZ
+            or len(name.encode(errors='surrogatepass')) >= texts.IFNAMSIZ
             or any(c in '/:\0' or c.isspace() for c in name)):
         raise invalid(f'{name!r} is no device name')
     return name
@@ -94,6 +102,8 @@ def index(name):
     """
     try:
         return socket.if_nametoindex(device(name))
+    except UnicodeEncodeError as error:
+        raise invalid(f'{name!r} is no device name') from error
     except OSError as error:
         if error.errno == errno.EINVAL:
             raise

@@ -39,7 +39,8 @@ def set_links_up(names):
         return links.RTM_NEWLINK, 0, links.encode_up(checks.index(name))
 
     with channel.kernel() as kernel:
-        return channel.send(kernel, [[name] for name in names], encode)
+        return channel.send(
+            kernel, [[name] for name in checks.sequence(names)], encode)
 
 
 @privileged.kernel.change
@@ -68,11 +69,13 @@ def delete_veth_pairs(items):
 
 def _each(items, change):
     failures = []
-    for position, item in enumerate(items):
+    for position, item in enumerate(checks.sequence(items)):
         try:
-            change(*item)
+            change(*checks.sequence(item, 'item'))
         except OSError as error:
             failures.append((position, error.errno, error.strerror))
+        except (TypeError, ValueError) as error:
+            failures.append((position, errno.EINVAL, str(error)))
     return failures
 
 

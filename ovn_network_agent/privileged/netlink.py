@@ -106,7 +106,8 @@ def delete_rules(items):
     """
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
-            item[0] for item in items) else []
+            isinstance(item, list | tuple) and item and item[0] is True
+            for item in checks.sequence(items)) else []
         within = limits.current()
 
         def encode(original, item):
@@ -194,7 +195,7 @@ def delete_addresses(items):
         # The items are handled in turn, because the removal of one decides
         # whether the next address is the last one.
         failures = []
-        for position, item in enumerate(items):
+        for position, item in enumerate(checks.sequence(items)):
             failures.extend(
                 (position, number, text) for _zero, number, text in
                 channel.send(kernel, [item], encode)
@@ -324,21 +325,24 @@ def set_sysctls(items):
     """
     failures = []
     within = limits.current()
-    for position, item in enumerate(items):
+    for position, item in enumerate(checks.sequence(items)):
         try:
-            path = checks.sysctl(*item)
+            path = checks.sysctl(*checks.sequence(item, 'item'))
             within.check_sysctl(item[0])
             with open(path, 'w', encoding='ascii') as opened:
                 opened.write(item[1])
         except OSError as error:
-            failures.append((position, error.errno, _refusal(error, *item)))
+            failures.append((position, error.errno, _refusal(error, item)))
+        except (TypeError, ValueError) as error:
+            failures.append((position, errno.EINVAL, str(error)))
     return failures
 
 
-def _refusal(error, path, value):
+def _refusal(error, item):
     """Why a sysctl was not written, with the remedy in a container."""
     if error.errno != errno.EROFS:
         return error.strerror
+    path, value = item
     return (f'/proc/sys is read-only here, as in a container: write the line '
             f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
             f'and run "sysctl --system" there')

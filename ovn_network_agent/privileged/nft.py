@@ -53,7 +53,7 @@ def read_tables(families):
     """
     # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
     return _present({family: ['table', *_table(family)]
-                     for family in families})
+                     for family in checks.sequence(families)})
 
 
 @privileged.netfilter.entrypoint
@@ -65,7 +65,7 @@ def read_sets(family, names):
     :returns: dict of name to JSON text, of those that are there
     :raises OSError: when nft fails
     """
-    for name in names:
+    for name in checks.sequence(names):
         if not known_names.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
     return _present({name: ['set', *_table(family), name]
@@ -160,12 +160,12 @@ def delete_connections(family, zone, targets):
     :returns: how many there were
     :raises OSError: when the kernel does not let us
     """
-    if (family not in elements.FAMILIES or
+    if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)
     try:
-        wanted = {_target(*target) for target in targets}
+        wanted = {_target(*target) for target in checks.sequence(targets)}
     except TypeError as error:
         raise checks.invalid(f'refused: {error}') from error
     with connection.Connection(
@@ -252,7 +252,8 @@ def _load(build, *args):
     """
     try:
         script = build(*args)
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
+        # AttributeError: what should be a dict of lists is something else.
         raise checks.invalid(f'refused: {error}') from error
     return _successful(_run(['-f', '-'], script)).pid
 

@@ -27,6 +27,7 @@ from ovn_network_agent.conf import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import ofctl
 from ovn_network_agent.privileged import switches
@@ -88,7 +89,7 @@ def change_flows(bridge, adds, deletes, strays):
     failures = {}
     steps = []
     for (name, verb, check), items in zip(_LISTS, (adds, deletes, strays)):
-        for index, item in enumerate(items):
+        for index, item in enumerate(checks.sequence(items, name)):
             try:
                 steps.append(specs.Step((name, index), verb, check(item)))
             except ValueError as error:

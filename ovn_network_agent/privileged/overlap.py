@@ -28,6 +28,7 @@ from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import ovs as options
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import overlap_keeper
 
 # Seconds until the program undoes the overlap even without the agent; the
@@ -73,7 +74,7 @@ def begin(addresses):
     :raises OSError: with the reason when no overlap can begin; nothing is
         left then
     """
-    if not addresses:
+    if not checks.sequence(addresses):
         raise OSError(errno.EINVAL, 'no address of another gateway')
     try:
         wanted = [str(iptext.address(one)) for one in addresses]

@@ -94,10 +94,13 @@ class Database:
         """Results of the operations, a list of dict (RFC 7047, 5.2)."""
         answer = _call(self._address(), 'transact',
                        ['Open_vSwitch', *operations])
-        for result in answer:
-            if result and result.get('error'):
-                raise Failed(f'{self._remote}: {result["error"]} '
-                             f'{result.get("details", "")}')
+        with _understood(self._remote):
+            for result in answer:
+                if result and result.get('error'):
+                    raise Failed(f'{self._remote}: {result["error"]} '
+                                 f'{result.get("details", "")}')
+            if len(answer) < len(operations):
+                raise Failed(f'{self._remote}: an operation has no result')
         return answer
 
     def _address(self):
@@ -111,10 +114,12 @@ class Database:
 
     def external_ids(self):
         """The column external_ids of Open_vSwitch, dict."""
-        rows = self.transact({
+        answer = self.transact({
             'op': 'select', 'table': 'Open_vSwitch', 'where': [],
-            'columns': ['external_ids']})[0]['rows']
-        return dict(rows[0]['external_ids'][1]) if rows else {}
+            'columns': ['external_ids']})
+        with _understood(self._remote):
+            rows = answer[0]['rows']
+            return dict(rows[0]['external_ids'][1]) if rows else {}
 
     def mark(self, values):
         """Set keys of external_ids.
@@ -139,8 +144,9 @@ class Database:
                     ['options', 'includes', ['map', [
                         ['remote_ip', address], ['key', 'flow']]]],
                     ['bfd', 'includes', ['map', [['enable', 'true']]]]]})
-            found.update({row['_uuid'][1]: dict(row['bfd'][1])
-                          for row in rows[0]['rows']})
+            with _understood(self._remote):
+                found.update({row['_uuid'][1]: dict(row['bfd'][1])
+                              for row in rows[0]['rows']})
         return found
 
     def set_bfd(self, settings):
@@ -158,8 +164,9 @@ class Database:
         answers = self.transact(*({
             'op': 'select', 'table': 'Interface', 'where': _is(uuid),
             'columns': ['bfd_status']} for uuid in uuids))
-        return [dict(row['bfd_status'][1]) for answer in answers
-                for row in answer['rows']]
+        with _understood(self._remote):
+            return [dict(row['bfd_status'][1]) for answer in answers
+                    for row in answer['rows']]
 
 
 class Controller:
@@ -193,7 +200,7 @@ class Controller:
         for path in glob.glob(os.path.join(
                 glob.escape(self._rundir), 'ovn-controller.*.ctl')):
             try:
-                return _call(path, command, [], patience)
+                return _text(command, _call(path, command, [], patience))
             except OSError as e:
                 # A killed ovn-controller may have left this socket.
                 reasons.append(f'{path}: {e.strerror or e}')
@@ -203,6 +210,12 @@ class Controller:
         raise absent('; '.join(reasons) or
                      'no ovn-controller has a control socket in '
                      f'{self._rundir}')
+
+
+def _text(command, answer):
+    if not isinstance(answer, str):
+        raise Failed(f'{command}: the answer is no text')
+    return answer
 
 
 def shown(version):
@@ -255,11 +268,37 @@ def _call(address, method, params, patience=PATIENCE):
                 raise ConnectionResetError('closed without an answer')
             received += data
             with contextlib.suppress(ValueError):
-                answer = json.loads(received)
+                answer = _parsed(method, received)
                 break
-    if answer.get('error') is not None:
-        raise Failed(f'{method}: {answer["error"]}')
-    return answer['result']
+    with _understood(method):
+        if answer.get('error') is not None:
+            raise Failed(f'{method}: {answer["error"]}')
+        return answer['result']
+
+
+def _parsed(method, received):
+    """The JSON value of an answer.
+
+    :raises ValueError: for an incomplete answer
+    :raises Failed: for one that no server gives
+    """
+    try:
+        return json.loads(received)
+    except RecursionError:
+        raise Failed(f'{method}: the answer is nested too deeply') from None
+
+
+@contextlib.contextmanager
+def _understood(what):
+    """Turn the errors of an answer in another form into one of ours.
+
+    :raises Failed: for such an answer
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Failed(f'{what}: the answer was not understood: '
+                     f'{error!r}') from error
 
 
 def _until(condition, seconds):

@@ -22,6 +22,7 @@ from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import renewal
 from ovn_network_agent.frr import shape
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import originals
 from ovn_network_agent.privileged import vty
@@ -154,7 +155,8 @@ def renew(name, addresses):
     :raises OSError: as :func:`vtysh.change_static`
     """
     vtysh.check_prefix_list(name)
-    wanted = [vtysh.checked(lines.check_host, text) for text in addresses]
+    wanted = [vtysh.checked(lines.check_host, text)
+              for text in checks.sequence(addresses)]
     copies = _copies(name)
     due = shape.permitting(copies['BGP'], wanted)
     renewed, configuration = renewal.renewal(name, due, copies)

@@ -35,7 +35,8 @@ def renew(dev, address):
     :returns: False when the device lacks the address; nothing is done then
     :raises OSError: when a change failed; the address may be missing
     """
-    limits.current().check_renewal(dev, checks.interface(address))
+    limits.current().check_renewal(checks.device(dev),
+                                   checks.interface(address))
     index = checks.index(dev)
     stand_in = f'{ipaddress.IPv4Interface(address).ip}/32'
     create = wire.NLM_F_CREATE | wire.NLM_F_EXCL

@@ -32,6 +32,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent.privileged import checks
 from ovn_network_agent.privileged import command
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.privileged import vty
@@ -156,9 +157,10 @@ def checked_lines(adds, deletes, line):
     refused = []
     configuration = []
     for name, no, items in (('adds', '', adds), ('deletes', 'no ', deletes)):
-        for index, item in enumerate(items):
+        for index, item in enumerate(checks.sequence(items, name)):
             try:
-                configuration.append(no + line(*item))
+                configuration.append(
+                    no + line(*checks.sequence(item, 'item')))
             except (OSError, TypeError, ValueError) as error:
                 refused.append([name, index, str(error)])
     return refused, configuration

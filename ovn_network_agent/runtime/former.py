@@ -101,7 +101,8 @@ def is_executable(path):
     try:
         with open(path, 'rb') as opened:
             return opened.read(len(_MAGIC)) == _MAGIC
-    except OSError:
+    except (OSError, ValueError):
+        # A path from a unit may have a zero byte, which no path has.
         return False
 
 

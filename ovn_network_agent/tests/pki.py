@@ -27,16 +27,17 @@ DAY = datetime.timedelta(days=1)
 class Authority:
     """Signs certificates; its own is in :attr:`path`.
 
-    :param directory: where its files are written
+    :param directory: where its files are written, also an attribute
     :param name: for the subject and the file names
     """
 
     def __init__(self, directory, name='authority'):
-        self._directory = directory
+        self.directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._subject = _name(name)
-        self.path = self._write(name + '.pem', _pem(self._sign(
-            self._subject, self._key, ca=True)))
+        self._name = name
+        self._own = _pem(self._sign(self._subject, self._key, ca=True))
+        self.path = self._write(name + '.pem', self._own)
 
     def issue(self, name, *hosts, expired=False, password=None):
         """A certificate and its key.
@@ -55,6 +56,25 @@ class Authority:
                     serialization.Encoding.PEM,
                     serialization.PrivateFormat.PKCS8, encryption)))
 
+    def revoke(self, *certificates, expired=False):
+        """Put a list of revoked certificates behind that of the authority.
+
+        :param certificates: paths; none for an empty list
+        :param expired: whether the time of the list is over
+        """
+        now = datetime.datetime.now(datetime.UTC)
+        ends = now - DAY if expired else now + DAY
+        builder = x509.CertificateRevocationListBuilder(
+            self._subject, ends - 2 * DAY, ends)
+        for path in certificates:
+            with open(path, 'rb') as opened:
+                number = x509.load_pem_x509_certificate(
+                    opened.read()).serial_number
+            builder = builder.add_revoked_certificate(
+                x509.RevokedCertificateBuilder(number, now - DAY).build())
+        self._write(self._name + '.pem', self._own + _pem(
+            builder.sign(self._key, hashes.SHA256())))
+
     def _sign(self, subject, key, hosts=(), ca=False, expired=False):
         now = datetime.datetime.now(datetime.UTC)
         ends = now - DAY if expired else now + DAY
@@ -69,7 +89,7 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256())
 
     def _write(self, name, content):
-        path = os.path.join(self._directory, name)
+        path = os.path.join(self.directory, name)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
                              0o600)
         with os.fdopen(descriptor, 'wb') as opened:

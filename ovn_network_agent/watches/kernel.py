@@ -122,6 +122,7 @@ class LinkWatch(notifications.Watch):
             if name is None or port in own:
                 continue
             static = (kind == routes.RTM_DELROUTE and
+                      end - start > _PROTOCOL and
                       data[start + _PROTOCOL] == _ZEBRA_STATIC)
             if (STATIC if static else name) in known:
                 continue
@@ -137,7 +138,7 @@ class LinkWatch(notifications.Watch):
             neighbours.MESSAGE, data, start, end)['ifindex']
         try:
             return socket.if_indextoname(index) in self._neighbour_devices
-        except OSError:
+        except (OSError, OverflowError):
             # The device is gone, which is reported as LINK.
             return False
 

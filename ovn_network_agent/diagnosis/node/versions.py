@@ -76,7 +76,8 @@ def numbers(version):
 
     :param version: text such as '6.12.0-amd64' or '23.03.1'
     """
-    return tuple(int(part) for part in re.findall(r'\d+', version)[:2])
+    return tuple(int(part) for part in re.findall(
+        r'[0-9]{1,9}', version)[:2])
 
 
 def judge_versions(found):

@@ -37,5 +37,7 @@ def ask(path, command, *arguments):
                                       _ANSWER))
     except client.NotRunning:
         raise readers.Unread('no agent runs on this node') from None
+    except RecursionError:
+        raise readers.Unread('the answer is nested too deeply') from None
     except (client.NoAgent, client.Refused, ValueError) as error:
         raise readers.Unread(str(error)) from error

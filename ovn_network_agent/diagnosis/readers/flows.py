@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.openflow import bridge as bridges
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec
+from ovn_network_agent.openflow import wire
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,3 +98,5 @@ def _asked(conf, bridge, question):
             return question(switch)
     except OSError as error:
         raise readers.Unread(readers.reason(error)) from error
+    except wire.Malformed as error:
+        raise readers.Unread(f'{path}: {error}') from error

@@ -19,6 +19,7 @@ command names one address, one list or one neighbour.
 
 import contextlib
 import dataclasses
+import re
 import time
 
 from oslo_config import cfg
@@ -97,9 +98,10 @@ def read_lists(name):
     :raises readers.Unread: when a daemon does not answer
     """
     found = {}
+    with readable():
+        lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
-        said = _ask(daemon, f'show ip prefix-list {lines.check_name(name)} '
-                            'json')
+        said = _ask(daemon, f'show ip prefix-list {name} json')
         if not said.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             said = ''
@@ -111,6 +113,7 @@ def read_lists(name):
     return found
 
 
+_NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
 _NAMES = {'zebra': 'ZEBRA', 'bgpd': 'BGP'}
 
 
@@ -123,10 +126,20 @@ def read_neighbours(vrf):
     """
     found = ask_json('bgpd', f'show bgp {_table(vrf)}summary json')
     with readable():
-        return tuple(Neighbour(name, values['state'],
+        return tuple(Neighbour(_name(name), values['state'],
                                asn=str(document.get('as', '')))
                      for document in found
                      for name, values in document.get('peers', {}).items())
+
+
+def _name(text):
+    """The name of a neighbour, which becomes a part of a command.
+
+    :raises ValueError: for a text that is neither an address nor a device
+    """
+    if not _NEIGHBOUR.fullmatch(text):
+        raise ValueError(f'{text!r} is no neighbour')
+    return text
 
 
 def read_path(vrf, prefix):

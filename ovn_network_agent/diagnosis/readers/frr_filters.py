@@ -88,7 +88,12 @@ def read_map(name):
 
 
 def _rule(said):
-    return filters.Rule(said['sequenceNumber'], said['type'],
+    rule = filters.Rule(said['sequenceNumber'], said['type'],
                         tuple(said.get('matchClauses', ())),
                         said.get('callClause', ''),
                         said.get('action', _EXIT) == _EXIT)
+    if type(rule.sequence) is not int or not all(
+            isinstance(text, str) for text in (
+                rule.action, rule.call, *rule.matches)):
+        raise TypeError(f'{said!r} is no entry of a route map')
+    return rule

@@ -31,6 +31,18 @@ class ShapeTest(documents.RulesTestCase):
                   'line 1', 'ovn_nb_remote', 'one key "port_forwards"',
                   'configuration of the agent')
 
+    def test_a_key_twice_whose_first_value_is_of_another_type(self):
+        """The schema leaves such a key out, and nothing may use its value."""
+        for key, value in (('port', '"9 0"'), ('dest_port', 'x'),
+                           ('proto', '[]'), ('dest_addr', '{}')):
+            messages = self.bad(self.rule(
+                f'{key}: {value}, {key}: {value}, ' + ', '.join(
+                    f'{k}: {v}' for k, v in (
+                        ('proto', 'tcp'), ('port', 53),
+                        ('dest_addr', '10.0.0.5')) if k != key)))
+            self.assertTrue(any('twice' in text for text in messages),
+                            messages)
+
     def test_a_key_twice(self):
         self.says(self.vip('vip: 192.0.2.54'), 'line 3',
                   'port_forwards[0].vip', 'twice', 'line 2')

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Fuzzing of the parsers and of the privileged side; see tools/fuzz."""
+
+import argparse
+import os
+import random
+import re
+import sys
+import time
+
+from ovn_network_agent.tests.fuzz import corpus
+from ovn_network_agent.tests.fuzz import engine
+from ovn_network_agent.tests.fuzz import targets
+
+# Seconds in which each target of a long search gets its turn.
+_ROUND = 120.0
+
+
+def main(argv=None):
+    """Search, print a line for each target, and keep what is found.
+
+    :returns: exit status, 1 with findings
+    """
+    given = _arguments(argv)
+    seed = random.SystemRandom().randrange(1 << 32) if (
+        given.seed is None) else given.seed
+    chosen = [target for name, target in sorted(targets.TARGETS.items())
+              if re.search(given.target, name) and _possible(target)]
+    if not chosen:
+        print(f'no target has a name like {given.target!r}')
+        return 2
+    print(f'{len(chosen)} targets, seed {seed}')
+    findings = {}
+    start = time.monotonic()
+    rounds = 1 if given.seconds is None else max(
+        1, round(given.seconds / _ROUND))
+    for number in range(rounds):
+        left = None if given.seconds is None else (
+            given.seconds - (time.monotonic() - start)) / (rounds - number)
+        for target, limit in _shares(chosen, left):
+            report = _searched(target, f'{seed}.{number}', given.runs, limit)
+            _keep(target, report, given, findings)
+    for finding in findings.values():
+        _show(finding, given.findings)
+    print(f'{len(findings)} findings')
+    return 1 if findings else 0
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(prog='tools/fuzz', description=__doc__)
+    parser.add_argument('--seconds', type=float, help='seconds in all')
+    parser.add_argument('--runs', type=int,
+                        help='inputs of each target, without --seconds')
+    parser.add_argument('--seed', type=int, help='for the same inputs again')
+    parser.add_argument('--target', default='', metavar='REGEX',
+                        help='only targets with such a name')
+    parser.add_argument('--save', action='store_true',
+                        help='add inputs that ran new lines to the corpus')
+    parser.add_argument('--findings', default='build/fuzz', metavar='PATH',
+                        help='directory for the inputs that failed')
+    given = parser.parse_args(argv)
+    if given.seconds is None and given.runs is None:
+        given.seconds = 60.0
+    return given
+
+
+def _possible(target):
+    if target.root and os.getuid():
+        print(f'{target.name}: left out, it needs root')
+        return False
+    return True
+
+
+def _shares(chosen, seconds):
+    """(target, its seconds) of one round."""
+    whole = sum(target.share for target in chosen)
+    return [(target, None if seconds is None else
+             seconds * target.share / whole) for target in chosen]
+
+
+def _searched(target, seed, runs, seconds):
+    return engine.search(
+        target, random.Random(f'{seed}.{target.name}'),
+        corpus.read(target.name),
+        None if runs is None else max(1, round(runs * target.share)), seconds)
+
+
+def _keep(target, report, given, findings):
+    print(f'{target.name:22} {report.runs:8} inputs {report.lines:5} lines '
+          f'{len(report.kept):4} new {len(report.findings):2} findings',
+          flush=True)
+    for finding in report.findings:
+        findings.setdefault((target.name, finding.what), finding)
+    if given.save:
+        corpus.add(target.name, report.kept)
+
+
+def _show(finding, directory):
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, re.sub(
+        r'[^A-Za-z0-9.]+', '-', f'{finding.target}-{finding.what}'))
+    with open(path, 'wb') as opened:
+        opened.write(finding.data)
+    print(f'\n== {finding.target}: {finding.what}\n{finding.text}'
+          f'{finding.data[:300]!r}\nThe input is in {path}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

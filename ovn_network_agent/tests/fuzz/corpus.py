@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The inputs in the repository: one file for each target.
+
+A line is an input, a bytes literal of Python.  A line that begins with "#" is
+a remark about the next input.  Inputs of lines ending in a bug are kept for
+ever: :func:`add` appends, and nothing removes.
+"""
+
+import ast
+import os
+
+DIRECTORY = os.path.join(os.path.dirname(__file__), 'corpus')
+
+
+def path(name, directory=DIRECTORY):
+    """Path of the file of a target."""
+    return os.path.join(directory, name + '.txt')
+
+
+def read(name, directory=DIRECTORY):
+    """The inputs of a target.
+
+    :param name: name of the target
+    :returns: list of bytes, empty without a file
+    :raises ValueError: for a line that is no bytes literal
+    """
+    try:
+        with open(path(name, directory), encoding='ascii') as opened:
+            return [_input(line) for line in opened
+                    if line.strip() and not line.startswith('#')]
+    except FileNotFoundError:
+        return []
+
+
+def _input(line):
+    found = ast.literal_eval(line.strip())
+    if not isinstance(found, bytes):
+        raise ValueError(f'{line!r} is no bytes literal')
+    return found
+
+
+def add(name, inputs, remark='', directory=DIRECTORY):
+    """Append inputs of a target.
+
+    :param name: name of the target
+    :param inputs: iterable of bytes
+    :param remark: why these are there, one line
+    :returns: the number of inputs that were not there before
+    """
+    there = set(read(name, directory))
+    new = [data for data in inputs if data not in there]
+    if new:
+        with open(path(name, directory), 'a', encoding='ascii') as opened:
+            if remark:
+                opened.write(f'# {remark}\n')
+            opened.writelines(f'{data!r}\n' for data in new)
+    return len(new)

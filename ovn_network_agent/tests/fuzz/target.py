@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is fuzzed: a function of bytes, and the errors that it may raise."""
+
+import contextlib
+import dataclasses
+
+from ovn_network_agent.tests.fuzz import lines
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A parser of foreign text or bytes, or an entry point.
+
+    :ivar name: name, also of the file of the corpus
+    :ivar function: function of bytes; any result is right.  An assertion
+        there is a property of the result
+    :ivar errors: tuple of the documented exceptions
+    :ivar modules: names of the modules below ovn_network_agent whose parsers
+        the target calls
+    :ivar words: tuple of bytes that mean something in such an input
+    :ivar json: whether inputs are JSON, and are changed as values
+    :ivar values: further values for inputs in JSON
+    :ivar world: context manager that prepares the process, once
+    :ivar root: whether the world needs root
+    :ivar share: how many times as many inputs as other targets get
+    :ivar of: function of a code object, whether its lines count
+    """
+
+    name: str
+    function: object
+    errors: tuple
+    modules: tuple
+    words: tuple = ()
+    json: bool = False
+    values: tuple = ()
+    world: object = contextlib.nullcontext
+    root: bool = False
+    share: float = 1.0
+    of: object = lines.is_ours

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files that somebody else writes, and texts of the kernel and of programs."""
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent import ownership
+from ovn_network_agent.conf import go_values
+from ovn_network_agent.conf import types
+from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.forward import flaws
+from ovn_network_agent.forward import rules
+from ovn_network_agent.metrics import veth
+from ovn_network_agent.migrate import environment_file
+from ovn_network_agent.migrate import flags
+from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import rendering
+from ovn_network_agent.privileged import overlap_keeper
+from ovn_network_agent.runtime import former
+from ovn_network_agent.tests.fuzz.target import Target
+
+_QUOTED = re.compile(r'"[^"]*"?')
+_DEVICES = {f'"{name}"' for name in ownership.VETH_ENDS}
+
+
+def _text(data):
+    return data.decode('utf-8', 'replace')
+
+
+def _rules(data):
+    """From the file to the values that the drivers get."""
+    rules.parse.cache_clear()
+    hash(rules.parse(data, 'rules.yaml'))
+
+
+def _table(data):
+    """What the root side takes as a table is one that nft can load."""
+    table = codec.unpack(_tuples(json.loads(data)))
+    assert codec.unpack(codec.pack(table)) == table
+    text = rendering.text(table)
+    assert set(_QUOTED.findall(text)) <= _DEVICES, text
+    assert text.count('{') == text.count('}'), text
+
+
+def _tuples(value):
+    if isinstance(value, list):
+        return tuple(map(_tuples, value))
+    return value
+
+
+def _migrated(data):
+    environment_file.parse(data, 'environment')
+    yaml_file.parse(data, 'config.yaml')
+    flags.parse(_text(data).split('\n'))
+
+
+def _kernel(data):
+    veth.parsed(_text(data))
+    words = _text(data).split('\0')
+    running.is_agent(words)
+    with _file(data) as path:
+        former.is_executable(path)
+        former._starts(path)
+
+
+@contextlib.contextmanager
+def _file(data):
+    path = os.path.join(tempfile.gettempdir(), 'file')
+    with open(path, 'wb') as opened:
+        opened.write(data)
+    yield path
+
+
+def _addresses(data):
+    text = _text(data)
+    for parse in (iptext.address, iptext.network, iptext.interface):
+        try:
+            found = parse(text)
+        except ValueError:
+            continue
+        assert '%' not in str(found)
+        assert parse(str(found)) == found
+    networks.parse_interface(text)
+    networks.translated(text)
+
+
+def _options(data):
+    text = _text(data)
+    for parse in (types.OvsdbRemote(), types.ListenAddress(),
+                  types.Command(), types.Name(),
+                  types.CommaList(types.Name()),
+                  go_values.seconds, go_values.listen):
+        with contextlib.suppress(ValueError):
+            parse(text)
+    with contextlib.suppress(overlap_keeper.Failed):
+        overlap_keeper.in_other_words(text)
+    versions.numbers(text)
+
+
+TARGETS = (
+    Target('forward.rules', _rules, (flaws.BadRules,),
+           ('forward.rules', 'forward.document', 'forward.checks',
+            'forward.schema', 'forward.usable'), words=(
+               b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
+               b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
+               b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
+               b'"', b'masquerade: true', b'? ', b'%YAML 1.1\n---\n')),
+    Target('nft.table', _table, (ValueError, RecursionError),
+           ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
+           values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),
+    Target('migrate.files', _migrated, (),
+           ('migrate.environment_file', 'migrate.yaml_file',
+            'migrate.flags'),
+           words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
+    Target('kernel.texts', _kernel, (),
+           ('metrics.veth', 'runtime.former', 'diagnosis.node.running'),
+           words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
+                  b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
+                  b'\x7fELF', b'--dry-run')),
+    Target('addresses', _addresses, (), ('iptext', 'networks'),
+           words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
+                  b'%eth0', b'/', b'.', b':')),
+    Target('options', _options, (),
+           ('conf.types', 'conf.go_values', 'diagnosis.node.versions'),
+           words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
+                  b']', b'1h', b'30s', b'ms')),
+)

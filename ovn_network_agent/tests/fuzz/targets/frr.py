@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What nft and FRR print, and what FRR's daemons say on their sockets."""
+
+import contextlib
+import os
+
+from oslo_config import cfg
+
+from ovn_network_agent import privileged
+from ovn_network_agent.conf import frr as options
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.readers import frr as reader
+from ovn_network_agent.diagnosis.readers import frr_filters
+from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import filters
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import setup
+from ovn_network_agent.nft import listing
+from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.tests import configs
+from ovn_network_agent.tests.fuzz import peers
+from ovn_network_agent.tests.fuzz.target import Target
+
+_VRF = 'vrf-provider'
+_LIST = 'ANNOUNCED-NETWORKS'
+_PREFIX = '198.51.100.10/32'
+# Most commands of one session here.
+_COMMANDS = 20
+_DAEMONS = ('zebra', 'bgpd', 'staticd')
+_KEYS = ('paths', 'prefix', 'peers', 'state', 'pfxRcd', 'selected',
+         'installed', 'protocol', 'connected', 'static', 'sourced',
+         'bestpath', 'overall', 'advertisedTo', 'entries', 'nexthops', _LIST,
+         _PREFIX, 'sequenceNumber', 'rules', 'Established')
+
+
+def _text(data):
+    return data.decode('utf-8', 'replace')
+
+
+def _documents(data):
+    """All that parses a stream of documents."""
+    text = _text(data)
+    found = effect.Found({}, {})
+    for parse in (
+            output.known_routes, found.take, effect.heard,
+            lambda t: output.prefix_lists(t, _LIST),
+            lambda t: _around(effect.surroundings(t, True), found)):
+        with contextlib.suppress(output.Unreadable):
+            parse(text)
+
+
+def _around(fields, found):
+    around = effect.Surroundings(**fields)
+    fault = effect.problem(_PREFIX, 'static', found, True)
+    if fault:
+        effect.reasons({_PREFIX: fault}, {_PREFIX: 'static'}, around, _VRF,
+                       '10.0.0.1')
+
+
+def _configuration(data):
+    text = _text(data)
+    for vrf in ('', _VRF):
+        with contextlib.suppress(output.Unreadable):
+            setup.faults(setup.read(text, vrf, _LIST), vrf, 'static', _LIST)
+        with contextlib.suppress(output.Unreadable):
+            daemons, shown = output.split(text)
+            vtysh.require(daemons | {'mgmtd', 'zebra', 'staticd'},
+                          *output.holders(shown))
+            for prefix, _rest in output.static_routes(shown, vrf):
+                with contextlib.suppress(ValueError):
+                    lines.check_host(prefix)
+
+
+@contextlib.contextmanager
+def _node():
+    """FRR's daemons are peers, and a configuration names their directory.
+
+    No program is found: vtysh would reach the FRR of this machine.
+    """
+    os.environ['PATH'] = peers.directory()
+    cfg.CONF([], project='none', default_config_files=[],
+             default_config_dirs=[], use_env=False)
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    cfg.CONF.set_override('frr_run_dir', peers.directory(), 'frr')
+    cfg.CONF.set_override('vtysh_timeout', 1, 'frr')
+    for context in privileged.CONTEXTS:
+        context.set_client_mode(False)
+    privileged.limits.fix(configs.conf(
+        frr__vrf_name=_VRF, frr__frr_prefix_list=_LIST))
+    yield
+
+
+def _daemons(data, *questions):
+    """Ask with each function; its errors are the documented ones."""
+    # A session has several commands, unless the first answer has no end.
+    times = _COMMANDS if data[-4:-1] == b'\0\0\0' else 1
+    for daemon in _DAEMONS:
+        peers.peer(daemon + '.vty', b'\0').answers = [data] * times
+    for question in questions:
+        with contextlib.suppress(OSError, readers.Unread):
+            question()
+
+
+def _readers(data):
+    neighbour = reader.Neighbour('192.0.2.1', 'Established')
+    _daemons(data + b'\0\0\0\0',
+             lambda: reader.read_zebra(_VRF, _PREFIX),
+             lambda: reader.read_lists(_LIST),
+             lambda: reader.read_neighbours(_VRF),
+             lambda: reader.read_path(_VRF, _PREFIX),
+             lambda: reader.read_filters(_VRF, neighbour),
+             lambda: reader.read_timers(_VRF),
+             lambda: _denials(frr_filters.read(_VRF, _LIST)),
+             lambda: _denials(frr_filters.Outbound((), filters.Filters(
+                 _LIST, {}, {'m': frr_filters.read_map('m')}))))
+
+
+def _denials(outbound):
+    address = lines.check_host(_PREFIX)
+    for kind, names in ((filters.LIST, outbound.filters.lists),
+                        (filters.MAP, outbound.filters.maps)):
+        for name in names:
+            with contextlib.suppress(filters.Undecided):
+                outbound.filters.denial(kind, name, address)
+
+
+def _privileged(data):
+    _daemons(data,
+             lambda: bgp.read_sessions(_VRF, ['bgpd']),
+             lambda: prefix_lists.read(_LIST),
+             lambda: prefix_lists.read_digest(_LIST, True),
+             lambda: prefix_lists.change(
+                 _LIST, [], [['198.51.100.0/24', 32, 32]]),
+             lambda: vtysh.change_static(_VRF, [], [
+                 [_PREFIX, '169.254.0.1']]))
+
+
+TARGETS = (
+    Target('nft.listing', lambda data: listing.parse(_text(data)),
+           (listing.Unreadable,), ('nft.listing', 'nft.elements'), json=True,
+           values=('nftables', 'elem', 'concat', 'prefix', 'comment', 'set',
+                   'rule', 'chain')),
+    Target('frr.documents', _documents, (),
+           ('frr.output', 'frr.effect'), json=True, values=_KEYS),
+    Target('frr.configuration', _configuration, (),
+           ('frr.output', 'frr.setup', 'frr.lines'),
+           words=(b'router bgp ', b' vrf ', b'redistribute ', b'neighbor ',
+                  b'route-map ', b'\n', b' ', b'ip route ', b'vrf ', b'end\n',
+                  b'Building configuration...\n', b'call ', b'\n!\n',
+                  b'Current configuration:\n', b'frr version ',
+                  b'address-family ipv4 unicast', b'bgp listen', b'bfd')),
+    Target('frr.readers', _readers, (),
+           ('diagnosis.readers.frr', 'diagnosis.readers.frr_filters',
+            'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
+    Target('frr.sockets', _privileged, (),
+           ('frr.session', 'privileged.vty', 'privileged.vtysh'), words=(
+               b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode()),
+           world=_node, share=0.1),
+)

@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Bodies of netlink messages, and the frames around them."""
+
+import contextlib
+import struct
+
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import conntrack
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink import nftables
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.tests.fuzz.target import Target
+from ovn_network_agent.watches import kernel
+from ovn_network_agent.watches import nftables as nft_watch
+
+_ZONE = 64000
+_TARGETS = {(6, '192.0.2.53', 53, '10.0.0.5', 53)}
+
+
+class Dumped:
+    """A connection whose dumps and answers are one body."""
+
+    def __init__(self, data):
+        self._data = data
+
+    def dump(self, _kind, _body, wanted=None):
+        if wanted is None or wanted(self._data, 0, len(self._data)):
+            return [(self._data, 0, len(self._data))]
+        return []
+
+    def ask(self, _kind, _body):
+        return self._data, 0, len(self._data)
+
+
+class Replied(connection.Connection):
+    """A connection whose socket has received one datagram."""
+
+    def __init__(self, data):
+        self._sequence, self._socket = 0, self
+        self._data = [data]
+
+    def send(self, _data):
+        pass
+
+    def recv(self, _size):
+        if not self._data:
+            raise TimeoutError('nothing more')
+        return self._data.pop()
+
+
+def _route(data):
+    fast = single = None
+    with contextlib.suppress(ValueError):
+        fast = route_codec.decode(data, 0, len(data))
+    with contextlib.suppress(ValueError):
+        single = routes.decode(data, 0, len(data))
+    routes.read(Dumped(data), 0, 0, (2,))
+    routes.has_default(Dumped(data), 1, 10)
+    return fast, single
+
+
+def _neighbour(data):
+    neighbours.read(Dumped(data), permanent=True)
+    neighbours.look_up(Dumped(data), 1, '192.0.2.1')
+
+
+def _tracked(data):
+    for family in conntrack.FAMILIES:
+        for wanted in (None, _TARGETS):
+            for one in conntrack.read(Dumped(data), family, _ZONE, wanted):
+                conntrack.deletion(one)
+
+
+def _frames(data):
+    for kind, _flags, _seq, _port, start, end in wire.messages(data):
+        nftables.table(kind, data, start, end)
+
+
+def _answers(data):
+    with contextlib.suppress(OSError):
+        Replied(data).dump(18, b'', None)
+    with contextlib.suppress(OSError):
+        Replied(data).ask(18, b'')
+    Replied(data).batch([(16, 0, b'')])
+
+
+def _news(data):
+    kernel.LinkWatch(None, ('lo',))._news(iter([data]))
+    nft_watch.TableWatch(None)._news(iter([data]))
+
+
+def _target(name, function, *modules, errors=(ValueError,)):
+    return Target(f'netlink.{name}', function, errors, modules,
+                  words=tuple(struct.pack('=HH', 8, kind)
+                              for kind in (1, 2, 4, 5, 9, 15, 18, 20)))
+
+
+TARGETS = (
+    _target('route', _route, 'netlink.route_codec', 'netlink.routes',
+            'netlink.texts', 'netlink.messages'),
+    _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.rules'),
+    _target('link', lambda data: links.read(Dumped(data)), 'netlink.links'),
+    _target('address', lambda data: addresses.read(Dumped(data)),
+            'netlink.addresses'),
+    _target('neighbour', _neighbour, 'netlink.neighbours'),
+    _target('lookup', lambda data: lookups.look_up(
+        Dumped(data), '192.0.2.1').text(), 'netlink.lookups'),
+    _target('conntrack', _tracked, 'netlink.conntrack'),
+    _target('frames', _frames, 'netlink.wire', 'netlink.nftables'),
+    _target('answers', _answers, 'netlink.connection',
+            errors=(ValueError, OSError)),
+    _target('news', _news, 'watches.kernel', errors=(ValueError, OSError)),
+)

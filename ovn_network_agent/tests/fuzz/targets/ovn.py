@@ -1,0 +1,307 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rows of OVN and of Open vSwitch, with any values of their types.
+
+An input is JSON: {database: {table: [{column: value}]}}.  A reference is the
+number of a row.  The types of the columns are those of the schemas; a value of
+another type is made one of the type, as no server sends another.
+"""
+
+import json
+import types
+import uuid
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import marks
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import silence
+from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovs import drains
+from ovn_network_agent.ovs import relay
+from ovn_network_agent.ovs import wiring
+from ovn_network_agent.tests.fuzz.target import Target
+from ovn_network_agent.tests.unit import world
+
+_TEXT, _TEXTS, _MAYBE, _NUMBER, _NUMBERS, _MAP = (
+    'text', 'texts', 'maybe', 'number', 'numbers', 'map')
+_IDS = {'external_ids': _MAP}
+_MEMBER = {'chassis_name': _TEXT, 'priority': _NUMBER, **_IDS}
+# A table as a type is a set of references to its rows.
+_SCHEMA = {
+    'nb': {
+        'NB_Global': {'options': _MAP, 'nb_cfg': _NUMBER, **_IDS},
+        'Logical_Router': {
+            'name': _TEXT, 'ports': ('Logical_Router_Port',),
+            'nat': ('NAT',), 'options': _MAP, **_IDS,
+            'static_routes': ('Logical_Router_Static_Route',),
+            'load_balancer': ('Load_Balancer',),
+            'load_balancer_group': ('Load_Balancer_Group',)},
+        'Logical_Router_Port': {
+            'name': _TEXT, 'mac': _TEXT, 'networks': _TEXTS, **_IDS,
+            'options': _MAP, 'gateway_chassis': ('Gateway_Chassis',),
+            'ha_chassis_group': ('HA_Chassis_Group',)},
+        'NAT': {'type': _TEXT, 'external_ip': _TEXT, 'logical_ip': _TEXT,
+                'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS},
+        'Logical_Router_Static_Route': {
+            'ip_prefix': _TEXT, 'nexthop': _TEXT, 'route_table': _TEXT,
+            'output_port': _MAYBE, 'policy': _MAYBE, **_IDS},
+        'Load_Balancer': {'vips': _MAP, 'options': _MAP, **_IDS},
+        'Load_Balancer_Group': {'load_balancer': ('Load_Balancer',)},
+        'Gateway_Chassis': _MEMBER, 'HA_Chassis': _MEMBER,
+        'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
+                             **_IDS}},
+    'sb': {
+        'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
+                    'other_config': _MAP, 'encaps': ('Encap',)},
+        'SB_Global': {'nb_cfg': _NUMBER, 'options': _MAP},
+        'Chassis_Private': {'name': _TEXT, 'nb_cfg': _NUMBER,
+                            'nb_cfg_timestamp': _NUMBER},
+        'Encap': {'chassis_name': _TEXT, 'type': _TEXT, 'ip': _TEXT,
+                  'options': _MAP},
+        'Datapath_Binding': {**_IDS},
+        'HA_Chassis': {'chassis': ('Chassis',), 'priority': _NUMBER},
+        'HA_Chassis_Group': {'ha_chassis': ('HA_Chassis',)},
+        'Port_Binding': {
+            'type': _TEXT, 'logical_port': _TEXT, 'options': _MAP, **_IDS,
+            'datapath': 'Datapath_Binding', 'chassis': ('Chassis',),
+            'nat_addresses': _TEXTS, 'tag': _NUMBERS,
+            'ha_chassis_group': ('HA_Chassis_Group',)}},
+    'ovs': {
+        'Open_vSwitch': {**_IDS},
+        'Bridge': {'name': _TEXT, 'ports': ('Port',)},
+        'Port': {'name': _TEXT, 'interfaces': ('Interface',), **_IDS,
+                 'vlan_mode': _TEXTS, 'trunks': _NUMBERS,
+                 'protected': _TEXT, 'other_config': _MAP},
+        'Interface': {'name': _TEXT, 'ofport': _NUMBERS, 'type': _TEXT,
+                      'bfd': _MAP, 'bfd_status': _MAP, 'options': _MAP,
+                      'error': _MAYBE}}}
+_INT = 1 << 63
+
+
+class NoInput(Exception):
+    """Bytes that are no rows."""
+
+
+class _Row(types.SimpleNamespace):
+    """A row as python-ovs has it: columns are attributes."""
+
+    def __hash__(self):
+        return hash(self.uuid)
+
+    def __eq__(self, other):
+        return self.uuid == other.uuid
+
+    def __lt__(self, other):
+        return self.uuid < other.uuid
+
+
+def _text(value):
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode('utf-8', 'replace').decode().replace('\0', '')
+
+
+def _number(value):
+    return max(-_INT, min(_INT - 1, value)) if isinstance(value, int) else 0
+
+
+def _many(value):
+    return value if isinstance(value, list) else []
+
+
+def _of_type(kind, value, tables):
+    if kind == _TEXT:
+        return _text(value)
+    if kind == _NUMBER:
+        return _number(value)
+    if kind == _MAP:
+        return {_text(key): _text(of) for key, of in value.items()} if (
+            isinstance(value, dict)) else {}
+    if kind in (_TEXTS, _MAYBE):
+        found = sorted(set(map(_text, _many(value))))
+        return found[:1] if kind == _MAYBE else found
+    if kind == _NUMBERS:
+        return sorted(set(map(_number, _many(value))))
+    targets = list(tables[kind if isinstance(kind, str) else kind[0]].values())
+    if isinstance(kind, str):
+        return targets[_number(value) % len(targets)]
+    return [targets[_number(one) % len(targets)]
+            for one in _many(value) if targets]
+
+
+def _database(number, name, content):
+    """The rows of a database, dict of table to dict of UUID to row."""
+    content = content if isinstance(content, dict) else {}
+    given = {table: [row for row in _many(content.get(table))
+                     if isinstance(row, dict)] for table in _SCHEMA[name]}
+    if name == 'sb' and not given['Datapath_Binding']:
+        given['Datapath_Binding'] = [{}]
+    tables = {}
+    for place, table in enumerate(_SCHEMA[name]):
+        made = (_Row(uuid=uuid.UUID(int=number << 80 | place << 64 | index))
+                for index in range(len(given[table])))
+        tables[table] = {row.uuid: row for row in made}
+    for table, columns in _SCHEMA[name].items():
+        for row, values in zip(tables[table].values(), given[table],
+                               strict=True):
+            _fill(row, columns, values, tables)
+    return tables
+
+
+def _fill(row, columns, values, tables):
+    data = {}
+    for column, kind in columns.items():
+        value = _of_type(kind, values.get(column), tables)
+        setattr(row, column, value)
+        atoms = [each.uuid for each in value] if isinstance(
+            kind, tuple) else []
+        data[column] = types.SimpleNamespace(values=[
+            types.SimpleNamespace(value=atom) for atom in atoms])
+    row._data = data
+
+
+def _databases(data):
+    """(NB, SB, the local database) of an input.
+
+    :raises NoInput: when it is none
+    """
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise NoInput from error
+    given = given if isinstance(given, dict) else {}
+    return [_database(number, name, given.get(name))
+            for number, name in enumerate(_SCHEMA)]
+
+
+_DEVICES = (world.node().devices)
+
+
+def _view(data):
+    """From the rows to what the drivers want, as a pass does it."""
+    nb, sb, ovs = _databases(data)
+    here = wiring.read(ovs, _DEVICES)
+    builder = snapshot.Builder()
+    for phase in (model.Phase.RUNNING, model.Phase.DRAINING):
+        seen = builder.build(nb, sb, here, {}, phase, full=True)
+    builder.hosts()
+    builder.gateway_chassis()
+    proof = builder.evidence(here.chassis, frozenset())
+    subjects = frozenset(f'{nat.external_ip}/32' for router in seen.routers
+                         for nat in router.nats)
+    list(proof.doubts(subjects))
+    for subject in subjects:
+        proof.elsewhere(subject)
+    # A change of every row.
+    for name, tables in (('nb', nb), ('sb', sb)):
+        builder.build(nb, sb, here, {
+            (name, table): set(found) for table, found in tables.items()},
+            model.Phase.RUNNING)
+    _drivers(seen)
+
+
+def _drivers(seen):
+    for conf, drivers in _CONFIGURED:
+        for driver in drivers:
+            wanted = list(driver.for_node(seen.node))
+            for group in seen.groups:
+                wanted += driver.for_group(group, seen.node)
+            for router in seen.routers:
+                wanted += driver.for_router(router, seen.node)
+            for resource in wanted:
+                _check(conf, resource)
+
+
+
+def _check(conf, resource):
+    """No row can make the agent want something that takes all traffic."""
+    hash(resource.ref)
+    if isinstance(resource, resources.KernelRoute):
+        everything = resource.dst.endswith('/0')
+        assert not everything or resource.table == (
+            conf.veth_leak.veth_leak_table_id), resource
+    if isinstance(resource, resources.Rule):
+        assert resource.src or resource.dst or resource.iif or (
+            resource.fwmark), resource
+        for prefix in (resource.src, resource.dst):
+            assert not (prefix or '').endswith('/0'), resource
+
+
+def _configured(**values):
+    conf = world.conf(**values)
+    return conf, [world.driver(name, conf) for name in (
+        'fip_route', 'veth_leak', 'gateway_drain')]
+
+
+_CONFIGURED = [_configured(), _configured(frr__vrf_name='vrf-provider')]
+
+
+def _rows(data):
+    """Each parser of one row, by itself."""
+    nb, sb, ovs = _databases(data)
+    for row in nb['NAT'].values():
+        try:
+            rows.nat(row)
+        except ValueError as error:
+            assert str(row.uuid) in str(error)
+    for row in nb['Load_Balancer'].values():
+        rows.merged(rows.balanced(row)[0])
+        rows.vip_keys(row)
+    for row in nb['NB_Global'].values():
+        fleet = bfd.read(row)
+        bfd.in_the_way(fleet)
+        assert fleet.decided() == fleet.decided().decided()
+        bfd.external_ids(row.external_ids, fleet)
+    for table in ('Gateway_Chassis', 'HA_Chassis'):
+        for row in nb[table].values():
+            marks.marked(row.external_ids, *marks.read(row))
+    for row in sb['Port_Binding'].values():
+        rows.nat_addresses(row)
+        rows.order(row)
+    directory.read(nb, sb)
+    for found in (relay.ports, relay.usable):
+        list(found(ovs))
+    relay.errors(ovs)
+
+
+def _silence(data):
+    _nb, sb, _ovs = _databases(data)
+    for own in {row.name for row in sb['Chassis'].values()}:
+        facts = silence.read(sb, own, frozenset())
+        silence.hostnames(facts, {*silence.behind(facts),
+                                  *silence.outdated(facts, 3)})
+
+
+def _drains(data):
+    wish, _problems = drains.parse(data.decode('utf-8', 'replace'))
+    assert drains.parse(drains.render(wish)) == (wish, ())
+
+
+TARGETS = (
+    Target('ovn.view', _view, (NoInput,),
+           ('ovn.snapshot', 'ovn.rows', 'ovn.evidence', 'networks',
+            'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
+           values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
+                   'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
+                   'is_chassis_resident("cr-lrp")')),
+    Target('ovn.rows', _rows, (NoInput,),
+           ('ovn.rows', 'ovn.bfd', 'ovn.marks', 'ovn.directory'), json=True,
+           values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
+    Target('ovn.silence', _silence,
+           (NoInput,), ('ovn.silence',),
+           json=True, share=0.5),
+    Target('ovs.drains', _drains, (), ('ovs.drains',),
+           words=(b'all', b',', b'11111111-2222-4333-8444-555555555555')),
+)

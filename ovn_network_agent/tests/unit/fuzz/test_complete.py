@@ -1,0 +1,181 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each parser of foreign text or bytes has a target, and so has each call.
+
+A parser is a function that calls one of :data:`CALLS`: these take texts and
+bytes apart.  The corpus has to reach each of them, unless its module is in
+:data:`OURS`: what is read there is of the agent itself or of its operator, or
+was read by a parser before.
+"""
+
+import ast
+import json
+import pathlib
+import unittest
+
+import ovn_network_agent
+from ovn_network_agent.tests.fuzz import corpus
+from ovn_network_agent.tests.fuzz import engine
+from ovn_network_agent.tests.fuzz import targets
+from ovn_network_agent.tests.fuzz.targets import privileged
+
+ROOT = pathlib.Path(ovn_network_agent.__file__).parent
+# Methods and functions that take a text or bytes apart.
+CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
+         'unpack_from', 'iter_unpack', 'fullmatch', 'match', 'search',
+         'finditer', 'findall', 'split', 'rsplit', 'splitlines', 'partition',
+         'rpartition', 'fromhex', 'inet_ntop', 'next_event', 'from_json'}
+# Modules by the reason why what they read is no foreign input.
+OURS = {
+    'references to objects of the agent itself': (
+        'backends.flow', 'backends.frr_prefix_list', 'backends.frr_static',
+        'backends.overlap', 'control.addresses', 'diagnosis.address.switch',
+        'diagnosis.address.verdicts', 'diagnosis.node.check',
+        'engine.reconciler', 'forward.presence', 'forward.standing',
+        'nft.transaction', 'ovn.absence', 'ovn.view', 'privileged.ofctl',
+        'port_forwards', 'watches.surroundings', 'privileged.checks',
+        'privileged.limits'),
+    'options, and the command line of the operator': (
+        'cmd.status', 'conf.command_line', 'conf.masking', 'conf.reload',
+        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
+        'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
+        'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
+        'diagnosis.node.ovn'),
+    'answers of the agent that control.client has read': (
+        'ctl.drain', 'ctl.fips', 'ctl.health', 'ctl.plan', 'ctl.reload',
+        'ctl.report', 'ctl.resync', 'diagnosis.node.sources'),
+    'the state of this process and of its interpreter': (
+        'control.bug_report', 'control.text', 'metrics.endpoint',
+        'privileged.capability', 'runtime.sole', 'privileged.receiving'),
+    'files below /proc/sys, of numbers': (
+        'diagnosis.address.kernel', 'diagnosis.node.outbound',
+        'diagnosis.node.forwards'),
+    'the version of FRR, from a parsed configuration': (
+        'diagnosis.node.frr',),
+}
+
+
+def modules():
+    """The modules of the agent: dict of name to syntax tree."""
+    found = {}
+    for path in sorted(ROOT.rglob('*.py')):
+        parts = path.relative_to(ROOT).with_suffix('').parts
+        if parts[0] != 'tests' and parts[-1] != '__init__':
+            found['.'.join(parts)] = ast.parse(path.read_text())
+    return found
+
+
+def parsers(tree):
+    """Qualified names of the functions that take something apart."""
+    found = set()
+
+    def walk(node, names):
+        for child in ast.iter_child_nodes(node):
+            inner = names
+            if isinstance(
+                    child, ast.FunctionDef | ast.AsyncFunctionDef |
+                    ast.ClassDef):
+                inner = (*names, child.name)
+            if names and isinstance(child, ast.Call) and isinstance(
+                    child.func, ast.Attribute) and child.func.attr in CALLS:
+                found.add('.'.join(names))
+            walk(child, inner)
+    walk(tree, ())
+    return found
+
+
+# Functions of covered modules that only other tests reach, by the reason.
+ELSEWHERE = {
+    'the privileged targets, which need root, reach these': (
+        ('netlink.texts', 'mac_bytes'), ('netlink.addresses', 'encode'),
+        ('netlink.texts', 'parse_interface'),
+        ('netlink.rules', '_attributes'), ('nft.elements', '_device'),
+        ('openflow.codec', 'encode_actions'),
+        ('openflow.ofctl_text', 'stray_match'),
+        ('openflow.spec', 'check_bridge')),
+    'the processes of this machine are the input': (
+        ('runtime.former', '_words'), ('runtime.former', '_locks'),
+        ('diagnosis.node.running', '_words'),
+        ('diagnosis.node.running', '_parent')),
+    'options, and calls when a module is imported': (
+        ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
+        ('nft.rendering', 'chains')),
+    'the privileged side writes the argument of its own program': (
+        ('privileged.overlap_keeper', 'main'),),
+}
+
+
+class CompleteTest(unittest.TestCase):
+
+    maxDiff = None
+
+    def setUp(self):
+        super().setUp()
+        self.covered = {module for target in targets.TARGETS.values()
+                        for module in target.modules}
+        self.ours = {module for listed in OURS.values() for module in listed}
+
+    def test_each_module_that_parses_has_a_target(self):
+        parsing = {name for name, tree in modules().items() if parsers(tree)}
+        self.assertEqual(set(), parsing - self.covered - self.ours)
+
+    def test_nothing_is_listed_that_is_not_there(self):
+        found = modules()
+        self.assertEqual(set(), (self.covered | self.ours) - set(found))
+        self.assertEqual(set(), self.covered & self.ours)
+        self.assertEqual(set(), {
+            name for name in self.ours if not parsers(found[name])})
+
+    def test_each_entry_point_is_called(self):
+        points = privileged.entry_points()
+        called = set()
+        for name in targets.TARGETS:
+            if name.startswith('privileged.'):
+                called |= {json.loads(data)[0] for data in corpus.read(name)
+                           if data.startswith(b'["') and _is_json(data)}
+        self.assertEqual(set(), set(points) - called)
+        self.assertEqual(set(), {
+            f'privileged.{name.partition(".")[0]}' for name in points} -
+            set(targets.TARGETS))
+
+    def test_the_corpus_reaches_each_parser(self):
+        """Also those of targets that need root have to have one elsewhere."""
+        reached = set()
+        for target in targets.TARGETS.values():
+            if not target.root:
+                reached |= {
+                    (file.removesuffix('.py').replace('/', '.'),
+                     name.replace('.<locals>', ''))
+                    for file, name in _functions(target)}
+        of_root = {module for target in targets.TARGETS.values()
+                   if target.root for module in target.modules}
+        missed = {
+            (module, name) for module, tree in modules().items()
+            if module in self.covered - of_root for name in parsers(tree)
+            if (module, name) not in reached}
+        self.assertEqual({one for listed in ELSEWHERE.values()
+                          for one in listed}, missed)
+
+
+def _is_json(data):
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _functions(target):
+    report = engine.search(target, None, corpus.read(target.name), runs=0)
+    assert not report.findings, report.findings
+    return report.functions

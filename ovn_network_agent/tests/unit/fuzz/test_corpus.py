@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The files of inputs."""
+
+import os
+import tempfile
+import unittest
+
+from ovn_network_agent.tests.fuzz import corpus
+from ovn_network_agent.tests.fuzz import targets
+
+
+class CorpusTest(unittest.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.directory = made.name
+
+    def add(self, *inputs, remark=''):
+        return corpus.add('name', inputs, remark, self.directory)
+
+    def read(self):
+        return corpus.read('name', self.directory)
+
+    def test_nothing_is_there_at_first(self):
+        self.assertEqual([], self.read())
+
+    def test_inputs_come_back(self):
+        inputs = [b'\0\xff\n#', b'#', b'', b'"\'\\']
+        self.assertEqual(4, self.add(*inputs, remark='why'))
+        self.assertEqual(inputs, self.read())
+
+    def test_each_input_once(self):
+        self.add(b'a', b'b')
+        self.assertEqual(1, self.add(b'b', b'c'))
+        self.assertEqual([b'a', b'b', b'c'], self.read())
+
+    def test_a_line_of_something_else(self):
+        for line in ("'text'", '1', 'b"open', 'import os'):
+            with open(corpus.path('name', self.directory), 'w') as opened:
+                opened.write(line + '\n')
+            with self.subTest(line), self.assertRaises(
+                    (SyntaxError, ValueError)):
+                self.read()
+
+    def test_each_file_is_of_a_target_and_each_target_has_one(self):
+        self.assertEqual(set(targets.TARGETS), {
+            name.removesuffix('.txt')
+            for name in os.listdir(corpus.DIRECTORY)})
+        for name in targets.TARGETS:
+            self.assertTrue(corpus.read(name), name)

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which lines have run."""
+
+import unittest
+
+from ovn_network_agent import iptext
+from ovn_network_agent.tests.fuzz import lines
+
+
+def branches(value):
+    if value > 1:
+        return 'more'
+    return 'less'
+
+
+def of_here(code):
+    return code.co_filename == __file__
+
+
+class LinesTest(unittest.TestCase):
+
+    def run_with(self, noted, function, *args):
+        with noted:
+            function(*args)
+        return noted.fresh()
+
+    def test_only_new_lines_count(self):
+        noted = lines.Lines(of_here)
+        self.assertLess(0, self.run_with(noted, branches, 1))
+        self.assertEqual(0, self.run_with(noted, branches, 0))
+        self.assertEqual(1, self.run_with(noted, branches, 2))
+        self.assertEqual(0, self.run_with(noted, branches, 3))
+
+    def test_each_search_begins_anew(self):
+        for _search in range(2):
+            self.assertLess(0, self.run_with(
+                lines.Lines(of_here), branches, 1))
+
+    def test_the_agent_counts_and_nothing_else(self):
+        noted = lines.Lines()
+        self.assertEqual(0, self.run_with(noted, branches, 1))
+        self.assertLess(0, self.run_with(noted, iptext.address, '::1'))
+        self.assertIn(('iptext.py', 'address'), noted.functions)
+
+    def test_an_exception_ends_it_as_well(self):
+        noted = lines.Lines()
+        with self.assertRaises(ValueError), noted:
+            iptext.address('x')
+        self.assertLess(0, noted.fresh())
+        iptext.interface('10.0.0.1/8')
+        self.assertEqual(0, noted.fresh())

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The minute of fuzzing in each run of the tests; tools/fuzz takes longer.
+
+Each input of the corpus runs again: those that once were a bug, too.  Then
+come new inputs, by another seed in each run, which the failure names.
+"""
+
+import random
+import unittest
+
+from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.fuzz import corpus
+from ovn_network_agent.tests.fuzz import engine
+from ovn_network_agent.tests.fuzz import targets
+
+# New inputs of a target; all targets together take about a minute.
+RUNS = 400
+
+
+class TargetTest(unittest.TestCase):
+    """A test for each target that needs no root."""
+
+    def fuzz(self, target):
+        seed = random.SystemRandom().randrange(1 << 32)
+        inputs = corpus.read(target.name)
+        report = engine.search(
+            target, random.Random(seed), inputs,
+            budget.examples(max(1, round(RUNS * target.share))))
+        self.assertEqual([], [
+            f'seed {seed}: {found.what} for {found.data[:500]!r}\n{found.text}'
+            for found in report.findings])
+        self.assertLess(len(inputs), report.runs)
+        self.assertLess(0, report.lines)
+
+
+def _test(target):
+    return lambda self: self.fuzz(target)
+
+
+for _target in targets.TARGETS.values():
+    if not _target.root:
+        setattr(TargetTest, 'test_' + _target.name.replace('.', '_'),
+                _test(_target))

@@ -43,6 +43,8 @@ _ROOM = 1 << 20
 _LENGTH = 8
 # Findings of one target after which the search ends: one bug has many inputs.
 _ENOUGH = 10
+# How many times as long as its processor time an input may wait.
+_WAITS = 10
 
 
 class Hang(BaseException):
@@ -169,15 +171,25 @@ class _Formatting(logging.Handler):
 
 @contextlib.contextmanager
 def _alarm(patience):
+    """Raise Hang in the block after some seconds of processor time.
+
+    A busy machine delays each input, so the time of the clock says nothing
+    before a multiple of the patience: then the input waits for something.
+    """
     def ring(_number, _frame):
-        raise Hang(f'more than {patience} s')
-    former = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, patience)
+        raise Hang(f'more than {patience} s of processor time, or '
+                   f'{_WAITS * patience} s of waiting')
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, patience),
+              (signal.SIGALRM, signal.ITIMER_REAL, _WAITS * patience))
+    former = [signal.signal(number, ring) for number, _which, _s in timers]
+    for _number, which, seconds in timers:
+        signal.setitimer(which, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, former)
+        for (number, which, _s), handler in zip(timers, former, strict=True):
+            signal.setitimer(which, 0)
+            signal.signal(number, handler)
 
 
 def _place(error):

@@ -18,21 +18,24 @@ come new inputs, by another seed in each run, which the failure names.
 
 import random
 import unittest
+import zlib
 
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.fuzz import corpus
 from ovn_network_agent.tests.fuzz import engine
 from ovn_network_agent.tests.fuzz import targets
 
-# New inputs of a target; all targets together take about a minute.
-RUNS = 400
+# New inputs of a target; all targets together take less than a minute.
+RUNS = 250
 
 
 class TargetTest(unittest.TestCase):
     """A test for each target that needs no root."""
 
     def fuzz(self, target):
-        seed = random.SystemRandom().randrange(1 << 32)
+        # A usual run repeats itself; the scheduled job looks for more.
+        seed = (zlib.crc32(target.name.encode()) if budget.FACTOR == 1
+                else random.SystemRandom().randrange(1 << 32))
         inputs = corpus.read(target.name)
         report = engine.search(
             target, random.Random(seed), inputs,

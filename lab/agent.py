@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 
 from lab import imaged
 from lab import node as nodes
@@ -37,6 +38,8 @@ class Agent:
         :data:`DEFAULTS`
     :ivar program: argv of the agent without its arguments; see
         :mod:`lab.imaged` for that of an image
+    :ivar states: list of (monotonic seconds, text): each status that the
+        agent gave its supervisor, over all starts
     """
 
     def __init__(self, node, config=None):
@@ -51,6 +54,7 @@ class Agent:
         self.process = None
         self._notify = None
         self._said = []
+        self.states = []
         self.starts = 0
 
     def write_config(self):
@@ -96,8 +100,9 @@ class Agent:
         # The thread reads at once, like systemd.  A socket takes only ten
         # messages; then the agent would wait.
         self._said = []
-        threading.Thread(target=_listen, args=(self._notify, self._said),
-                         daemon=True).start()
+        threading.Thread(
+            target=_listen, args=(self._notify, self._said, self.states),
+            daemon=True).start()
 
     def wait_ready(self, timeout=60):
         """Wait until the agent sends READY=1.
@@ -160,7 +165,10 @@ class Agent:
             self._notify = None
 
 
-def _listen(opened, said):
+def _listen(opened, said, states):
     """Collect the messages until the socket is shut down."""
     while data := opened.recv(65536):
-        said += data.decode().split('\n')
+        lines = data.decode().split('\n')
+        said += lines
+        states += [(time.monotonic(), line.removeprefix('STATUS='))
+                   for line in lines if line.startswith('STATUS=')]

@@ -27,6 +27,7 @@ _FIRST = tuple(name for name in ('mgmtd',)
 STATIC = (*_FIRST, 'staticd')[0]
 # Seconds for an answer.
 _ANSWER = 30
+_INIT = os.path.join(DAEMONS, 'frrinit.sh')
 
 
 def gateway_config(name):
@@ -170,6 +171,19 @@ exit
 '''
 
 
+def bfd_config(name, spine=False):
+    """The additions for BFD between the spine and a gateway.
+
+    :param spine: whether for the spine
+    """
+    peer, address = plan.UPLINKS[name]
+    if spine:
+        return (f'router bgp {plan.SPINE_AS}\n neighbor {address} bfd\n'
+                'exit\n')
+    return (f'router bgp {plan.GATEWAY_AS[name]} vrf {plan.VRF}\n'
+            f' neighbor {peer} bfd\nexit\n')
+
+
 def add(node, config):
     """Add configuration to running daemons, and save it like an operator.
 
@@ -203,6 +217,45 @@ def stop(node, number=signal.SIGTERM):
     """
     for name in ('bgpd', 'staticd', 'zebra', *_FIRST):
         node.stop(name, number)
+
+
+def supervise(node, options=''):
+    """Start the daemons as FRR's unit does: under watchfrr.
+
+    They have the saved configuration, as after a boot.
+
+    :param options: more options of watchfrr
+    """
+    bfdd = 'yes' if ' bfd\n' in node.read('/etc/frr/frr.conf') else 'no'
+    node.write('/etc/frr/daemons', f'bgpd=yes\nbfdd={bfdd}\n'
+               f'vtysh_enable=yes\nwatchfrr_options="{options}"\n'
+               'zebra_options="-A 127.0.0.1 -s 90000000"\n'
+               'bgpd_options="-A 127.0.0.1"\n'
+               'staticd_options="-A 127.0.0.1"\n'
+               'bfdd_options="-A 127.0.0.1"\n')
+    # A socket that a killed daemon has left would be taken for the daemon.
+    node.run(['sh', '-c', 'rm -f /run/frr/*.vty /run/frr/*.pid'])
+    node.run([_INIT, 'start'])
+    for name in ('zebra', 'staticd', 'bgpd'):
+        wait_for(node, name)
+
+
+def unsupervise(node):
+    """End watchfrr and the daemons, and start those of :func:`start`."""
+    node.run([_INIT, 'stop'], timeout=120)
+    start(node, node.read('/etc/frr/frr.conf'))
+
+
+def pid(node, name):
+    """The process id of a daemon under watchfrr, text; '' without one."""
+    path = f'/run/frr/{name}.pid'
+    return node.read(path).strip() if node.exists(path) else ''
+
+
+def answers(node, name):
+    """Whether a daemon takes connections; a killed one leaves its socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(node.path(_socket(name))) == 0
 
 
 def start_daemon(node, name):

@@ -89,23 +89,28 @@ def host(node):
     node.batch('\n'.join(lines) + '\n')
 
 
-def gateway(node):
-    """Set up a gateway: VRF, uplink, loopback, default route to the sink."""
-    address = plan.UPLINKS[node.name][1]
-    lines = management(node) + [
-        f'route add default via {plan.SINK}',
+def vrf(name):
+    """Lines for the VRF of a gateway, whose uplink and loopback are there."""
+    return [
         f'link add {plan.VRF} type vrf table {plan.VRF_TABLE:d}',
         f'link set {plan.VRF} up',
         # Without this route, a failed lookup in the VRF goes on in main.
-        'route add unreachable default metric 4278198272 table '
+        'route replace unreachable default metric 4278198272 table '
         f'{plan.VRF_TABLE:d}',
         f'link set eth1 master {plan.VRF}',
         'link set eth1 up',
-        f'addr add {address}/30 dev eth1',
-        'link add loopback1 type dummy',
+        f'addr replace {plan.UPLINKS[name][1]}/30 dev eth1',
         f'link set loopback1 master {plan.VRF}',
         'link set loopback1 up',
-        f'addr add {plan.LOOPBACKS[node.name]}/32 dev loopback1']
+        f'addr replace {plan.LOOPBACKS[name]}/32 dev loopback1']
+
+
+def gateway(node):
+    """Set up a gateway: VRF, uplink, loopback, default route to the sink."""
+    lines = management(node) + [
+        f'route add default via {plan.SINK}',
+        'link add loopback1 type dummy',
+        *vrf(node.name)]
     node.sysctl(**_GATEWAY_SYSCTLS)
     node.batch('\n'.join(lines) + '\n')
 

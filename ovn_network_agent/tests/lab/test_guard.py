@@ -12,9 +12,9 @@
 """The withdrawal guard, with traffic; decision record 0021."""
 
 from lab import node as nodes
+from lab import withdrawals
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.lab import base
-from ovn_network_agent.tests.lab import test_restart
 
 # Seconds of traffic while the Northbound database is empty.
 EMPTY = 3
@@ -39,7 +39,7 @@ class TestGuard(base.LabTestCase):
         copy = central.out('ovsdb-client', 'backup',
                            'unix:/run/ovn/ovnnb_db.sock', 'OVN_Northbound')
         mark, before = self.mark('gw1'), self.state('gw1')
-        with (test_restart.Withdrawals(self.cloud) as withdrawals,
+        with (withdrawals.Withdrawals(self.cloud) as withdrawn,
               self.probing(self.fip.address) as running):
             central.pause('northd')
             try:
@@ -63,7 +63,7 @@ class TestGuard(base.LabTestCase):
                           f'{self.lossless(running)}')
             finally:
                 central.resume('northd')
-            self.assertEqual([], withdrawals.seen())
+            self.assertEqual([], withdrawn.seen())
         self.assertEqual([], [change for change in self.changes('gw1', mark)
                               if self.fip.address + '/32' in change])
         self.reach(self.client, 'icmp', self.fip.address)

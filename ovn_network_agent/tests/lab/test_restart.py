@@ -13,12 +13,12 @@
 
 import random
 import signal
-import tempfile
 import threading
 import unittest
 
 from lab import dump
 from lab import node as nodes
+from lab import withdrawals
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs
@@ -107,7 +107,7 @@ class Restart(dry_runs.DryRuns):
         # It is there when the agent starts, and may be torn down by it.
         with self.probing(self.fip.address) as running, \
                 self.probing(self.fip.address, 'tcp') as tcp, \
-                Withdrawals(self.cloud) as withdrawals:
+                withdrawals.Withdrawals(self.cloud) as withdrawn:
             with self.subTest('SIGKILL'):
                 agent.kill()
                 self._set(announce_method=other)
@@ -132,7 +132,7 @@ class Restart(dry_runs.DryRuns):
             base.note(f'{self.METHOD}, other method and back twice: '
                       f'{self.lossless(running)}')
             self.lossless(tcp)
-            self.assertEqual([], withdrawals.seen())
+            self.assertEqual([], withdrawn.seen())
         self.assertEqual([], dump.difference(before, self.state('gw1')))
 
     def _set(self, **values):
@@ -240,51 +240,6 @@ def _known(steps):
     return sorted(step for step in steps
                   if 'sysctl path=net/ipv4/conf/veth-' not in step and
                   f'cookie={ownership.COOKIE_RELAY:#x} ' not in step)
-
-
-class Withdrawals:
-    """What the spine removes from its table, as it happens.
-
-    :param cloud: the Cloud
-    """
-
-    def __init__(self, cloud):
-        self._cloud = cloud
-
-    def __enter__(self):
-        self._output = tempfile.TemporaryFile('w+')
-        self._monitor = self._cloud['spine'].popen(
-            ['ip', '-ts', '-4', 'monitor', 'route'], stdout=self._output)
-        # A route of our own shows that it listens, and later that it has
-        # seen everything before it.
-        self._mark('203.0.113.201')
-        return self
-
-    def __exit__(self, *_exc):
-        self._monitor.kill()
-        self._monitor.wait()
-        self._output.close()
-
-    def _mark(self, address):
-        def marked():
-            self._cloud['spine'].batch(
-                f'route replace blackhole {address}/32\n'
-                f'route del blackhole {address}/32\n')
-            return any(address in line for line in self._lines())
-
-        nodes.wait_until('the monitor of the spine sees routes', marked)
-
-    def _lines(self):
-        self._output.flush()
-        with open(f'/proc/self/fd/{self._output.fileno():d}',
-                  encoding='ascii') as opened:
-            return opened.read().splitlines()
-
-    def seen(self):
-        """Lines of all withdrawals up to now."""
-        self._mark('203.0.113.202')
-        return [line for line in self._lines()
-                if 'Deleted' in line and '203.0.113.20' not in line]
 
 
 class TestRestartStatic(Restart, base.LabTestCase):

@@ -125,8 +125,8 @@ class Server:
                         self._path('schema'), 'unix:' + self._path('raft')],
                        check=True, capture_output=True)
 
-    def start(self):
-        """Start it and wait until it answers."""
+    def program(self):
+        """The program and its arguments, a list of str."""
         argv = ['ovsdb-server', self.file, '--no-chdir',
                 '--unixctl=' + self._path('ctl'),
                 '--remote=p' + self.remote]
@@ -136,11 +136,15 @@ class Server:
             argv += ['--ca-cert=' + self.ssl[0],
                      '--certificate=' + self.ssl[1],
                      '--private-key=' + self.ssl[2]]
+        return argv
+
+    def start(self):
+        """Start it and wait until it answers."""
         log = self._path('log')
         with open(log, 'wb') as stderr:
             self._process = subprocess.Popen(
-                argv, cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=stderr, stderr=stderr,
+                self.program(), cwd=self.directory,
+                stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
                 env={**os.environ, 'OVS_RUNDIR': self.directory})
         waiting.eventually(self._answers, 'ovsdb-server listens')
         if self._scheme:

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The routes that the spine loses, as it happens."""
+
+import tempfile
+
+from lab import node as nodes
+
+
+class Withdrawals:
+    """What the spine removes from its table while the block runs.
+
+    :param cloud: the Cloud
+    """
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+
+    def __enter__(self):
+        self._output = tempfile.TemporaryFile('w+')
+        self._monitor = self._cloud['spine'].popen(
+            ['ip', '-ts', '-4', 'monitor', 'route'], stdout=self._output)
+        # A route of our own shows that it listens, and later that it has
+        # seen everything before it.
+        self._mark('203.0.113.201')
+        return self
+
+    def __exit__(self, *_exc):
+        self._monitor.kill()
+        self._monitor.wait()
+        self._output.close()
+
+    def _mark(self, address):
+        def marked():
+            self._cloud['spine'].batch(
+                f'route replace blackhole {address}/32\n'
+                f'route del blackhole {address}/32\n')
+            return any(address in line for line in self._lines())
+
+        nodes.wait_until('the monitor of the spine sees routes', marked)
+
+    def _lines(self):
+        self._output.flush()
+        with open(f'/proc/self/fd/{self._output.fileno():d}',
+                  encoding='ascii') as opened:
+            return opened.read().splitlines()
+
+    def seen(self):
+        """Lines of all withdrawals up to now."""
+        self._mark('203.0.113.202')
+        return [line for line in self._lines()
+                if 'Deleted' in line and '203.0.113.20' not in line]

@@ -18,6 +18,7 @@ import enum
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
+from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
@@ -114,7 +115,7 @@ def _here(facts):
     if segment is None or not segment.device:
         return []
     found = [] if facts.databases else switch.judge(facts)
-    found += kernel.judge(facts)
+    found += [*kernel.judge(facts), packet_filters.judge(facts)]
     if not facts.announces:
         return found
     return found + bgp.judge(facts) + kernel.way_back(facts)

@@ -77,6 +77,7 @@ class Facts:
     :ivar path: see :func:`readers.frr.read_path`
     :ivar neighbours: see :func:`readers.frr.read_neighbours`
     :ivar frr_setup: :class:`frr.setup.Setup`, None when it was not needed
+    :ivar filters: :class:`nft.filters.Found`, the filters of other programs
     :ivar translation: for a VIP, see :func:`readers.nft.read`
     """
 
@@ -94,6 +95,7 @@ class Facts:
     path: object = NOT_READ
     neighbours: object = NOT_READ
     frr_setup: object = None
+    filters: object = NOT_READ
     translation: object = NOT_READ
 
     @property

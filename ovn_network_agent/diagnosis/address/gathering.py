@@ -31,6 +31,7 @@ from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.diagnosis.readers import nft_filters
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import southbound
@@ -118,6 +119,7 @@ def _vip(found):
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
+        filters=attempt(nft_filters.read),
         translation=attempt(nft.read, about.vip.version, found.setup.zone,
                             about.targets))
     if not found.announces:
@@ -175,6 +177,7 @@ def _node(conf, found):
         found,
         flows=attempt(flows.read, conf, about.of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
+        filters=attempt(nft_filters.read),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
 

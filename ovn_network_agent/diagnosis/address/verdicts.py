@@ -42,6 +42,7 @@ LAYERS = {
     'leak-table': 'leak table',
     'kernel-route': 'kernel route',
     'kernel-lookup': 'kernel look-up, way in',
+    'packet-filters': 'filters of other programs',
     'frr-route': 'route in FRR',
     'vrf-lookup': 'kernel look-up in the VRF',
     'way-back': 'kernel look-up, way back',

@@ -20,6 +20,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
+from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import verdicts
 
 # The most destinations that one finding names.
@@ -41,6 +42,7 @@ def judge(facts):
               for check, function in checks.items()]
     found.append(verdicts.unread('nft-rules', facts.translation) or
                  _rules(facts))
+    found.append(packet_filters.judge(facts))
     return found + bgp.judge(facts) if facts.announces else found
 
 

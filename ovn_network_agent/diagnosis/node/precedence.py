@@ -27,6 +27,8 @@ _MAIN_RULE = 32766
 _LOCAL_TABLE = 255
 _KERNEL = 2
 _DEFAULT = '0.0.0.0/0'
+# The most networks that one finding names.
+_NAMED = 3
 
 
 class Order(typing.NamedTuple):
@@ -112,11 +114,13 @@ def judge_order(found):
         rule = foreign.rule
         certain = foreign.exact and not rule.table and (
             taken == set(found.addresses))
+        parts = _destinations(foreign)
         yield check.Said(
             check.Verdict.BROKEN if certain else check.Verdict.WARN,
             f'the rule "{text(rule)}" of another program comes before the '
             f'rule of priority {max(found.inward, found.outward):d}, and '
-            f'decides about packets of {words.named(taken)}',
+            f'decides about packets of {words.named(taken)}' + (
+                f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _remedy(foreign))
     if not wrong:
         yield check.ok(f'of {len(found.rules):d} rules of other programs, '
@@ -161,10 +165,17 @@ def _leads_somewhere(foreign, plain):
     """Whether the kernel does not go on with the next rule anyway."""
     if not foreign.rule.table:
         return True
-    if not plain:
-        return bool(foreign.routes)
-    # The way of the packets out is a default route.
-    return _DEFAULT in foreign.routes and foreign.rule.suppress is None
+    if plain and foreign.rule.suppress is not None:
+        return False
+    return bool(foreign.routes)
+
+
+def _destinations(foreign):
+    """The networks that alone are in the table of a rule, a list of text."""
+    rule = foreign.rule
+    if not rule.table or rule.dst or _DEFAULT in foreign.routes:
+        return []
+    return sorted(set(foreign.routes))
 
 
 def text(rule):

@@ -20,9 +20,11 @@ from ovn_network_agent.diagnosis.node import drops
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import mtu
 from ovn_network_agent.diagnosis.node import objects
 from ovn_network_agent.diagnosis.node import outbound
 from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.diagnosis.node import packet_filters
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.node import precedence
 from ovn_network_agent.diagnosis.node import routing
@@ -32,4 +34,4 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
           *gateways.CHECKS, *power.CHECKS, *forwards.CHECKS,
           *outbound.CHECKS, *precedence.CHECKS, *drops.CHECKS,
-          *objects.CHECKS)
+          *packet_filters.CHECKS, *mtu.CHECKS, *objects.CHECKS)

@@ -86,10 +86,7 @@ def commands(remedy):
 
 def typed(*texts):
     """A function of :class:`Faults` that types commands in."""
-    def type_in(case):
-        for text in texts:
-            case.type_in([text])
-    return type_in
+    return lambda case: case.typed(*texts)
 
 
 def routing(*lines):
@@ -122,6 +119,11 @@ class Faults:
     """
 
     usual = ''
+
+    def typed(self, *texts):
+        """Type in commands."""
+        for text in texts:
+            self.type_in([text])
 
     def type_in(self, lines):
         """Type in a command; several lines, or a prefix list, are FRR's."""

@@ -181,6 +181,29 @@ OF_OTHERS = (
     Fault('dropping-flows', 'cookie 0x7 .* drops packets of', _of_fip(
         f'ovs-ofctl add-flow {plan.BRIDGE} '
         'cookie=7,priority=1000,ip,nw_src={fip},actions=drop'), warns=True),
+    # As the daemon of a VPN has it.
+    Fault('rule-order', 'priority 220 lookup 220.* to 203.0.113.0/24',
+          lambda case: case.typed(
+              'ip route add 203.0.113.0/24 dev lo table 220',
+              'ip rule add priority 220 lookup 220'),
+          lambda case: case.typed(
+              'ip rule del priority 220', 'ip route flush table 220'),
+          warns=True),
+    Fault('packet-filters', 'chain "inet guard transit", by the set '
+          'quarantine .* drops packets of',
+          lambda case: case.typed(*(
+              f'nft add {words}' for words in (
+                  'table inet guard',
+                  "chain inet guard transit '{ type filter hook forward "
+                  "priority -10; }'",
+                  "set inet guard quarantine '{ type ipv4_addr; }'",
+                  'element inet guard quarantine '
+                  f"'{{ {case.fip.address} }}'",
+                  'rule inet guard transit ip daddr @quarantine drop'))),
+          lambda case: case.typed('nft delete table inet guard'),
+          warns=True),
+    Fault('mtu', 'eth1 has an MTU of 1280 bytes',
+          lambda case: case.typed('ip link set eth1 mtu 1280'), warns=True),
 )
 
 

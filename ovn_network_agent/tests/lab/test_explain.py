@@ -166,6 +166,12 @@ OF_OTHERS = (
           (2000, 'tcp,nw_dst={fip}', 'TCP to'))),
     Fault('policy-rules', 'a rule of another program', _typed(
         'ip rule add priority 100 to {fip}/32 blackhole')),
+    Fault('packet-filters', 'rule .* of the chain "inet guard transit" drops',
+          _typed('nft add table inet guard',
+                 "nft add chain inet guard transit '{{ type filter hook "
+                 "forward priority -10; }}'",
+                 'nft add rule inet guard transit ip daddr {fip} drop'),
+          _typed('nft delete table inet guard')),
     Fault('wanted', 'no distributed floating IP',
           lambda case: case.distribute()),
 )

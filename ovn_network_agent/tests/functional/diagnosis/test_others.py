@@ -70,16 +70,20 @@ class RulesTest(OthersTestCase):
                 (f'priority 1500 from {FIP} iif eth9 lookup 77', doctor.OK),
                 (f'priority 2500 from {FIP} lookup 77', doctor.OK),
                 ('priority 1500 from 192.0.2.7 lookup 77', doctor.OK),
-                ('priority 1500 lookup 77', doctor.OK)):
+                ('priority 1500 lookup 78', doctor.OK)):
             self.ip('rule add ' + rule)
             said = self.looked('rule-order', verdict)
             if verdict is not doctor.OK:
                 self.assertIn('"priority 1500 ', said)
             self.ip('rule del ' + rule)
-        self.ip('route add unreachable default table 77')
         self.ip('rule add priority 1500 lookup 77')
-        self.assertIn('"priority 1500 lookup 77"',
-                      self.looked('rule-order', doctor.WARN))
+        # As the daemon of a VPN has it: some networks alone.
+        said = self.looked('rule-order', doctor.WARN)
+        self.assertIn('"priority 1500 lookup 77"', said)
+        self.assertIn(' to 10.9.0.0/16', said)
+        self.ip('route add unreachable default table 77')
+        self.assertNotIn(' to 10.9.0.0/16',
+                         self.looked('rule-order', doctor.WARN))
 
     def test_the_command_of_the_remedy(self):
         """It removes the rule that is named, and no other."""
@@ -91,6 +95,26 @@ class RulesTest(OthersTestCase):
         self.assertIn('192.0.2.7', subprocess.run(
             ['ip', 'rule'], check=True, capture_output=True,
             text=True).stdout)
+
+
+    def nft(self, *words):
+        subprocess.run(['nft', ' '.join(words)], check=True)
+
+    def test_filters_in_nftables(self):
+        self.looked('packet-filters', doctor.OK)
+        self.nft('add table inet guard;',
+                 'add chain inet guard transit',
+                 '{ type filter hook forward priority -10; }')
+        for rule, verdict in (
+                (f'ip daddr {FIP} drop', doctor.WARN),
+                (f'ip saddr {NETWORK} drop', doctor.BROKEN),
+                (f'ip saddr {NETWORK} tcp dport 25 drop', doctor.WARN),
+                ('ip saddr 192.0.2.0/24 drop', doctor.OK)):
+            self.nft('flush chain inet guard transit;',
+                     f'add rule inet guard transit {rule}')
+            said = self.looked('packet-filters', verdict)
+            if verdict is not doctor.OK:
+                self.assertIn('chain "inet guard transit"', said)
 
 
 @openflow.needs_open_vswitch

@@ -33,6 +33,7 @@ from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import lookups
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import rules
+from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world
 
@@ -66,7 +67,8 @@ def of(address=FIP, **options):
                                      '198.51.100.0/24', 32, 32),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
-        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))
+        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
+        filters=filters.Found())
 
 
 def journey(packet, about, *steps):
@@ -130,7 +132,8 @@ def vip(said=None, managed=True, **options):
                                      '192.0.2.53/32', 32, 32),)
                for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
-        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),))
+        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
+        filters=filters.Found())
 
 
 def subject_of(address, conf):

@@ -82,9 +82,17 @@ class OrderTest(base.JudgeTestCase):
                      # The kernel goes on with the next rule.
                      foreign(500, routes=()),
                      foreign(500, routes=(), src=NETWORK),
-                     foreign(500, routes=('10.0.0.0/8',), dst=NETWORK),
-                     foreign(500, routes=('10.0.0.0/8',))):
+                     foreign(500, routes=('10.0.0.0/8',), dst=NETWORK)):
             self.judge(rule, verdict=base.OK)
+
+    def test_a_table_with_some_networks_alone(self):
+        """As the daemon of a VPN has it: the other packets go on."""
+        said = self.judge(foreign(500, routes=('10.0.0.0/8',)))
+        self.assertIn(' to 10.0.0.0/8', said)
+        said = self.judge(foreign(500, src=NETWORK, routes=('10.0.0.0/8',)))
+        self.assertIn(' to 10.0.0.0/8', said)
+        said = self.judge(foreign(500, routes=('10.0.0.0/8', '0.0.0.0/0')))
+        self.assertNotIn(' to 10.0.0.0/8', said)
 
     def test_without_a_pair_packets_come_from_any_device(self):
         self.judge(foreign(500, iif='eth0', dst=NETWORK), entry='')

@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The finding about the filters of other programs in nftables."""
+
+from ovn_network_agent import iptext
+from ovn_network_agent import networks
+from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import nft_filters
+
+_CHECK = 'packet-filters'
+
+
+def judge(facts):
+    """The finding.
+
+    :param facts: :class:`facts.Facts`
+    :returns: :class:`finding.Finding`
+    """
+    unread = verdicts.unread(_CHECK, facts.filters)
+    if unread:
+        return unread
+    if networks.family(facts.subject.address) != 4:
+        return verdicts.unchecked(_CHECK, 'only looked for with IPv4')
+    address = iptext.address(facts.subject.address)
+    naming = [one for one in facts.filters.filters if one.covers(address)]
+    if not naming:
+        return verdicts.ok(_CHECK, _unnamed(facts.filters))
+    certain = [one for one in naming if one.certain]
+    what, show = nft_filters.culprit((certain or naming)[0])
+    more = f', and {len(naming) - 1:d} more' if len(naming) > 1 else ''
+    say = verdicts.broken if certain else verdicts.warn
+    return say(_CHECK, f'{what} drops {"" if certain else "some "}packets of '
+               f'{facts.subject.address}{more}',
+               f'look at "{show}", and have its program except the address')
+
+
+def _unnamed(found):
+    closed = ', '.join(f'"{chain}"' for chain in found.closed)
+    return 'no rule in nftables drops by this address' + (
+        f'; {closed} drops what its rules do not accept' if closed else '')

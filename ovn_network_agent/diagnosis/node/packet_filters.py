@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Check of the filters of other programs in nftables."""
+
+import typing
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import words
+from ovn_network_agent.diagnosis.readers import nft_filters
+from ovn_network_agent.nft import filters
+
+
+class Filters(typing.NamedTuple):
+    """What other programs drop, and what must not be dropped.
+
+    :ivar addresses: tuple of IPv4Address
+    :ivar found: :class:`nft.filters.Found`
+    """
+
+    addresses: tuple
+    found: filters.Found
+
+
+def read_filters(sources):
+    sources.ovn()
+    sources.privileged()
+    try:
+        found = nft_filters.read()
+    except readers.Unread as error:
+        raise check.NotChecked(str(error)) from error
+    return Filters(sources.announceable(), found)
+
+
+def judge_filters(has):
+    wrong = False
+    for one in has.found.filters:
+        taken = {each for each in has.addresses if one.covers(each)}
+        if not taken:
+            continue
+        wrong = True
+        what, show = nft_filters.culprit(one)
+        certain = one.certain and taken == set(has.addresses)
+        yield check.Said(
+            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            f'{what} of another program drops packets of '
+            f'{words.named(taken)}{"" if one.certain else ", some of them"}',
+            f'look at "{show}", and have its program except these addresses')
+    if not wrong:
+        closed = ', '.join(f'"{chain}"' for chain in has.found.closed)
+        yield check.ok(
+            f'of {len(has.found.filters):d} rules of other programs that '
+            'drop by address, none names an address of this node' + (
+                f'; {closed} drops what its rules do not accept'
+                if closed else ''))
+
+
+CHECKS = (
+    check.Check(
+        'packet-filters', 'kernel', 'no rule of another program in nftables '
+        'drops packets of this node\'s addresses by name', read_filters,
+        judge_filters, ('ovs-database', 'nb-database', 'sb-database')),
+)

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What explain says of the filters of other programs."""
+
+import dataclasses
+import ipaddress
+
+from oslotest import base
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.nft import filters
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+FIP, OTHER = (ipaddress.ip_address(each)
+              for each in ('198.51.100.10', '198.51.100.99'))
+
+
+def drop(address, certain=True):
+    return filters.Filter('inet guard transit', 7, ((address, address),),
+                          ('quarantine',), certain)
+
+
+class PacketFiltersTest(base.BaseTestCase):
+
+    def found(self, *some, closed=()):
+        facts = dataclasses.replace(
+            healthy.of(str(FIP)),
+            filters=filters.Found(some, closed))
+        return self.judged(facts)
+
+    def judged(self, facts):
+        explained = explanation.explain(facts)
+        one, = (each for each in explained.findings
+                if each.check == 'packet-filters')
+        return explained, one
+
+    def test_a_rule_that_names_the_address(self):
+        explained, one = self.found(drop(OTHER), drop(FIP))
+        self.assertEqual(finding.Verdict.BROKEN, one.verdict)
+        self.assertEqual(
+            'rule 7 of the chain "inet guard transit", by the set '
+            'quarantine drops packets of 198.51.100.10', one.evidence)
+        self.assertIn('"nft -a list chain inet guard transit"',
+                      explained.remedy[1])
+
+    def test_a_rule_that_drops_some_packets(self):
+        explained, one = self.found(drop(FIP, False))
+        self.assertEqual(finding.Verdict.WARN, one.verdict)
+        self.assertIn('drops some packets', one.evidence)
+        self.assertIsNone(explained.remedy)
+
+    def test_rules_about_others(self):
+        _explained, one = self.found(drop(OTHER), closed=('ip fw forward',))
+        self.assertEqual(finding.Verdict.OK, one.verdict)
+        self.assertIn('"ip fw forward" drops what its rules do not accept',
+                      one.evidence)
+
+    def test_nft_that_fails(self):
+        _explained, one = self.judged(dataclasses.replace(
+            healthy.of(str(FIP)),
+            filters=readers.Unread('nft: not found')))
+        self.assertEqual(finding.Verdict.NOT_CHECKED, one.verdict)

@@ -241,6 +241,12 @@ def unsupervise(node):
     start(node, node.read('/etc/frr/frr.conf'))
 
 
+def pid(node, name):
+    """The process id of a daemon under watchfrr, text; '' without one."""
+    path = f'/run/frr/{name}.pid'
+    return node.read(path).strip() if node.exists(path) else ''
+
+
 def start_daemon(node, name):
     """Start one FRR daemon in the foreground."""
     # A killed daemon leaves its socket.

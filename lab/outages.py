@@ -98,10 +98,28 @@ def _of_gateway(action, service):
 def _kill_frr(*daemons):
     """A function that kills daemons of FRR, which watchfrr looks after."""
     def do(cloud, name):
-        cloud[name].run(['kill', '-KILL', *(
-            cloud[name].read(f'/run/frr/{daemon}.pid').strip()
-            for daemon in daemons)])
+        node = cloud[name]
+        pids = [frr.pid(node, daemon) for daemon in daemons]
+        node.run(['kill', '-KILL', *pids])
+        nodes.wait_until(f'{daemons} have ended', lambda: not any(
+            node.exists('/proc/' + pid) for pid in pids))
     return do
+
+
+def _restarted(*daemons):
+    """A function that waits until watchfrr has started daemons again."""
+    def do(cloud, name):
+        node = cloud[name]
+        nodes.wait_until(f'watchfrr has started {daemons}', lambda: all(
+            node.exists('/proc/' + (frr.pid(node, daemon) or 'none')) and
+            node.exists(f'/run/frr/{daemon}.vty') for daemon in daemons), 90)
+    return do
+
+
+def _of_frr(name, *daemons):
+    what = ', '.join(daemons)
+    return Outage(name, f'{what} killed', _kill_frr(*daemons),
+                  _restarted(*daemons), 0)
 
 
 # -- the agent --------------------------------------------------------------
@@ -211,8 +229,8 @@ def jump(seconds):
 def limit_descriptors(cloud, name):
     """Leave the agent no free descriptor, and have it need one."""
     pid = cloud.agents[name].process.pid
-    highest = max(map(int, os.listdir(f'/proc/{pid:d}/fd')))
-    _set_limit(pid, highest + 1)
+    used = set(map(int, os.listdir(f'/proc/{pid:d}/fd')))
+    _set_limit(pid, min(set(range(len(used) + 1)) - used))
     _kill(cloud['central'], 'nb')
     _start(cloud['central'], 'nb')
 
@@ -248,12 +266,8 @@ OUTAGES = {one.name: one for one in (
     Outage('ovn-controller', 'ovn-controller killed',
            _of_gateway(_kill, 'ovn-controller'),
            _of_gateway(_start, 'ovn-controller')),
-    Outage('staticd', 'staticd killed', _kill_frr('staticd'), seconds=10),
-    Outage('bgpd', 'bgpd killed', _kill_frr('bgpd'), seconds=10),
-    Outage('bfdd', 'bfdd killed', _kill_frr('bfdd'), seconds=10),
-    Outage('zebra', 'zebra killed', _kill_frr('zebra'), seconds=15),
-    Outage('frr', 'zebra, staticd and bgpd killed',
-           _kill_frr('zebra', 'staticd', 'bgpd'), seconds=15),
+    *(_of_frr(name, name) for name in ('staticd', 'bgpd', 'bfdd', 'zebra')),
+    _of_frr('frr', 'zebra', 'staticd', 'bgpd'),
     Outage('agent', 'agent killed', _kill_agent, supervised, 0),
     *map(_daemon, ('kernel', 'ovs', 'frr', 'netfilter')),
     Outage('vrf', 'VRF device deleted', _delete_vrf, _make_vrf, 3),

@@ -44,7 +44,8 @@ NFTABLES = 'kernel:nftables'
 def kernel(kind):
     """The word for a change of the kernel.
 
-    :param kind: one of :data:`watches.kernel.KINDS`
+    :param kind: one of :data:`watches.kernel.KINDS`, or DEFAULT of the same
+        module, which no backend reads: each pass looks for the way out
     """
     return f'kernel:{kind}'
 

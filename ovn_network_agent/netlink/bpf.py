@@ -36,6 +36,8 @@ _ALL = 0xffffffff
 # Offsets in a datagram, which has one notification.
 _TYPE = 4
 _FLAGS = 6
+_FAMILY = wire.HEADER.size  # rtm_family
+_LENGTH = wire.HEADER.size + 1  # rtm_dst_len
 _PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
 
 
@@ -47,8 +49,9 @@ def _half(number):
 def route_filter(new, delete, protocol, other):
     """Program that drops route notifications of no interest.
 
-    It passes deletions of a route of the two protocols, and replacements by a
-    route of another protocol than the first.
+    It passes deletions of a route of the two protocols, replacements by a
+    route of another protocol than the first, and each change of a default
+    route of IPv4, of which there are few.
 
     :param new: RTM_NEWROUTE
     :param delete: RTM_DELROUTE
@@ -58,11 +61,17 @@ def route_filter(new, delete, protocol, other):
     """
     return [
         (_LD_HALF, 0, 0, _TYPE),
+        (_JUMP_EQUAL, 1, 0, _half(delete)),
+        (_JUMP_EQUAL, 0, 13, _half(new)),
+        (_LD_BYTE, 0, 0, _LENGTH),
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LD_BYTE, 0, 0, _FAMILY),
+        (_JUMP_EQUAL, 9, 0, socket.AF_INET),
+        (_LD_HALF, 0, 0, _TYPE),
         (_JUMP_EQUAL, 0, 3, _half(delete)),
         (_LD_BYTE, 0, 0, _PROTOCOL),
-        (_JUMP_EQUAL, 6, 0, protocol),
-        (_JUMP_EQUAL, 5, 6, other),
-        (_JUMP_EQUAL, 0, 4, _half(new)),
+        (_JUMP_EQUAL, 5, 0, protocol),
+        (_JUMP_EQUAL, 4, 5, other),
         (_LD_HALF, 0, 0, _FLAGS),
         (_JUMP_SET, 0, 3, _half(wire.NLM_F_REPLACE)),
         (_LD_BYTE, 0, 0, _PROTOCOL),

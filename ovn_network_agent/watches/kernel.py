@@ -19,7 +19,8 @@ socket's buffer overflows (ENOBUFS), the watch reports all kinds.
 The watch reports any change of links, addresses, rules and sysctls.  Routes
 change all the time on a node with BGP.  So a filter in the kernel
 (:mod:`netlink.bpf`) passes only deletions of the agent's routes and of static
-routes of FRR, and routes of other programs that replace another route.
+routes of FRR, routes of other programs that replace another route, and default
+routes.  Without a default route in the VRF the agent is degraded.
 
 zebra deletes the kernel route of a static route that somebody removes from the
 configuration of FRR.  FRR itself notifies nobody.
@@ -49,10 +50,14 @@ SYSCTL = 'sysctl'
 KINDS = (LINK, ADDRESS, NEIGHBOUR, ROUTE, RULE, SYSCTL)
 # A static route of FRR, which is no kind of object of the kernel.
 STATIC = 'static'
+# A default route of IPv4 that another program added or deleted.
+DEFAULT = 'default route'
 # The protocol that zebra gives static routes, RTPROT_ZSTATIC in
 # zebra/rt_netlink.h of FRR.
 _ZEBRA_STATIC = 196
-# Offset of rtm_protocol in struct rtmsg.
+# Offsets in struct rtmsg.
+_FAMILY = 0
+_LENGTH = 1
 _PROTOCOL = 5
 
 _KIND = {
@@ -75,8 +80,8 @@ class LinkWatch(notifications.Watch):
     likewise removes its IPv4 routes.  So ADDRESS puts routes and neighbours
     in doubt, too.
 
-    :param callback: called with one of :data:`KINDS` or :data:`STATIC`, and
-        with a text that names the change and its author, '' if not known; on
+    :param callback: called with one of :data:`KINDS`, :data:`STATIC` or
+        :data:`DEFAULT`, and with a text that names the change and its author, '' if not known; on
         the thread of the watch; must return soon
     :param neighbour_devices: names of the devices whose neighbours matter
     :param own_ports: function that returns the set of the agent's netlink
@@ -91,7 +96,7 @@ class LinkWatch(notifications.Watch):
     """
 
     NAME = 'netlink'
-    EVERYTHING = [(kind, '') for kind in (*KINDS, STATIC)]
+    EVERYTHING = [(kind, '') for kind in (*KINDS, STATIC, DEFAULT)]
 
     def __init__(self, callback, neighbour_devices=(), own_ports=frozenset,
                  owned=None, announced=lambda dst: False):
@@ -121,13 +126,13 @@ class LinkWatch(notifications.Watch):
             name = _KIND.get(kind)
             if name is None or port in own:
                 continue
-            static = (kind == routes.RTM_DELROUTE and
-                      data[start + _PROTOCOL] == _ZEBRA_STATIC)
-            if (STATIC if static else name) in known:
+            if name == ROUTE:
+                name = _kind_of_route(kind, data, start)
+            if name in known:
                 continue
             if name == NEIGHBOUR and not self._neighbour(data, start, end):
                 continue
-            if name == ROUTE:
+            if name in (ROUTE, STATIC):
                 yield from self._route(kind, flags, port, data, start, end)
             else:
                 yield name, f'a {name} was changed', port
@@ -157,6 +162,23 @@ class LinkWatch(notifications.Watch):
                      or self._owned(route.table, route.dst))):
             yield (ROUTE, f'{what} replaced with protocol {route.protocol}',
                    port)
+
+
+def _kind_of_route(kind, data, start):
+    """The possible kind of the news about a route.
+
+    :param kind: RTM_NEWROUTE or RTM_DELROUTE
+    :param data: datagram
+    :param start: of struct rtmsg
+    """
+    protocol = data[start + _PROTOCOL]
+    if (data[start + _FAMILY] == socket.AF_INET and
+            not data[start + _LENGTH] and
+            protocol != ownership.ROUTE_PROTOCOL):
+        return DEFAULT
+    if kind == routes.RTM_DELROUTE and protocol == _ZEBRA_STATIC:
+        return STATIC
+    return ROUTE
 
 
 def _subscribe():

@@ -25,6 +25,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import outaged
 from ovn_network_agent.tests.lab import tls
 
 # Seconds: far below reconcile_interval, so that only the watch can be it.
@@ -375,7 +376,7 @@ class Outage:
         self.reach(self.client, 'icmp', self.fip.address)
 
 
-class TestServiceStatic(Signals, Interval, Outage, Service):
+class TestServiceStatic(Signals, Interval, Outage, outaged.Outages, Service):
     """With static routes of FRR."""
 
     METHOD = 'static'

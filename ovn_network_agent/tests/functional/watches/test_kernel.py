@@ -146,6 +146,15 @@ class WatchTest(base.KernelTestCase):
         self.assertIn('198.51.100.10/32', ' '.join(self.said))
         self.assertNotIn('198.51.100.11/32', ' '.join(self.said))
 
+    def test_default_route(self):
+        """BGP takes the way out of the VRF, and brings it back."""
+        self.watch(owned=is_ours)
+        for verb in 'add', 'del':
+            self.ip(f'route {verb} default dev br-ex table 77 proto bgp')
+            self.expect(kernel.DEFAULT)
+        self.assertRegex(self.said[-1],
+                         r'^a default route was changed by netlink port \d+')
+
     def test_two_kinds_of_deleted_routes_at_once(self):
         address = '198.51.100.10/32'
         for text in ('203.0.113.9/32 dev br-ex proto 44',

@@ -232,9 +232,10 @@ class DependingTest(unittest.TestCase):
 class FilterTest(unittest.TestCase):
     """The socket filter, interpreted."""
 
-    def passes(self, kind, flags=0, protocol=0):
+    def passes(self, kind, flags=0, protocol=0, length=32, family=2):
         data = (wire.HEADER.pack(28, kind, flags, 0, 0) +
-                route_codec.RTMSG.pack(2, 32, 0, 0, 254, protocol, 0, 1, 0))
+                route_codec.RTMSG.pack(family, length, 0, 0, 254, protocol, 0,
+                                       1, 0))
         program = bpf.route_filter(routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
                                    44, 196)
         at = accumulator = 0
@@ -262,6 +263,11 @@ class FilterTest(unittest.TestCase):
         self.assertFalse(self.passes(routes.RTM_NEWROUTE, replace, 44))
         self.assertFalse(self.passes(routes.RTM_NEWROUTE,
                                      wire.NLM_F_CREATE, 186))
+
+    def test_default_routes(self):
+        for kind in routes.RTM_NEWROUTE, routes.RTM_DELROUTE:
+            self.assertTrue(self.passes(kind, 0, 186, 0))
+            self.assertFalse(self.passes(kind, 0, 186, 0, 10))
 
     def test_everything_else(self):
         for kind in (links.RTM_NEWLINK, rules.RTM_DELRULE, 80):

@@ -77,10 +77,12 @@ function start_ovn_network_agent {
     local unit=devstack@ovn-network-agent.service
     write_user_unit_file "$unit" \
         "$OVN_NETWORK_AGENT_BIN --config-file $OVN_NETWORK_AGENT_CONF" "" root
-    # As in contrib/systemd: the privileged daemons outlive SIGTERM, and a
-    # reload changes options without a restart.
+    # As in contrib/systemd: the privileged daemons outlive SIGTERM, a reload
+    # changes options without a restart, and a program that the kernel kills
+    # for its memory stops nothing.
     iniset -sudo "$SYSTEMD_DIR/$unit" Service KillMode mixed
     iniset -sudo "$SYSTEMD_DIR/$unit" Service TimeoutStopSec 180
+    iniset -sudo "$SYSTEMD_DIR/$unit" Service OOMPolicy continue
     iniset -sudo "$SYSTEMD_DIR/$unit" Service ExecReload '/bin/kill -HUP $MAINPID'
     $SYSTEMCTL daemon-reload
     start_service "$unit"

@@ -33,6 +33,8 @@ CLIENTS = 32
 PATIENCE = 30.0
 # Seconds between two checks whether the socket is there.
 INTERVAL = 5.0
+# Seconds of rest after a client that cannot be accepted.
+_REST = 0.1
 # Seconds to wait for the thread at the end; it is a daemon.
 _CLOSE = 2.0
 
@@ -61,6 +63,7 @@ class Server:
         self._clients = set()
         self._stopping = threading.Event()
         self._thread = None
+        self._said = ''
         self.trouble = ''
 
     def start(self):
@@ -139,10 +142,14 @@ class Server:
         except TimeoutError:
             return
         except OSError as e:
+            # Such as too many open files: a client waits all that time.
             if not self._stopping.is_set():
-                LOG.warning('Control socket: accepting failed: %s', e)
-                self._stopping.wait(0.1)
+                if str(e) != self._said:
+                    LOG.warning('Control socket: accepting failed: %s', e)
+                self._said = str(e)
+                self._stopping.wait(_REST)
             return
+        self._said = ''
         connection = protocol.Client(client, self._patience)
         with self._lock:
             room = (len(self._clients) < CLIENTS and

@@ -300,7 +300,7 @@ class Loop:
         """Log a failure once in full, and wait at growing intervals."""
         self._record.failed()
         reason = f'a pass failed: {type(error).__name__}: {error}'
-        if (reason,) == self._status.reasons:
+        if reason == self._pass_error:
             LOG.error('Again, %s', reason)
         else:
             LOG.exception('A pass failed; the last good state stays')

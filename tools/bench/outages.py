@@ -40,6 +40,8 @@ _SETTLE = 90
 # Seconds without a change of the status before all counts as settled.
 _QUIET = 3.0
 _WELL = 'in sync'
+# Characters of a line of the log.
+_WIDTH = 240
 # watchfrr waits a minute between two restarts of a daemon; the first restart
 # is as with these options.
 _WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
@@ -185,15 +187,20 @@ def with_bfd(cloud):
     cloud['gw1'].stop('bfdd')
 
 
-def measure(world, outage, times):
+def measure(world, outage, times, log=False):
     """Repeat one outage and print each.
 
+    :param log: whether to print what the agent has logged, too
     :returns: list of :class:`Result`
     """
     found = []
     for _number in range(times):
+        mark = len(world.agent.log())
         found.append(world.suffer(outage))
         say(f'{outage.name}: {found[-1]}')
+        if log:
+            for line in world.agent.log()[mark:].splitlines():
+                print('  ', line[:_WIDTH])
     return found
 
 
@@ -224,6 +231,8 @@ def main():
     parser.add_argument('--gateways', type=int, default=2)
     parser.add_argument('names', nargs='*', metavar='outage',
                         help=', '.join(outages.OUTAGES))
+    parser.add_argument('--log', action='store_true',
+                        help='print what the agent on gw1 has logged')
     args = parser.parse_args()
     names = args.names or list(outages.OUTAGES)
     rows = []
@@ -231,24 +240,25 @@ def main():
         world = World(cloud, args.method)
         world.settle()
         rows += _measured(world, [name for name in names
-                                  if name not in _FRR], args.times)
+                                  if name not in _FRR], args)
         of_frr = [name for name in names if name in _FRR]
         if of_frr:
             if 'bfdd' in of_frr:
                 with_bfd(cloud)
             with outages.watched_by_watchfrr(cloud['gw1'], _WATCHFRR):
-                rows += _measured(world, of_frr, args.times)
+                rows += _measured(world, of_frr, args)
     print(f'{args.method}; median, worst of: times | noticed (s) | in sync '
           'again (s) | lost probes | longest gap (ms) | last loss from the '
           'end (s) | withdrawals | moves')
     print('\n'.join(rows))
 
 
-def _measured(world, names, times):
+def _measured(world, names, args):
     """A row for each outage; one that does not heal ends nothing else."""
     for name in names:
         try:
-            yield _row(name, measure(world, outages.OUTAGES[name], times))
+            yield _row(name, measure(world, outages.OUTAGES[name],
+                                     args.times, args.log))
         except nodes.NodeError as error:
             say(f'{name}: {error}\n{world.agent.log()[-3000:]}')
             yield f'{name:17s} | did not heal'

@@ -73,6 +73,11 @@ class ServiceUnitTest(unittest.TestCase):
                               agent.EXIT_INCOMPLETE,
                               agent.EXIT_NOT_TAKEN_OVER}, never)
 
+    def test_a_lack_of_memory_is_no_orderly_stop(self):
+        # The default, "stop", would withdraw all because of one vtysh.
+        for path in sorted((ROOT / 'contrib').rglob('*.service')):
+            self.assertIn('\nOOMPolicy=continue\n', path.read_text())
+
     def test_it_never_gives_up(self):
         # It may be the first one up, and what it lacks may take minutes.
         for path in sorted((ROOT / 'contrib').rglob('*.service')):

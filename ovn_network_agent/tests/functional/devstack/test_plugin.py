@@ -54,7 +54,8 @@ class PluginTest(unittest.TestCase):
                      'ovn_sb_remote = tcp:192.0.2.9:6642'):
             self.assertIn(line.strip(), map(str.strip,
                                             configuration.splitlines()))
-        for line in ('KillMode = mixed', 'TimeoutStopSec = 180'):
+        for line in ('KillMode = mixed', 'TimeoutStopSec = 180',
+                     'OOMPolicy = continue'):
             self.assertIn(line, unit.splitlines())
         self.assertIn('stop_service devstack@ovn-network-agent.service',
                       done.stdout)

@@ -14,6 +14,7 @@
 """NB and SB as real clusters whose members come and go, and behind relays."""
 
 import itertools
+import time
 
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -29,6 +30,8 @@ class ClusterTestCase(loss.LossTestCase):
     def setUp(self):
         super().setUp()
         self._numbers = itertools.count(11)
+        self._event = ''
+        self._began = None
 
     def server(self, name):
         """NB and SB are clusters of three members."""
@@ -56,6 +59,10 @@ class ClusterTestCase(loss.LossTestCase):
         self.nb.transact(ovsdb.delete('Static_MAC_Binding', {}))
         self.eventually(lambda: self.nb.rows('Static_MAC_Binding'),
                         'written again')
+        if self._event:
+            print(f'{self.id()}: {self._event}: read and written '
+                  f'{time.monotonic() - self._began:.1f} s after its begin')
+            self._event = ''
 
     def stays(self, happens):
         """Nothing is withdrawn during and after an event.
@@ -63,6 +70,10 @@ class ClusterTestCase(loss.LossTestCase):
         :param happens: function()
         """
         before = self.world.values()
+        if not self._event:
+            server = happens.__self__
+            self._event = f'{happens.__name__} of {server.name}'
+            self._began = time.monotonic()
         happens()
         self.assertEqual(before, self.world.values())
 

@@ -59,6 +59,16 @@ class TestAgent(agents.AnnouncingTestCase):
         self.frr.start('staticd')
         base.wait_until(lambda: FIP in self.statics(), 'restored')
 
+    def test_restart_of_the_holder_of_the_routes(self):
+        """mgmtd since FRR 9, staticd before."""
+        self.running()
+        self.frr.kill(base.holder())
+        self.frr.start(base.holder())
+        self.cloud.add_nat('r1', '198.51.100.11')
+        wanted = {FIP, '198.51.100.11/32'}
+        base.wait_until(lambda: wanted <= self.statics() &
+                        self.frr.learned(), 'announced')
+
     def test_restart_of_everything_after_a_long_absence(self):
         # Trap T41: however long the back-off has become meanwhile.
         agent = self.running(retries=backoff.Retries(**LONG_PAUSES))

@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A real agent whose disk has no free byte."""
+
+import os
+
+from ovn_network_agent.tests.functional.cmd import node
+from ovn_network_agent.tests.functional.control import base
+from ovn_network_agent.tests.functional.ovn import cloud
+
+# Nothing is announced, so no FRR is needed.
+CONFIG = '''[frr]
+vrf_name =
+frr_prefix_list =
+[gateway_drain]
+relay = false
+drain_on_shutdown = false
+standby_needs_bgp = false
+'''
+# A disk of 256 kB, for this process and its children.
+_SMALL = 'mount -t tmpfs -o size=256k tmpfs "$0"; exec "$@"'
+
+
+class FullDiskTest(node.NodeTestCase, base.ControlTestCase):
+    """The log is alone on a small disk that only the agent sees."""
+
+    def setUp(self):
+        super().setUp()
+        self.socket = os.path.join(self.directory, 'control.ctl')
+        self.cloud.add_router('r1', chassis=base.THERE)
+        self.disk = os.path.join(self.directory, 'disk')
+        os.mkdir(self.disk)
+        config = self.config(
+            CONFIG, self.remotes(), control_socket=self.socket,
+            bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
+            cleanup_on_shutdown=False,
+            log_file=os.path.join(self.disk, 'agent.log'))
+        self.agent = self.start(config, 'unshare', '--mount', 'sh', '-ec',
+                                _SMALL, self.disk)
+        self.eventually(lambda: 'First complete pass' in self.logfile(),
+                        self.log)
+
+    def on_disk(self, name):
+        return os.path.join(f'/proc/{self.agent.pid:d}/root', self.disk[1:],
+                            name)
+
+    def logfile(self):
+        with open(self.on_disk('agent.log')) as opened:
+            return opened.read()
+
+    def fill(self):
+        """Leave no free byte, also in the last page of the log."""
+        with open(self.on_disk('ballast'), 'wb', buffering=0) as ballast:
+            self.write_all(ballast)
+        with open(self.on_disk('agent.log'), 'ab', buffering=0) as log:
+            self.write_all(log)
+
+    def write_all(self, opened):
+        for size in 4096, 1:
+            try:
+                while True:
+                    opened.write(b'x' * size)
+            except OSError:
+                pass
+
+    def test_the_agent_does_without_its_log(self):
+        self.fill()
+        full = len(self.logfile())
+        self.assertEqual(0, self.ctl('drain').returncode)
+        self.assertEqual('all', self.wished())
+        self.assertEqual(full, len(self.logfile()))
+        self.assertIn('No space left on device', self.log())
+        os.unlink(self.on_disk('ballast'))
+        self.assertEqual(0, self.ctl('undrain').returncode)
+        self.assertFalse(self.wished())
+        self.eventually(lambda: len(self.logfile()) > full, self.log)
+        self.assertIsNone(self.agent.poll())

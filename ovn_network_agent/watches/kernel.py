@@ -81,8 +81,8 @@ class LinkWatch(notifications.Watch):
     in doubt, too.
 
     :param callback: called with one of :data:`KINDS`, :data:`STATIC` or
-        :data:`DEFAULT`, and with a text that names the change and its author, '' if not known; on
-        the thread of the watch; must return soon
+        :data:`DEFAULT`, and with a text that names the change and its author,
+        '' if not known; on the thread of the watch; must return soon
     :param neighbour_devices: names of the devices whose neighbours matter
     :param own_ports: function that returns the set of the agent's netlink
         port ids, whose changes are not reported, see

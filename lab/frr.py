@@ -14,6 +14,7 @@
 import contextlib
 import os
 import signal
+import socket
 
 from lab import node as nodes
 from lab import plan
@@ -245,6 +246,12 @@ def pid(node, name):
     """The process id of a daemon under watchfrr, text; '' without one."""
     path = f'/run/frr/{name}.pid'
     return node.read(path).strip() if node.exists(path) else ''
+
+
+def answers(node, name):
+    """Whether a daemon takes connections; a killed one leaves its socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(node.path(_socket(name))) == 0
 
 
 def start_daemon(node, name):

@@ -111,8 +111,7 @@ def _restarted(*daemons):
     def do(cloud, name):
         node = cloud[name]
         nodes.wait_until(f'watchfrr has started {daemons}', lambda: all(
-            node.exists('/proc/' + (frr.pid(node, daemon) or 'none')) and
-            node.exists(f'/run/frr/{daemon}.vty') for daemon in daemons), 90)
+            frr.answers(node, daemon) for daemon in daemons), 90)
     return do
 
 

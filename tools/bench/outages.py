@@ -55,7 +55,8 @@ class Result:
     :ivar noticed: seconds from the begin to the first status that is not
         "in sync", None when the agent has noticed nothing
     :ivar said: that status
-    :ivar well: seconds from the end to the last "in sync", 0 at least
+    :ivar well: seconds from the end to the last "in sync", 0 at least; from
+        the death of what a supervisor starts again
     :ivar report: :class:`bothways.Report`
     :ivar first: seconds from the begin to the first lost probe, or None
     :ivar last: seconds from the end to the last lost probe, or None

@@ -84,19 +84,16 @@ class Outages:
             self.assertEqual([], withdrawn.seen())
 
     def test_frr_under_watchfrr(self):
-        """Each daemon is restarted, and announces what it announced."""
+        """All daemons die, and announce again what they announced."""
         with outages.watched_by_watchfrr(
                 self.cloud['gw1'],
                 '--min-restart-interval 1 --max-restart-interval 1'):
             self.well()
-            for name in 'bgpd', 'frr':
-                with self.subTest(name):
-                    self.suffer(name)
-                    began = time.monotonic()
-                    self.well()
-                    base.note(f'{name} killed: all is well '
-                              f'{time.monotonic() - began:.1f} s after its '
-                              'start by watchfrr')
+            began = time.monotonic()
+            self.suffer('frr')
+            self.well()
+            base.note('zebra, staticd and bgpd killed: all is well after '
+                      f'{time.monotonic() - began:.1f} s')
         self.well()
 
     def test_vrf_deleted(self):
@@ -175,7 +172,8 @@ class Outages:
             self.wait_said('gw1', 'Again, a pass failed', mark)
             self.assertEqual(1, self.said('gw1', mark).count('A pass failed'))
             outages.free_descriptors(self.cloud, 'gw1')
-            os.kill(self.agent.process.pid, signal.SIGHUP)
+            # On a busy machine a comparison takes longer than a second.
+            self.reload(reconcile_interval=3600)
             self.well()
             self.assertEqual([], self.changes('gw1', mark))
             self.assertEqual([], withdrawn.seen())

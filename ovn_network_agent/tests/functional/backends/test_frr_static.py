@@ -208,7 +208,7 @@ class TestStatic(StaticTestCase):
         base.wait_until(lambda: self._updates() > before, 'an update')
 
     def test_a_refresh_comes_after_the_withdrawal(self):
-        # Otherwise bgpd would send the withdrawn route again.
+        # Trap T30: otherwise bgpd would send the withdrawn route again.
         self.conf.set_override('bgp_soft_refresh', 'on-removal', 'frr')
         self.create(route(1), route(2))
         self._wait_learned(route(1).prefix)

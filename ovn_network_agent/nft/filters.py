@@ -156,7 +156,7 @@ class _Table:
         ranges, sets, exact = [], [], True
         named = drops = False
         for expression in rule['expr']:
-            kind, value = next(iter(expression.items()))
+            kind, value = next(iter(expression.items()), ('', None))
             if kind == 'match':
                 found = self._selected(value)
                 named = named or found is not None

@@ -27,7 +27,7 @@ from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
-from ovn_network_agent.nft import filters
+from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import prefix_lists
@@ -155,8 +155,8 @@ TARGETS = (
            (listing.Unreadable,), ('nft.listing', 'nft.elements'), json=True,
            values=('nftables', 'elem', 'concat', 'prefix', 'comment', 'set',
                    'rule', 'chain')),
-    Target('nft.filters', lambda data: filters.parse(_text(data)),
-           (filters.Unreadable,), ('nft.filters',), json=True,
+    Target('nft.filters', lambda data: nft_filters.parse(_text(data)),
+           (nft_filters.Unreadable,), ('nft.filters',), json=True,
            values=('nftables', 'elem', 'prefix', 'range', 'set', 'map', 'rule',
                    'chain', 'vmap', 'drop', 'jump', 'target')),
     Target('frr.documents', _documents, (),

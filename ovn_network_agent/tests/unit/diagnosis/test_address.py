@@ -14,51 +14,24 @@
 
 import dataclasses
 
-from oslotest import base
-
-from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
-from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
-from ovn_network_agent.frr import shape
 from ovn_network_agent.openflow import trace_text
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Outcome = explanation.Outcome
-Verdict = finding.Verdict
-NO_ROUTE = {'error': 'there is no route', 'dst': '', 'dev': '', 'table': 0}
+Outcome, Verdict = explained.Outcome, explained.Verdict
+NO_ROUTE = explained.NO_ROUTE
 DEFAULT, PROVIDER = ownership.VETH_ENDS
 
 
-class AddressTestCase(base.BaseTestCase):
-
-    def found(self, facts, verdict):
-        """The checks with a verdict, a list."""
-        return [each.check for each in explanation.explain(facts).findings
-                if each.verdict is verdict]
-
-    def assert_broken(self, check, facts):
-        """Exactly one layer is called broken, and it has a remedy."""
-        explained = explanation.explain(facts)
-        self.assertEqual([check], self.found(facts, Verdict.BROKEN),
-                         explained.text())
-        self.assertTrue(explained.remedy[1])
-        self.assertIn('Remedy: ', explained.text())
-
-    def evidence(self, facts, check):
-        return next(each.evidence for each in explanation.explain(
-            facts).findings if each.check == check)
-
-
-class HealthyTest(AddressTestCase):
+class HealthyTest(explained.AddressTestCase):
 
     def test_everything_is_ok(self):
         for options in (
@@ -94,7 +67,7 @@ class HealthyTest(AddressTestCase):
         self.assertLessEqual(set(checks), set(verdicts.LAYERS))
 
 
-class BrokenTest(AddressTestCase):
+class BrokenTest(explained.AddressTestCase):
 
     def test_flows(self):
         facts = healthy.of()
@@ -394,177 +367,3 @@ class BrokenTest(AddressTestCase):
         facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
         self.assertIn('follows from: kernel route',
                       self.evidence(facts, 'kernel-lookup'))
-
-
-class OwnerTest(AddressTestCase):
-
-    def port(self, **values):
-        facts = healthy.of()
-        port = dataclasses.replace(facts.subject.port, **values)
-        return healthy.with_subject(facts, port=port, wanted=(),
-                                    owner='gw2.example.org')
-
-    def test_nobody(self):
-        facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.NOBODY, port=None, router=None)
-        self.assert_broken('nat-row', facts)
-        explained = explanation.explain(facts)
-        self.assertIs(Outcome.NOBODY, explained.outcome)
-        self.assertEqual(1, len(explained.findings))
-
-    def test_elsewhere(self):
-        facts = self.port(chassis=world.OTHER, local=False)
-        explained = explanation.explain(facts)
-        self.assertIs(Outcome.ELSEWHERE, explained.outcome)
-        self.assertIn('gw2.example.org', explained.text())
-        self.assertEqual([], self.found(facts, Verdict.BROKEN))
-
-    def test_unbound(self):
-        self.assert_broken('gateway-port', self.port(chassis='',
-                                                     local=False))
-
-    def test_not_followed(self):
-        self.assert_broken('gateway-port', self.port(local=False))
-
-    def test_the_segment_is_the_cause(self):
-        for values, word in (
-                ({'bridge': ''}, 'ovn-bridge-mappings'),
-                ({'bridge': 'br-other', 'device': 'br-other'}, 'br-other'),
-                ({'patch_port': 0}, 'ovn-controller')):
-            facts = self.port(segment=world.segment(**values))
-            self.assertIn('segment', self.found(facts, Verdict.BROKEN))
-            self.assertNotIn('wanted', self.found(facts, Verdict.BROKEN))
-            self.assertIn(word, self.evidence(facts, 'segment'))
-
-    def test_not_wanted(self):
-        for options, word in (
-                ({'network_cidr': ['192.0.2.0/24']}, 'network_cidr'),
-                ({'drivers': ['veth_leak']}, 'fip_route')):
-            facts = healthy.with_subject(healthy.of(**options), wanted=())
-            self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
-            self.assertIn(word, self.evidence(facts, 'wanted'))
-
-    def test_distributed(self):
-        facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.DISTRIBUTED,
-            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
-                                    'compute7'))
-        self.assert_broken('wanted', facts)
-        self.assertIn('port vm, on compute7',
-                      self.evidence(facts, 'gateway-port'))
-        self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
-                      explanation.explain(facts).remedy[1])
-
-    def test_a_problem_of_a_driver_has_its_remedy(self):
-        for text, evidence, remedy in (
-                ('one; two; do it', 'one; two', 'do it'),
-                ('one', 'one', 'who made the row')):
-            facts = healthy.with_subject(
-                healthy.of(), wanted=(), problems=(text,))
-            found = next(each for each in explanation.explain(facts).findings
-                         if each.check == 'wanted')
-            self.assertEqual(evidence, found.evidence)
-            self.assertTrue(found.remedy.startswith(remedy), found)
-
-    def test_the_name_that_a_person_knows_comes_first(self):
-        router = dataclasses.replace(healthy.of().subject.router,
-                                     name='neutron-1', label='web')
-        self.assertTrue(self.evidence(
-            healthy.with_subject(healthy.of(), router=router),
-            'router').startswith('web (neutron-1) with port '))
-
-
-class UnreadTest(AddressTestCase):
-    """A reader that fails leaves its layers unchecked, and no others."""
-
-    def test_each_system(self):
-        reason = readers.Unread('it is away')
-        for system, checks in (
-                ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
-                ('journeys', {'other-flows'}),
-                ('zebra', {'frr-route'}),
-                ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
-                ('path', {'redistribute', 'advertised'}),
-                ('neighbours', {'bgp-neighbours', 'advertised'}),
-                ('kernel', {'bridge-device', 'neighbour', 'veth-pair',
-                            'policy-rules', 'leak-table', 'kernel-route',
-                            'kernel-lookup', 'vrf-lookup', 'way-back',
-                            'vrf-default'})):
-            facts = dataclasses.replace(healthy.of(), **{system: reason})
-            self.assertEqual(checks, set(self.found(
-                facts, Verdict.NOT_CHECKED)), system)
-            self.assertEqual([], self.found(facts, Verdict.BROKEN))
-
-    def test_without_ovn_there_is_no_answer(self):
-        facts = dataclasses.replace(
-            healthy.with_subject(healthy.of(), port=None),
-            databases=readers.Unread('NB is away'))
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
-        self.assertIn('NB is away', explanation.explain(facts).text())
-
-    def test_without_ovn_the_agent_says_that_it_is_here(self):
-        """All that the node has is looked at."""
-        conf = world.conf()
-        about = subject.without_ovn(
-            healthy.FIP, 'br-ex', world.node(),
-            [world.driver(name, conf) for name in conf.drivers])
-        facts = dataclasses.replace(
-            healthy.of(), subject=about, lists=readers.Unread('not asked'),
-            databases=readers.Unread('NB is away'), flows=None,
-            standing={'state': 'announced', 'why': ''})
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
-        self.assertEqual([], self.found(facts, Verdict.BROKEN),
-                         explanation.explain(facts).text())
-        self.assertIn('kernel-route', self.found(facts, Verdict.OK))
-        self.assertIn('advertised', self.found(facts, Verdict.OK))
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            facts, 'here', **NO_ROUTE))
-
-    def test_without_an_agent(self):
-        facts = dataclasses.replace(
-            healthy.of(), agent=readers.Unread('no agent runs'))
-        self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
-        self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
-
-    def test_what_the_agent_says_of_the_address(self):
-        for standing, verdict, word in (
-                ({'state': 'announced', 'why': '', 'since': 'today'},
-                 Verdict.OK, 'since today'),
-                ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
-                 'failed: vtysh hangs'),
-                (None, Verdict.WARN, 'nothing to do with this address')):
-            facts = dataclasses.replace(healthy.of(), standing=standing)
-            self.assertIn('agent', self.found(facts, verdict))
-            self.assertIn(word, self.evidence(facts, 'agent'))
-
-    def test_a_degraded_agent(self):
-        facts = dataclasses.replace(healthy.of(), agent={
-            'phase': 'running', 'degraded': ['one', 'two']})
-        self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))
-
-
-class PrefixListTest(base.BaseTestCase):
-
-    def test_lengths(self):
-        for entry, matched in (
-                (('198.51.100.0/24', 32, 32), True),
-                (('198.51.100.0/24', 0, 0), False),
-                (('198.51.100.0/24', 0, 32), True),
-                (('198.51.100.0/24', 25, 0), True),
-                (('198.51.100.0/24', 0, 31), False),
-                (('198.51.100.10/32', 0, 0), True),
-                (('192.0.2.0/24', 32, 32), False),
-                (('any', 0, 0), True)):
-            self.assertIs(matched, shape.matches(
-                output.Entry(5, 'permit', *entry),
-                iptext.address(healthy.FIP)), entry)
-
-
-class JsonTest(base.BaseTestCase):
-
-    def test_the_keys(self):
-        said = explanation.explain(healthy.of()).json()
-        self.assertEqual({'address', 'kind', 'outcome', 'findings'},
-                         set(said))
-        self.assertEqual({'check', 'layer', 'verdict', 'evidence', 'remedy'},
-                         set(said['findings'][0]))

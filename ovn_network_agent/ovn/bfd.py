@@ -81,7 +81,7 @@ class Fleet:
 
     @property
     def foreign(self):
-        """The options that somebody else has set to unwanted values."""
+        """The options that other programs have set to unwanted values."""
         wanted, ours = self.wanted, self.ours
         return {option: value for option, value in self.options.items()
                 if wanted and option not in ours and

@@ -63,13 +63,9 @@ class Withdrawals:
         """
         if this is not self._round:
             return
-        if answers is None:
-            # The connection was lost; the next pass asks again.
-            self._round = None
-            return
-        wrong = question.wrong(answers, tables)
-        if wrong:
-            self._databases[name].distrust(wrong)
+        if not questions.confirmed(question, self._databases[name], answers,
+                                   tables):
+            # The next pass asks again.
             self._round = None
             return
         this.discard(name)

@@ -69,7 +69,7 @@ class BfdTimersBackend(nb_writer.Writer):
                                    self._astray(fleet, hostname))
 
     def _astray(self, fleet, hostname):
-        """See :attr:`resources.BfdTimers.astray`."""
+        """Why the row of NB is not as the requests want it, or None."""
         gone = self._of_the_gone(fleet, hostname)
         if gone:
             return f'{", ".join(sorted(gone))} is gone, and has a request'

@@ -46,7 +46,7 @@ class Tables:
         return {family: _parsed(printed) for family, printed in
                 _reading(nft.read_tables, list(elements.FAMILIES)).items()}
 
-    def one(self, family):
+    def table(self, family):
         """Our table of one family.
 
         :returns: :class:`listing.Listed`, None when it is not there

@@ -39,7 +39,7 @@ class Work:
     deletes: tuple = ()
 
 
-def of(delta, family):
+def work_for(delta, family):
     """The :class:`Work` of a delta, or None when there is none.
 
     :param delta: :class:`base.Delta`

@@ -94,7 +94,7 @@ class Addresses:
         :param detailed: whether to add the rows of each address
         :returns: list of dict, with the keys that the reference documents
         """
-        found = [self._one(known, detailed)
+        found = [self._row(known, detailed)
                  for known in self._known.values()
                  if chosen(known.address) and self._is_of(known, router)]
         return sorted(found, key=lambda each: (
@@ -171,7 +171,7 @@ class Addresses:
 
     # -- one address ------------------------------------------------------
 
-    def _one(self, known, detailed):
+    def _row(self, known, detailed):
         router = known.router
         named = self._names.routers.get(router.uuid) if router else None
         state, why, since = self._state(known)

@@ -173,7 +173,7 @@ def _node(conf, found):
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found,
-        flows=attempt(flows.read, conf, about.of(resources.Flow)),
+        flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
@@ -192,11 +192,11 @@ def kernel_wanted(about, known):
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
         ((device, about.address), *((each.dev, each.dst) for each in
-                                    about.of(resources.Neighbour))),
-        tuple(each.path for each in about.of(resources.Sysctl)),
-        tuple(sorted({each.table for each in
-                      about.of(resources.KernelRoute) if not each.subject
-                      and each.dst.endswith('/0')})))
+                                    about.wanted_of(resources.Neighbour))),
+        tuple(each.path for each in about.wanted_of(resources.Sysctl)),
+        tuple(sorted({
+            each.table for each in about.wanted_of(resources.KernelRoute)
+            if not each.subject and each.dst.endswith('/0')})))
 
 
 def announcement(found):

@@ -119,17 +119,16 @@ class Subject:
         return self.announcement is None and not (
             self.vip is not None and self.vip.present)
 
-    def of(self, *kinds):
+    def wanted_of(self, *kinds):
         """The wanted resources of some classes, a tuple."""
         return tuple(each for each in self.wanted if type(each) in kinds)
 
     @property
     def announcement(self):
         """What announces the address: a resource, or None."""
-        return next((each for each in self.of(resources.Announcement,
-                                              resources.AnnouncedRoute,
-                                              resources.VipAddress)
-                     if each.subject == self.prefix), None)
+        return next((each for each in self.wanted_of(
+            resources.Announcement, resources.AnnouncedRoute,
+            resources.VipAddress) if each.subject == self.prefix), None)
 
 
 def make(address, gateway_port, nb, sb, wiring, drivers):
@@ -146,7 +145,7 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
     seen = snapshot.Builder(gateway_port).build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(nb['Logical_Router']))
-    found = [(router, *_what(address, router)) for router in seen.routers]
+    found = [(router, *_place_in(address, router)) for router in seen.routers]
     found = [each for each in found if each[1] is not Kind.NOBODY]
     if not found:
         return Subject(address, node=seen.node)
@@ -233,7 +232,7 @@ def of_vip(vip, node, gateway, drivers):
                        if each.kind == resources.Problem.kind))
 
 
-def _what(address, router):
+def _place_in(address, router):
     """(kind, NAT row or None, gateway port or None) of an address."""
     port = next((port for port in router.ports for text in port.networks
                  if str(networks.parse_interface(text).ip) == address), None)

@@ -316,7 +316,7 @@ class Sources:
 
     @shared
     def announceable(self):
-        """See :func:`announceable.addresses`."""
+        """IPv4 addresses that other programs must not keep back, a tuple."""
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
         return announceable.addresses(self.snapshot(), external)

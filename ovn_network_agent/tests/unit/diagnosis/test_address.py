@@ -40,7 +40,7 @@ class HealthyTest(explained.AddressTestCase):
                 {'frr__vrf_name': '', 'fip_route__announce_method': 'kernel'},
                 {'frr__frr_prefix_list': ''}, {'frr__bgp_check': False},
                 {'network_cidr': ['198.51.100.0/24']}):
-            facts = healthy.of(**options)
+            facts = healthy.case(**options)
             explained = explanation.explain(facts)
             self.assertEqual(
                 [], [each for each in explained.findings
@@ -50,14 +50,14 @@ class HealthyTest(explained.AddressTestCase):
             self.assertIsNone(explained.remedy)
 
     def test_counters_and_marks_are_evidence(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assertIn('7 packets', self.evidence(facts, 'hairpin-flow'))
         self.assertIn('announced by gw1',
                       self.evidence(facts, 'default-route'))
 
     def test_the_order_is_that_of_the_path(self):
         checks = [each.check for each in explanation.explain(
-            healthy.of()).findings]
+            healthy.case()).findings]
         self.assertEqual('nat-row', checks[0])
         for one, other in (('kernel-route', 'frr-route'),
                            ('frr-route', 'redistribute'),
@@ -70,7 +70,7 @@ class HealthyTest(explained.AddressTestCase):
 class BrokenTest(explained.AddressTestCase):
 
     def test_flows(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for check, cookie in (('mac-tweak-flow', 0x999),
                               ('hairpin-flow', 0x998)):
             gone = {flow: () if flow.cookie == cookie else found
@@ -87,7 +87,7 @@ class BrokenTest(explained.AddressTestCase):
                 self.assertIn(word, self.evidence(other, check))
 
     def test_flows_of_other_programs(self):
-        facts = healthy.of()
+        facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,nw_dst=198.51.100.10', 2000, 7,
                                ('drop',))
         lost = dataclasses.replace(facts, journeys=tuple(
@@ -108,7 +108,7 @@ class BrokenTest(explained.AddressTestCase):
             explanation.explain(lost).remedy[1])
 
     def test_a_dropping_flow_in_the_place_of_ours_is_named_once(self):
-        facts = healthy.of()
+        facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,in_port=1', 900, 0x77,
                                ('drop',))
         wanted = next(each for each in facts.flows if each.cookie == 0x999)
@@ -125,7 +125,7 @@ class BrokenTest(explained.AddressTestCase):
                       self.evidence(facts, 'mac-tweak-flow'))
 
     def test_what_the_agent_and_the_switch_do_is_no_other_flow(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for cookie, match, actions in (
                 (0x999, 'ip', ('drop',)), (0, '', ('NORMAL',))):
             step = trace_text.Step('br-ex', 0, match, 900, cookie, actions)
@@ -136,7 +136,7 @@ class BrokenTest(explained.AddressTestCase):
             self.assertEqual([], self.found(lost, Verdict.BROKEN))
 
     def test_bridge(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assert_broken('bridge-device', healthy.with_kernel(
             facts, addresses={**facts.kernel.addresses, 'br-ex': ()}))
         down = healthy.with_link(facts, 'br-ex', up=False)
@@ -152,7 +152,7 @@ class BrokenTest(explained.AddressTestCase):
             facts, sysctls=sysctls))
 
     def test_neighbour(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for entry, verdict in ((('', 'FAILED'), Verdict.BROKEN),
                                (('', 'INCOMPLETE'), Verdict.WARN),
                                (('0a:0a:0a:0a:0a:0a', 'STALE'),
@@ -162,7 +162,7 @@ class BrokenTest(explained.AddressTestCase):
             self.assertEqual(['neighbour'], self.found(changed, verdict))
 
     def test_veth_pair(self):
-        facts = healthy.of()
+        facts = healthy.case()
         down = healthy.with_link(facts, DEFAULT, up=False)
         # Its routes go, and what FRR resolves through it.
         for question in ('in', 'vrf', 'out'):
@@ -179,14 +179,14 @@ class BrokenTest(explained.AddressTestCase):
             facts, PROVIDER, lower=99))
 
     def test_permanent_neighbours(self):
-        facts = healthy.of()
+        facts = healthy.case()
         changed = {key: value for key, value in
                    facts.kernel.neighbours.items() if key[0] == 'br-ex'}
         self.assert_broken('veth-pair', healthy.with_kernel(
             facts, neighbours=changed))
 
     def test_rules(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for rule in facts.kernel.rules:
             left = tuple(each for each in facts.kernel.rules if each != rule)
             changed = healthy.with_kernel(facts, rules=left)
@@ -197,7 +197,7 @@ class BrokenTest(explained.AddressTestCase):
 
     def test_a_rule_of_somebody_else(self):
         """It decides before the rules of the agent, and is named alone."""
-        facts = healthy.of()
+        facts = healthy.case()
         for question in ('here', 'in', 'vrf'):
             facts = healthy.with_lookup(facts, question, **NO_ROUTE)
         other = facts.kernel.rules[0]._replace(
@@ -209,10 +209,10 @@ class BrokenTest(explained.AddressTestCase):
         self.assertIn('100', self.evidence(changed, 'policy-rules'))
         # A rule that leads to the same route does no harm.
         self.assertEqual([], self.found(healthy.with_kernel(
-            healthy.of(), towards=(other,)), Verdict.BROKEN))
+            healthy.case(), towards=(other,)), Verdict.BROKEN))
 
     def test_leak_table(self):
-        facts = healthy.with_lookup(healthy.of(), 'out', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
         # rp_filter refuses a source that nothing leads back to.
         facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
         self.assert_broken('leak-table', healthy.with_kernel(
@@ -220,12 +220,12 @@ class BrokenTest(explained.AddressTestCase):
 
     def test_kernel_route(self):
         facts = healthy.with_lookup(
-            healthy.of(), 'here', dst='0.0.0.0/0', dev='mgmt')
+            healthy.case(), 'here', dst='0.0.0.0/0', dev='mgmt')
         self.assert_broken('kernel-route', healthy.with_lookup(
             facts, 'in', error='dropped'))
 
     def test_a_route_of_somebody_else(self):
-        facts = healthy.with_lookup(healthy.of(), 'here', protocol=4)
+        facts = healthy.with_lookup(healthy.case(), 'here', protocol=4)
         self.assertEqual(['kernel-route'], self.found(facts, Verdict.WARN))
 
     def test_lookups(self):
@@ -234,12 +234,12 @@ class BrokenTest(explained.AddressTestCase):
                                 ('out', 'way-back'),
                                 ('out vrf', 'vrf-default')):
             self.assert_broken(check, healthy.with_lookup(
-                healthy.of(), question, **NO_ROUTE))
+                healthy.case(), question, **NO_ROUTE))
 
     def test_a_route_that_no_agent_removes(self):
         """Another program's, for the same address: the remedy shows it."""
         explained = explanation.explain(healthy.with_lookup(
-            healthy.of(), 'vrf', dev='', error='unreachable'))
+            healthy.case(), 'vrf', dev='', error='unreachable'))
         self.assertIn(
             f'"ip route show vrf vrf-provider {healthy.FIP}"',
             explained.remedy[1])
@@ -249,13 +249,13 @@ class BrokenTest(explained.AddressTestCase):
         refused = {'error': 'the source is refused', 'refused': True}
         for cause, other, check in (('out', 'in', 'way-back'),
                                     ('in', 'out', 'kernel-lookup')):
-            facts = healthy.with_lookup(healthy.of(), cause,
+            facts = healthy.with_lookup(healthy.case(), cause,
                                         error='dropped by a rule')
             self.assert_broken(check, healthy.with_lookup(
                 facts, other, **refused))
 
     def test_without_a_way_to_the_sender_the_vrf_refuses_its_packets(self):
-        facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'vrf', **NO_ROUTE)
         # Kernels before 6.14 say so, newer ones do not.
         for refused in (True, False):
             self.assert_broken('vrf-lookup', healthy.with_lookup(
@@ -268,28 +268,28 @@ class BrokenTest(explained.AddressTestCase):
 
     def test_the_vrf_must_not_answer_from_the_main_table(self):
         self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.of(), 'out vrf', table=254, dev='mgmt'))
+            healthy.case(), 'out vrf', table=254, dev='mgmt'))
 
     def test_the_vrf_must_not_send_it_back(self):
         self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.of(), 'out vrf', dev=PROVIDER))
+            healthy.case(), 'out vrf', dev=PROVIDER))
 
     def test_route_in_frr(self):
         for zebra in ((), (('static', False, False, '169.254.0.1'),),
                       (('static', True, False, '169.254.0.1'),),
                       (('bgp', True, True, '172.31.1.1'),)):
-            facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+            facts = healthy.with_lookup(healthy.case(), 'vrf', **NO_ROUTE)
             self.assert_broken('frr-route', dataclasses.replace(
                 facts, zebra=zebra, path=(False, False, ())))
 
     def test_by_kernel_the_route_of_the_vrf_is_the_cause(self):
-        facts = healthy.of(fip_route__announce_method='kernel')
+        facts = healthy.case(fip_route__announce_method='kernel')
         facts = healthy.with_lookup(facts, 'vrf', **NO_ROUTE)
         self.assert_broken('vrf-lookup', dataclasses.replace(
             facts, zebra=(), path=(False, False, ())))
 
     def test_prefix_list(self):
-        facts = healthy.of()
+        facts = healthy.case()
         deny = output.Entry(5, 'deny', '0.0.0.0/0', 0, 32)
         for entries in (None, (), (deny, *facts.lists['bgpd'])):
             changed = dataclasses.replace(
@@ -303,7 +303,7 @@ class BrokenTest(explained.AddressTestCase):
                              self.found(changed, Verdict.WARN))
 
     def test_redistribution(self):
-        facts = dataclasses.replace(healthy.of(), path=(False, False, ()))
+        facts = dataclasses.replace(healthy.case(), path=(False, False, ()))
         whole = setup.Setup(True, '65101', ('static',), True, True)
         for frr_setup, word in (
                 (whole._replace(redistributes=('connected',)),
@@ -321,7 +321,7 @@ class BrokenTest(explained.AddressTestCase):
             'unicast" / "redistribute static"', explained.remedy[1])
 
     def test_neighbours(self):
-        facts = dataclasses.replace(healthy.of(), path=(True, True, ()))
+        facts = dataclasses.replace(healthy.case(), path=(True, True, ()))
         self.assert_broken('bgp-neighbours', dataclasses.replace(
             facts, neighbours=()))
         self.assert_broken('bgp-neighbours', dataclasses.replace(
@@ -329,11 +329,11 @@ class BrokenTest(explained.AddressTestCase):
         up = frr.Neighbour('172.31.1.1', 'Established')
         down = frr.Neighbour('172.31.1.5', 'Idle')
         self.assertEqual(['bgp-neighbours'], self.found(dataclasses.replace(
-            healthy.of(), neighbours=(up, down)), Verdict.WARN))
+            healthy.case(), neighbours=(up, down)), Verdict.WARN))
 
     def test_a_session_that_somebody_has_shut_down(self):
         explained = explanation.explain(dataclasses.replace(
-            healthy.of(), path=(True, True, ()), neighbours=(
+            healthy.case(), path=(True, True, ()), neighbours=(
                 frr.Neighbour('172.31.1.1', 'Idle (Admin)', asn='65101'),)))
         self.assertIn('"router bgp 65101 vrf vrf-provider" / '
                       '"no neighbor 172.31.1.1 shutdown"',
@@ -344,14 +344,14 @@ class BrokenTest(explained.AddressTestCase):
         other = frr.Neighbour('172.31.1.5', 'Established',
                               ('route-map OUT',))
         facts = dataclasses.replace(
-            healthy.of(), neighbours=(one, other))
+            healthy.case(), neighbours=(one, other))
         self.assertEqual(['advertised'], self.found(facts, Verdict.WARN))
         self.assertIn('route-map OUT', self.evidence(facts, 'advertised'))
         self.assert_broken('advertised', dataclasses.replace(
             facts, path=(True, True, ())))
 
     def test_default_route_in_ovn(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assert_broken('default-route', dataclasses.replace(
             facts, bindings=()))
         router = dataclasses.replace(facts.subject.router, default_routes=())
@@ -363,7 +363,7 @@ class BrokenTest(explained.AddressTestCase):
             facts, router=router), Verdict.BROKEN))
 
     def test_only_causes_are_broken(self):
-        facts = healthy.with_lookup(healthy.of(), 'here', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'here', **NO_ROUTE)
         facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
         self.assertIn('follows from: kernel route',
                       self.evidence(facts, 'kernel-lookup'))

@@ -21,7 +21,7 @@ from ovn_network_agent.tests.unit.diagnosis import healthy
 class JsonTest(base.BaseTestCase):
 
     def test_the_keys(self):
-        said = explanation.explain(healthy.of()).json()
+        said = explanation.explain(healthy.case()).json()
         self.assertEqual({'address', 'kind', 'outcome', 'findings'},
                          set(said))
         self.assertEqual({'check', 'layer', 'verdict', 'evidence', 'remedy'},

@@ -26,14 +26,14 @@ Outcome, Verdict = explained.Outcome, explained.Verdict
 class OwnerTest(explained.AddressTestCase):
 
     def port(self, **values):
-        facts = healthy.of()
+        facts = healthy.case()
         port = dataclasses.replace(facts.subject.port, **values)
         return healthy.with_subject(facts, port=port, wanted=(),
                                     owner='gw2.example.org')
 
     def test_nobody(self):
         facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.NOBODY, port=None, router=None)
+            healthy.case(), kind=subject.Kind.NOBODY, port=None, router=None)
         self.assert_broken('nat-row', facts)
         explained = explanation.explain(facts)
         self.assertIs(Outcome.NOBODY, explained.outcome)
@@ -67,13 +67,13 @@ class OwnerTest(explained.AddressTestCase):
         for options, word in (
                 ({'network_cidr': ['192.0.2.0/24']}, 'network_cidr'),
                 ({'drivers': ['veth_leak']}, 'fip_route')):
-            facts = healthy.with_subject(healthy.of(**options), wanted=())
+            facts = healthy.with_subject(healthy.case(**options), wanted=())
             self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
             self.assertIn(word, self.evidence(facts, 'wanted'))
 
     def test_distributed(self):
         facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.DISTRIBUTED,
+            healthy.case(), kind=subject.Kind.DISTRIBUTED,
             machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
                                     'compute7'))
         self.assert_broken('wanted', facts)
@@ -87,15 +87,15 @@ class OwnerTest(explained.AddressTestCase):
                 ('one; two; do it', 'one; two', 'do it'),
                 ('one', 'one', 'who made the row')):
             facts = healthy.with_subject(
-                healthy.of(), wanted=(), problems=(text,))
+                healthy.case(), wanted=(), problems=(text,))
             found = next(each for each in explanation.explain(facts).findings
                          if each.check == 'wanted')
             self.assertEqual(evidence, found.evidence)
             self.assertTrue(found.remedy.startswith(remedy), found)
 
     def test_the_name_that_a_person_knows_comes_first(self):
-        router = dataclasses.replace(healthy.of().subject.router,
+        router = dataclasses.replace(healthy.case().subject.router,
                                      name='neutron-1', label='web')
         self.assertTrue(self.evidence(
-            healthy.with_subject(healthy.of(), router=router),
+            healthy.with_subject(healthy.case(), router=router),
             'router').startswith('web (neutron-1) with port '))

@@ -41,14 +41,14 @@ class UnreadTest(explained.AddressTestCase):
                             'policy-rules', 'leak-table', 'kernel-route',
                             'kernel-lookup', 'vrf-lookup', 'way-back',
                             'vrf-default'})):
-            facts = dataclasses.replace(healthy.of(), **{system: reason})
+            facts = dataclasses.replace(healthy.case(), **{system: reason})
             self.assertEqual(checks, set(self.found(
                 facts, Verdict.NOT_CHECKED)), system)
             self.assertEqual([], self.found(facts, Verdict.BROKEN))
 
     def test_without_ovn_there_is_no_answer(self):
         facts = dataclasses.replace(
-            healthy.with_subject(healthy.of(), port=None),
+            healthy.with_subject(healthy.case(), port=None),
             databases=readers.Unread('NB is away'))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
         self.assertIn('NB is away', explanation.explain(facts).text())
@@ -60,7 +60,7 @@ class UnreadTest(explained.AddressTestCase):
             healthy.FIP, 'br-ex', world.node(),
             [world.driver(name, conf) for name in conf.drivers])
         facts = dataclasses.replace(
-            healthy.of(), subject=about, lists=readers.Unread('not asked'),
+            healthy.case(), subject=about, lists=readers.Unread('not asked'),
             databases=readers.Unread('NB is away'), flows=None,
             standing={'state': 'announced', 'why': ''})
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
@@ -73,7 +73,7 @@ class UnreadTest(explained.AddressTestCase):
 
     def test_without_an_agent(self):
         facts = dataclasses.replace(
-            healthy.of(), agent=readers.Unread('no agent runs'))
+            healthy.case(), agent=readers.Unread('no agent runs'))
         self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
         self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
 
@@ -84,11 +84,11 @@ class UnreadTest(explained.AddressTestCase):
                 ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
                  'failed: vtysh hangs'),
                 (None, Verdict.WARN, 'nothing to do with this address')):
-            facts = dataclasses.replace(healthy.of(), standing=standing)
+            facts = dataclasses.replace(healthy.case(), standing=standing)
             self.assertIn('agent', self.found(facts, verdict))
             self.assertIn(word, self.evidence(facts, 'agent'))
 
     def test_a_degraded_agent(self):
-        facts = dataclasses.replace(healthy.of(), agent={
+        facts = dataclasses.replace(healthy.case(), agent={
             'phase': 'running', 'degraded': ['one', 'two']})
         self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))

@@ -46,7 +46,7 @@ class BfdTimersBackend(nb_writer.Writer):
     def __init__(self, conf):
         super().__init__(conf)
         self._gone = frozenset()
-        # What the log has said about requests that differ.
+        # The text that the log has about requests that differ.
         self._said = ''
 
     def read(self, known):

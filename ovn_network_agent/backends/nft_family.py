@@ -88,7 +88,7 @@ class Family:
         except base.BackendError as error:
             if wanted <= kept:
                 return {**failures, table.ref: str(error)}
-            # What was there before cannot be what nft did not like.
+            # nft cannot have refused what the former table had.
             failures.update(self._replace(
                 nft_work.Work(table=table, deletes=work.deletes), before))
             if table.ref in failures:

@@ -42,7 +42,7 @@ class Tables:
         self._own_change = own_change
 
     def all(self):
-        """Those that are there, a dict of family to Listed."""
+        """Our tables that are there, a dict of family to Listed."""
         return {family: _parsed(printed) for family, printed in
                 _reading(nft.read_tables, list(elements.FAMILIES)).items()}
 

@@ -25,7 +25,7 @@ from ovn_network_agent.nft import elements
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done.
+    """The changes to make.
 
     :ivar table: NftTable to load, or None
     :ivar unwanted: NftTable to take away, or None

@@ -216,7 +216,7 @@ class Addresses:
         return state, why or self._remark(known, state), since
 
     def _remark(self, known, state):
-        """What there is to say about an address that is announced."""
+        """The remark about an address that is announced."""
         port = known.port
         if (state is standing.State.ANNOUNCED and port and
                 port.handover is model.Handover.ANNOUNCE):

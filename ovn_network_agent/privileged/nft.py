@@ -219,7 +219,7 @@ def _unpacked(packed):
 
 
 def _target(proto, address, port, destination, destination_port):
-    """What :func:`conntrack.read` calls a target."""
+    """A target as :func:`conntrack.read` has it."""
     return (elements.PROTOCOLS.get(proto), checks.address(address), port,
             checks.address(destination), destination_port)
 

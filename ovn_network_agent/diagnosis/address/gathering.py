@@ -103,7 +103,7 @@ def _in_ovn(conf, address, drivers, found):
 
 
 def _standing(said, control, address):
-    """What the agent says of an address, see :attr:`facts.Facts.standing`."""
+    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
     if isinstance(said, readers.Unread):
         return said
     found = attempt(agent.ask, control, 'fips', address)
@@ -134,7 +134,7 @@ def attempt(function, *arguments):
 
 
 def find(conf, address, drivers):
-    """What an address is, and what has to exist for it.
+    """The kind of an address, and the objects that the address needs.
 
     :param conf: the oslo.config ConfigOpts
     :param address: IP address in canonical notation
@@ -180,7 +180,7 @@ def _node(conf, found):
 
 
 def kernel_wanted(about, known):
-    """What to read from the kernel, a :class:`kernel.Wanted`.
+    """The objects to read from the kernel, a :class:`kernel.Wanted`.
 
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`

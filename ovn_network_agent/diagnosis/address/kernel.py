@@ -67,7 +67,7 @@ def bridge(facts):
 
 
 def addresses_lack(facts, device):
-    """What addresses a device lacks, a list of texts."""
+    """The addresses that a device lacks, a list of texts."""
     there = facts.kernel.addresses.get(device, ())
     return [f'{device} has no address {each.address}'
             for each in facts.subject.wanted_of(resources.Address)
@@ -75,7 +75,7 @@ def addresses_lack(facts, device):
 
 
 def sysctls_differ(facts, device):
-    """What sysctls of a device differ, a list of texts."""
+    """The sysctls of a device that differ, a list of texts."""
     there = facts.kernel.sysctls
     return [f'{each.path} is {there.get(each.path) or "missing"} and not '
             f'{each.value}'
@@ -126,7 +126,7 @@ def pair(facts):
 
 
 def _ends(links, vrf):
-    """What is wrong with the ends of the pair, a list of texts."""
+    """The faults of the ends of the pair, a list of texts."""
     lacking = [f'there is no device {name}'
                for name in (*ownership.VETH_ENDS, vrf) if name not in links]
     if lacking:

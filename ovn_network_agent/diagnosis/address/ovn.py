@@ -101,7 +101,7 @@ def gateway_port(facts):
 
 
 def _answering(subject):
-    """Who answers for a distributed floating IP, in words."""
+    """The chassis that answers for a distributed floating IP, in words."""
     machine = subject.machine
     where = (f'on {machine.host}' if machine.host
              else 'which is bound to no chassis')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an address is, and what has to exist for it on this node.  Pure.
+"""The kind of an address, and the objects for it on this node.  Pure.
 
 The drivers of the agent say what has to exist, from rows of OVN that were
 read just now and from the configuration.  So a diagnosis needs no agent, and
@@ -32,7 +32,7 @@ from ovn_network_agent.ovsdb import columns
 
 
 class Kind(enum.Enum):
-    """What an address is."""
+    """The kind of an address."""
 
     FIP = 'floating IP'
     DISTRIBUTED = 'distributed floating IP'
@@ -125,7 +125,7 @@ class Subject:
 
     @property
     def announcement(self):
-        """What announces the address: a resource, or None."""
+        """The resource that announces the address, or None."""
         return next((each for each in self.wanted_of(
             resources.Announcement, resources.AnnouncedRoute,
             resources.VipAddress) if each.subject == self.prefix), None)
@@ -178,7 +178,7 @@ def distributed(address, nb):
 
 
 def without_ovn(address, device, node, drivers):
-    """What has to exist for an address that the agent handles here.
+    """The objects that an address needs when the agent handles it here.
 
     This is for a moment at which OVN cannot be asked: what only OVN knows,
     such as the network of the address, is left out.
@@ -209,7 +209,7 @@ def without_ovn(address, device, node, drivers):
 
 
 def of_vip(vip, node, gateway, drivers):
-    """What has to exist for a VIP.
+    """The objects that a VIP needs.
 
     :param vip: :class:`port_forwards.Vip` with its present state
     :param node: :class:`model.Node`

@@ -92,7 +92,7 @@ class Examination:
         except checks.NotChecked as error:
             return [checks.not_checked(str(error))]
         except Exception as error:
-            # Whatever it is, it must not cost the operator the other checks.
+            # No error must cost the operator the other checks.
             return [checks.not_checked(
                 f'{type(error).__name__}: {error}',
                 'the check could not be made; the evidence says why')]

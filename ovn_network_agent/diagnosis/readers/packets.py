@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What Open vSwitch does with packets of one address.
+"""The way of packets of one address through Open vSwitch.
 
 ovs-vswitchd is asked over its control socket, and simulates each packet
 (ofproto/trace).  A simulated packet changes no flow, no counter and no MAC

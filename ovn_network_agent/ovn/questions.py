@@ -23,22 +23,6 @@ from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovsdb import columns
 
 
-def confirmed(question, database, answers, tables):
-    """Whether a server has confirmed its replica; distrusts a wrong replica.
-
-    :param question: a question of this module
-    :param database: the :class:`connection.Database` that was asked
-    :param answers: list of lists of rows, None when the connection was lost
-    :param tables: the replica at this moment
-    """
-    if answers is None:
-        return False
-    wrong = question.wrong(answers, tables)
-    if wrong:
-        database.distrust(wrong)
-    return not wrong
-
-
 class Gateways:
     """The question which gateway ports are bound to a chassis.
 

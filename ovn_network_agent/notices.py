@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What may have changed outside: the words by which watches doubt backends.
+"""Words for changes outside, by which watches put backends in doubt.
 
 A watch says what it has seen, and names no backend.  A backend declares in
 ``doubted_by`` and ``revived_by`` which of these words concern it; so does one
@@ -30,7 +30,7 @@ RELAY_PORTS = 'ovs:relay ports'
 # Flows of the local switch, and the lines of FRR's prefix list.
 FLOWS = 'ovs:flows'
 PREFIX_LISTS = 'frr:prefix lists'
-# What was written into a daemon that has forgotten it.
+# The state that was written into a daemon, and that the daemon has forgotten.
 FRR_RESTARTED = 'frr:restarted'
 SWITCH_RESTARTED = 'ovs:restarted'
 # zebra does not have, or does not use, what was given to it.

@@ -24,7 +24,7 @@ except importlib.metadata.PackageNotFoundError:
 
 
 class Info:
-    """What oslo.reports wants to know of a version."""
+    """The parts of a version that oslo.reports asks for."""
 
     def vendor_string(self):
         """The vendor of the agent."""

@@ -46,7 +46,7 @@ class BfdTimersBackend(nb_writer.Writer):
     def __init__(self, conf):
         super().__init__(conf)
         self._gone = frozenset()
-        # What the log has said about requests that differ.
+        # The text that the log has about requests that differ.
         self._said = ''
 
     def read(self, known):
@@ -69,7 +69,7 @@ class BfdTimersBackend(nb_writer.Writer):
                                    self._astray(fleet, hostname))
 
     def _astray(self, fleet, hostname):
-        """See :attr:`resources.BfdTimers.astray`."""
+        """Why the row of NB is not as the requests want it, or None."""
         gone = self._of_the_gone(fleet, hostname)
         if gone:
             return f'{", ".join(sorted(gone))} is gone, and has a request'

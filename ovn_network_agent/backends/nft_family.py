@@ -53,9 +53,10 @@ class Family:
         :returns: dict of Ref to reason
         """
         if work.unwanted:
-            return self._remove(work, self._tables.one(self.name))
+            return self._remove(work, self._tables.table(self.name))
         if work.table is not None:
-            return self._replace(work, self._tables.one(self.name) or _NOTHING)
+            return self._replace(
+                work, self._tables.table(self.name) or _NOTHING)
         return self._change(work)
 
     def _remove(self, work, listed):
@@ -79,7 +80,7 @@ class Family:
             self.name, work.adds, rendering.sets(table.content))
         wanted = {(r.set, r.element) for r in adds}
         deletes = {(r.set, r.element) for r in work.deletes}
-        # What somebody else has put there goes with the former table.
+        # Elements of other programs go with the former table.
         kept = {entry for entry in before.elements - deletes
                 if elements.is_ours(*entry)}
         try:
@@ -87,7 +88,7 @@ class Family:
         except base.BackendError as error:
             if wanted <= kept:
                 return {**failures, table.ref: str(error)}
-            # What was there before cannot be what nft did not like.
+            # nft cannot have refused what the former table had.
             failures.update(self._replace(
                 nft_work.Work(table=table, deletes=work.deletes), before))
             if table.ref in failures:
@@ -108,7 +109,7 @@ class Family:
             self._tables.change(nft.replace_table,
                                 codec.pack(table.content), sets, told)
         self._tables.forget(self.name, leaving)
-        listed = self._tables.one(self.name) or _NOTHING
+        listed = self._tables.table(self.name) or _NOTHING
         self._tables.change(nft.stamp_table, self.name, table.digest,
                             listed.listing)
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What port forwarding needs on this node, looked at before a start."""
+"""The needs of port forwarding on this node, checked before a start."""
 
 import shutil
 
@@ -20,7 +20,7 @@ from ovn_network_agent.netlink import links
 
 
 def missing(conf):
-    """What is not there; nothing where no ports are forwarded.
+    """The missing needs; nothing where no ports are forwarded.
 
     Acceptance rows PRE-07 and PRE-08.
 

@@ -42,11 +42,11 @@ class Tables:
         self._own_change = own_change
 
     def all(self):
-        """Those that are there, a dict of family to Listed."""
+        """Our tables that are there, a dict of family to Listed."""
         return {family: _parsed(printed) for family, printed in
                 _reading(nft.read_tables, list(elements.FAMILIES)).items()}
 
-    def one(self, family):
+    def table(self, family):
         """Our table of one family.
 
         :returns: :class:`listing.Listed`, None when it is not there

@@ -25,7 +25,7 @@ from ovn_network_agent.nft import elements
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done.
+    """The changes to make.
 
     :ivar table: NftTable to load, or None
     :ivar unwanted: NftTable to take away, or None
@@ -39,7 +39,7 @@ class Work:
     deletes: tuple = ()
 
 
-def of(delta, family):
+def work_for(delta, family):
     """The :class:`Work` of a delta, or None when there is none.
 
     :param delta: :class:`base.Delta`

@@ -64,8 +64,8 @@ class NftablesBackend(kernel.KernelBackend):
         if known:
             self._start_watch()
         elif self._idle or shutil.which('nft') is None:
-            # Nothing is wanted, and nothing of ours can be there: who
-            # forwards no ports is spared the processes.
+            # Nothing is wanted, and nothing of ours can be there: a
+            # node without forwards is spared the processes.
             return []
         try:
             found = self._tables.all()
@@ -82,7 +82,7 @@ class NftablesBackend(kernel.KernelBackend):
     def apply(self, delta):
         failures = {}
         for name in elements.FAMILIES:
-            work = nft_work.of(delta, name)
+            work = nft_work.work_for(delta, name)
             if work is not None:
                 failures.update(
                     nft_family.Family(name, self._tables).apply(work))
@@ -93,13 +93,13 @@ class NftablesBackend(kernel.KernelBackend):
             self._watch.stop()
 
     def _own_change(self):
-        """A context around a change that is to wake nobody."""
+        """A context around a change that is not to wake the loop."""
         if self._watch is None:
             return contextlib.nullcontext(lambda _pid: None)
         return self._watch.own_change()
 
     def _start_watch(self):
-        """Be told of changes from here on, if there is somebody to tell."""
+        """Report changes from here on, if there is a loop to wake."""
         if self._watch is not None or self._wake is None:
             return
         watching = nftables.TableWatch(lambda by: self._wake(

@@ -51,7 +51,7 @@ class NorthboundBackend(nb_writer.Writer):
 
     def attach(self, context):
         super().attach(context)
-        # What this chassis had at the last reading, or has written since.
+        # Rows that this chassis had at the last reading, or has written since.
         self._had = set()
         self._catching_up = catching_up.CatchingUp(
             context.databases['sb'], self._sb_has_answered)

@@ -55,20 +55,20 @@ def secrets(conf):
     found = set()
     for section, option in options(conf):
         try:
-            value = _of(conf, section)[option.dest]
+            value = _section_of(conf, section)[option.dest]
         except (cfg.Error, ValueError):
             continue
         found.update(masking.secrets(option, value))
     return sorted(found, key=len, reverse=True)
 
 
-def _of(conf, section):
+def _section_of(conf, section):
     return conf if section == 'DEFAULT' else conf[section]
 
 
 def _value(conf, section, option):
     try:
-        return masking.shown(option, _of(conf, section)[option.dest])
+        return masking.shown(option, _section_of(conf, section)[option.dest])
     except (cfg.Error, ValueError) as error:
         return f'cannot be used: {masking.mask(str(error))}'
 

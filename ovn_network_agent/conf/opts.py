@@ -69,7 +69,7 @@ def _documented(options):
 
 
 def _helper_command(group):
-    """The one option of oslo.privsep that an operator may need."""
+    """The only option of oslo.privsep that an operator may need."""
     return cfg.StrOpt(
         'helper_command',
         help='Command that starts this privileged daemon in the place of '

@@ -24,7 +24,7 @@ from oslo_config import cfg
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 
-# What every driver may know of the node, as read from its settings.
+# The options of the node that every driver may know.
 NODE = ('bridge_dev', 'bridge_ip', 'network_cidr', 'driver_devices',
         'frr.vrf_name', 'frr.frr_prefix_list')
 

@@ -130,14 +130,14 @@ def _no_password():
     raise _Encrypted
 
 
-def _of(conf, group):
+def _files_of(conf, group):
     return Files(group, *(conf[group][f'{group}_ssl_{what}']
                           for what in ('ca', 'cert', 'key', 'check_name')))
 
 
 def _groups(conf):
     """(Files, remotes) for the sections [ovn] and [ovs]."""
-    ovn, ovs = _of(conf, 'ovn'), _of(conf, 'ovs')
+    ovn, ovs = _files_of(conf, 'ovn'), _files_of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
         # Usually all servers have the same files.
         ovs = dataclasses.replace(ovn, check_name=ovs.check_name)
@@ -166,7 +166,7 @@ def problems(conf):
     :returns: iterable of str, each "option = value: problem; remedy"
     """
     for group in ('ovn', 'ovs'):
-        files = _of(conf, group)
+        files = _files_of(conf, group)
         yield from _half_a_pair(files)
         yield from _unusable(files)
     for group, (files, remotes) in zip(('ovn', 'ovs'), _groups(conf),
@@ -241,7 +241,7 @@ def warnings(conf):
 def _without_effect(conf):
     used = {files.group for files in by_remote(conf).values()}
     for group in ('ovn', 'ovs'):
-        files = _of(conf, group)
+        files = _files_of(conf, group)
         for what in ('ca', 'cert', 'key') if group not in used else ():
             if getattr(files, what):
                 yield _say(files, what, 'has no effect, because no remote '

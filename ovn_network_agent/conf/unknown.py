@@ -70,7 +70,7 @@ def variables(conf):
 
 
 def _former(variable):
-    """What becomes of a variable of the original."""
+    """The effect of a variable of the original."""
     name = variable.removeprefix(original.PREFIX).lower()
     option = original.BY_NAME.get(name)
     if name == original.CONFIG:

@@ -94,7 +94,7 @@ class Addresses:
         :param detailed: whether to add the rows of each address
         :returns: list of dict, with the keys that the reference documents
         """
-        found = [self._one(known, detailed)
+        found = [self._row(known, detailed)
                  for known in self._known.values()
                  if chosen(known.address) and self._is_of(known, router)]
         return sorted(found, key=lambda each: (
@@ -171,7 +171,7 @@ class Addresses:
 
     # -- one address ------------------------------------------------------
 
-    def _one(self, known, detailed):
+    def _row(self, known, detailed):
         router = known.router
         named = self._names.routers.get(router.uuid) if router else None
         state, why, since = self._state(known)
@@ -216,7 +216,7 @@ class Addresses:
         return state, why or self._remark(known, state), since
 
     def _remark(self, known, state):
-        """What there is to say about an address that is announced."""
+        """The remark about an address that is announced."""
         port = known.port
         if (state is standing.State.ANNOUNCED and port and
                 port.handover is model.Handover.ANNOUNCE):

@@ -58,7 +58,7 @@ class BugReport:
         self._conf = conf
         self._databases = databases
         self._sections = {
-            'agent': _process, 'versions': self._versions,
+            'agent': _own_process, 'versions': self._versions,
             'configuration': lambda: effective.shown(conf),
             'files': self._files, 'status': status, 'health': health,
             'databases': self._replicas,
@@ -80,10 +80,10 @@ class BugReport:
 
     def _versions(self):
         return {'agent': version.STRING, **libraries(), 'programs': {
-            'ovn-controller': _of(privileged.ovs, lambda: ', '.join(
+            'ovn-controller': _answer_of(privileged.ovs, lambda: ', '.join(
                 controller.read_state())),
-            'frr': _of(privileged.frr, self._frr),
-            'nft': _of(privileged.netfilter, nft_version.read_version),
+            'frr': _answer_of(privileged.frr, self._frr),
+            'nft': _answer_of(privileged.netfilter, nft_version.read_version),
             'openvswitch': tried(self._switch)}}
 
     def _frr(self):
@@ -109,7 +109,7 @@ class BugReport:
                 for name, database in self._databases.items()}
 
 
-def _of(context, ask):
+def _answer_of(context, ask):
     """The answer of a privileged daemon, which not every agent has.
 
     oslo.privsep would start a daemon that does not run.
@@ -124,7 +124,7 @@ def _rows(database):
         return {name: len(rows) for name, rows in sorted(tables.items())}
 
 
-def _process():
+def _own_process():
     return {'pid': os.getpid(), 'uid': os.geteuid(), 'argv': sys.argv,
             'threads': threading.active_count()}
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the running agent would change now: each system read anew.
+"""The changes that the running agent would make: each system read anew.
 
 Nothing is changed, and the engine takes no note of these readings.  The loop
 reads one backend after the other, so that an event waits for one reading at

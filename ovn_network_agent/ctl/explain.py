@@ -56,8 +56,8 @@ def run(given):
     """
     address = _address(given.address)
     client = _address(given.client)
-    # What reads the systems takes long to import, and only this command
-    # needs it.
+    # The readers of the systems take long to import, and only this command
+    # needs them.
     # Where eventlet is installed, python-ovs imports it to see whether it has
     # patched the threads, which takes longer than all the rest.
     sys.modules.setdefault('eventlet', None)

@@ -114,7 +114,7 @@ def _collected(given):
             exits.fail(f'{key}: {e}', exits.OK)
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(given))
-    # What the agent leaves out is left out here once more.
+    # Secrets that the agent leaves out are left out here once more.
     return masking.everywhere(found)
 
 

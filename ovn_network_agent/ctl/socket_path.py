@@ -35,7 +35,7 @@ def find(given):
 
 
 def errors_of_configuration():
-    """What oslo.config raises, if the command has imported the library.
+    """The errors of oslo.config, if the command has imported the library.
 
     The import takes longer than a command to the agent.
 

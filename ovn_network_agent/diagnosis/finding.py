@@ -17,7 +17,7 @@ import enum
 
 
 class Verdict(enum.Enum):
-    """What a check says of its layer."""
+    """The judgement of a check about its layer."""
 
     #: the layer is as it has to be
     OK = 'OK'
@@ -31,7 +31,7 @@ class Verdict(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check has found.
+    """The result of one check.
 
     :ivar check: name of the check, lower case with hyphens, the same for ever
     :ivar layer: the layer for people, such as "kernel route"

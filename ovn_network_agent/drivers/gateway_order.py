@@ -61,13 +61,13 @@ def lead(own, peers):
         return unmarked(own)
     number = max(highest + 1, LEAST_LEAD)
     if number <= HIGHEST:
-        return (_at(own, number),)
+        return (_with_priority(own, number),)
     return _numbered(own, peers)
 
 
 def unmarked(own):
     """The change of a candidate that has a priority and still a mark."""
-    return (_at(own, own.priority),) if own.drained else ()
+    return (_with_priority(own, own.priority),) if own.drained else ()
 
 
 def standby(own, peers, owners, number):
@@ -81,12 +81,12 @@ def standby(own, peers, owners, number):
     :param number: the wanted priority, if there is room for it
     :returns: tuple of :class:`model.Candidate`
     """
-    back = _at(own, number)
+    back = _with_priority(own, number)
     leaders = [c for c in peers if c.chassis in owners and c.priority]
     if not leaders:
         return (back,)
     below = min(c.priority for c in leaders) - 1
-    capped = _at(own, min(number, below))
+    capped = _with_priority(own, min(number, below))
     others = [c for c in peers if c not in leaders]
     if capped.priority >= STANDBY and not any(
             capped.priority <= _ordered_by(c) < number for c in others):
@@ -94,7 +94,7 @@ def standby(own, peers, owners, number):
     if len(leaders) > 1 or any(
             c.known and c.rank > leaders[0].rank for c in others):
         # The ports are about to move, which this agent must not influence.
-        return (_at(own, max(capped.priority, STANDBY)),)
+        return (_with_priority(own, max(capped.priority, STANDBY)),)
     return _numbered(leaders[0], [back, *others])
 
 
@@ -103,7 +103,7 @@ def _ordered_by(candidate):
     return candidate.priority or candidate.earlier
 
 
-def _at(candidate, priority):
+def _with_priority(candidate, priority):
     return dataclasses.replace(candidate, priority=priority, drained='',
                                earlier=0)
 
@@ -116,7 +116,7 @@ def _numbered(leader, others):
     ranks = {rank: number for number, rank in enumerate(
         sorted({_ordered_by(c) for c in others} - {0}), STANDBY)}
     number = max(len(ranks) + 1, LEAST_LEAD)
-    return (_at(leader, number), *(
+    return (_with_priority(leader, number), *(
         _ranked(c, ranks[_ordered_by(c)]) for c in others if _ordered_by(c)))
 
 

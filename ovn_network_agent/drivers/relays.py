@@ -98,7 +98,7 @@ def leaving(router, port, nets, bridge):
     if port.segment is None or port.segment.device != bridge:
         return
     # The relay first: as long as OVN here takes the packet, the datapath
-    # translates its destination in place (NAT), also for whoever is next.
+    # translates its destination in place (NAT), also for the next output.
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, port.segment.patch_port) if number)
     for target in announcing.port_targets(router, port, nets):

@@ -95,7 +95,7 @@ class Guard:
             # The common case does not look at all announcements.
             return
         going = self._of_no_other_kind(removed)
-        # What comes back is judged anew when it goes again.
+        # An address that comes back is judged anew when it goes again.
         self._believed &= going
         self._emptied &= going
         self._let_go &= going
@@ -170,7 +170,7 @@ class Guard:
                 backend, resources.Stage.ANNOUNCE).delete)
 
     def _of_no_other_kind(self, removed):
-        """Those whose place no announcement of another kind takes."""
+        """Announcements whose place no announcement of another kind takes."""
         return removed and removed - {
             resource.subject for resource
             in self._tracker.wanted(self._kinds())}

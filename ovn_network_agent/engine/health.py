@@ -31,7 +31,7 @@ class Repair:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Health:
-    """What is known of one backend.
+    """The known state of one backend.
 
     :ivar name: name of the backend
     :ivar trouble: text why the backend cannot be read or reached, or ''

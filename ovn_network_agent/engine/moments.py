@@ -77,7 +77,7 @@ class Moments:
                 known[ref.key] = made[state]
         self._unsettled = unsettled
 
-    def of(self, ref):
+    def moment(self, ref):
         """The :class:`Moment` of a key, or None.
 
         :param ref: :class:`resources.Ref`

@@ -17,7 +17,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
-    """What the withdrawal guard holds, see :mod:`engine.guard`.
+    """Addresses that the withdrawal guard holds, see :mod:`engine.guard`.
 
     :ivar subjects: frozenset of the addresses that stay announced
     :ivar announced: number of all announced addresses

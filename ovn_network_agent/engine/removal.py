@@ -75,7 +75,7 @@ class Removals:
             self._backends.is_unreadable(b.name) for b in self._announcers())
 
     def _first_look_under(self, resource):
-        """Likewise, while the backend of announcements is first read."""
+        """Whether the backend of announcements is being read at first."""
         return _is_needed(resource) and any(
             self._backends.first_look(b.name) for b in self._announcers())
 

@@ -69,7 +69,7 @@ class Table:
             ref, self.tracker.desired(ref), self.tracker.existing(ref),
             entry.state, entry.reason, entry.holder,
             self.entries.due_in(ref, entry.state), backend,
-            self.moments.of(ref))
+            self.moments.moment(ref))
 
     def state(self, ref):
         """The :class:`ledger.State` of a key.

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What outbound filters of BGP let pass.  Pure.
+"""The prefixes that outbound filters of BGP let pass.  Pure.
 
 The rules are those of FRR: an empty prefix list lets everything pass, a list
 without a fitting entry nothing.  A filter of a neighbour that does not exist

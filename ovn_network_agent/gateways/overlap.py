@@ -88,7 +88,7 @@ class Overlap:
                                                     self._ends())
 
     def _progress(self, groups, leaving, node, now, held):
-        """What decides the stage: :class:`transitions.Progress`."""
+        """The condition of the stage: :class:`transitions.Progress`."""
         if not leaving:
             return transitions.Progress.NOTHING
         if self.stage is transitions.Stage.OVER:

@@ -66,7 +66,7 @@ class Place(enum.Enum):
 
 
 class Passage(enum.Enum):
-    """What decides how far a port is handed over."""
+    """The conditions of the handover of a port."""
 
     HERE = 'here'
     NEVER_HERE = 'never here'
@@ -86,7 +86,7 @@ class Stage(enum.Enum):
 
 
 class Progress(enum.Enum):
-    """What decides the stage of an overlap: the first one that applies."""
+    """The conditions of the stage of an overlap: the first that applies."""
 
     NOTHING = 'nothing'
     WAITING = 'waiting'
@@ -319,7 +319,7 @@ PORT = Table(
         Passage.AWAITED: Handover.ANNOUNCE,
         Passage.ENOUGH: Handover.FORWARD,
         Passage.SETTLED: Handover.NONE}),
-    # What has left is remembered, and what was let go is not announced again.
+    # A port that has left is remembered; a port that was let go stays silent.
     _pairs([Handover.ANNOUNCE, Handover.FORWARD], [Passage.NEVER_HERE]) |
     _pairs([Handover.FORWARD], [Passage.AWAITED]) |
     _pairs([Handover.NONE, Handover.ANNOUNCE], [Passage.SETTLED]),

@@ -40,7 +40,7 @@ _KEPT = ('veth_packets_total', 'veth_dropped_total', 'log_messages_total')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class State:
-    """What the listener may ask the agent for, on any thread.
+    """The questions of the listener to the agent, on any thread.
 
     :ivar status: :class:`runtime.status.Status`
     :ivar view: :class:`ovn.view.View`, or that of :mod:`runtime.alone`

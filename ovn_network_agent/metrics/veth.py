@@ -41,7 +41,7 @@ def read(path=PATH):
 
 
 def parsed(text):
-    """The same from the text of the kernel."""
+    """The counters of the devices, from the text of the kernel."""
     packets, dropped = {}, {}
     for line in text.splitlines():
         name, _colon, rest = line.partition(':')

@@ -26,7 +26,7 @@ _RULES = ('port_forward', 'rules_file')
 
 
 def problems(options, forwards):
-    """What would keep the agent from starting with new files.
+    """Reasons that would keep the agent from starting with new files.
 
     :param options: dict of (section, option) to str
     :param forwards: text of the rules file, '' for none

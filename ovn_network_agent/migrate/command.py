@@ -42,7 +42,7 @@ WOULD_NOT_START = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Made:
-    """What is to be written.
+    """The files that are to be written.
 
     :ivar options: dict of (section, option) to str
     :ivar forwards: text of the rules file, '' for none

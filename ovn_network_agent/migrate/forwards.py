@@ -86,7 +86,7 @@ def _rule(made, setting, path, rule):
 
 
 def _known(made, setting, path, mapping, known):
-    """What the original knows of a mapping; the rest gets a warning."""
+    """The keys of a mapping that the original knows; others get a warning."""
     for key in mapping:
         if key not in known:
             made.warnings.append(

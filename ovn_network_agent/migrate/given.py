@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the sources of the original say: settings, mistakes, remarks."""
+"""Settings, mistakes and remarks from the sources of the original."""
 
 import dataclasses
 

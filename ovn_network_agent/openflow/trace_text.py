@@ -88,7 +88,7 @@ class Trace:
     bridges: tuple
     outputs: tuple
 
-    def of(self, bridge):
+    def steps_in(self, bridge):
         """The steps in a bridge, a tuple."""
         return tuple(each for each in self.steps if each.bridge == bridge)
 

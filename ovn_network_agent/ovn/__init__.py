@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What rows of OVN mean, as frozen values of the model."""
+"""The meaning of OVN's rows, as frozen values of the model."""

@@ -39,7 +39,7 @@ _NUMBER = re.compile('[0-9]{1,9}')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fleet:
-    """What NB_Global says about BFD.
+    """The part of NB_Global that is about BFD.
 
     :ivar options: dict of those of :data:`OPTIONS` that are set to text
     :ivar written: dict of option to text, the values of the mark
@@ -81,7 +81,7 @@ class Fleet:
 
     @property
     def foreign(self):
-        """The options that somebody else has set to unwanted values."""
+        """The options that other programs have set to unwanted values."""
         wanted, ours = self.wanted, self.ours
         return {option: value for option, value in self.options.items()
                 if wanted and option not in ours and

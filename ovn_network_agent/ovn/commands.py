@@ -30,18 +30,25 @@ class NorthboundCommand(command.Command):
     """Base of the commands that write to OVN NB."""
 
 
-class SetDefaultRoute(NorthboundCommand):
-    """Give the managed default route of a router the tag of this chassis.
+class TakeOverCommand(NorthboundCommand):
+    """Base of the commands that may take a row over from another chassis.
 
-    :param wanted: :class:`resources.DefaultRoute`
-    :param doubt: the reason why this chassis must not take a route over from
-        another one now, or ''
+    :param wanted: the resource that the row is to be
+    :param doubt: the reason why this chassis must not take a row over now,
+        or ''
     """
 
     def __init__(self, api, wanted, doubt=''):
         super().__init__(api)
         self.wanted = wanted
         self._doubt = doubt
+
+
+class SetDefaultRoute(TakeOverCommand):
+    """Give the managed default route of a router the tag of this chassis.
+
+    ``wanted`` is a :class:`resources.DefaultRoute`.
+    """
 
     def run_idl(self, txn):
         self.refused = ''
@@ -152,21 +159,13 @@ class SetAdvertised(NorthboundCommand):
             row.external_ids = {**row.external_ids, **mark}
 
 
-class SetMacBinding(NorthboundCommand):
+class SetMacBinding(TakeOverCommand):
     """Bind the virtual gateway of a router port to the MAC of this node.
 
     The binding overrides the bindings that OVN learned: these outlive a move
-    of the gateway port and name the MAC of the former owner.
-
-    :param wanted: :class:`resources.MacBinding`
-    :param doubt: the reason why this chassis must not replace the MAC of
-        another one now, or ''
+    of the gateway port and name the MAC of the former owner.  ``wanted`` is a
+    :class:`resources.MacBinding`.
     """
-
-    def __init__(self, api, wanted, doubt=''):
-        super().__init__(api)
-        self.wanted = wanted
-        self._doubt = doubt
 
     def run_idl(self, txn):
         if 'Static_MAC_Binding' not in self.api.idl.tables:

@@ -22,9 +22,10 @@ names only the few rows that decide, and no thread waits for the answer.
 import functools
 
 from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovn import rounds
 
 
-class Confirmation:
+class Confirmation(rounds.Rounds):
     """Whether something may be removed because the view lacks it.
 
     :param databases: dict of name to :class:`connection.Database`
@@ -33,9 +34,8 @@ class Confirmation:
     """
 
     def __init__(self, databases, wake):
-        self._databases = databases
+        super().__init__(databases)
         self._wake = wake
-        self._round = None
         self._lost = set()
         self._candidates = ()
         # The databases that have yet to confirm; the first view needs SB.
@@ -75,21 +75,9 @@ class Confirmation:
                 functools.partial(self._answered, this, name, question))
 
     def _answered(self, this, name, question, answers, tables):
-        """Judge the answers of a server.
-
-        This runs on the connection's thread, which holds the lock.
-        """
-        if this is not self._round:
-            return
-        if answers is None:
-            # The connection was lost; the next pass asks again.
-            self._round = None
-            return
-        wrong = question.wrong(answers, tables)
-        if wrong:
-            self._databases[name].distrust(wrong)
-            self._round = None
-        elif name in self._missing:
+        """Judge the answers of a server, see :meth:`_confirmed`."""
+        if (self._confirmed(this, name, question, answers, tables) and
+                name in self._missing):
             self._missing.discard(name)
             if name == 'nb':
                 self._lost.clear()

@@ -19,7 +19,7 @@ because a database was emptied, restored or is being filled again.
 
 
 class Evidence:
-    """What the indexes of one view say about addresses.
+    """Questions about addresses to the indexes of one view.
 
     :param index: function(database, table, name) that returns an
         :class:`ovn.indexes.Index`

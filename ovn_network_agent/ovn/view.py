@@ -214,7 +214,7 @@ class View:
             for group in snapshot.groups))
 
     def _facts(self, node):
-        """What is true of all groups, a set of :class:`model.Fact`."""
+        """The facts about all groups, a set of :class:`model.Fact`."""
         known = {model.Fact.UNFIT: any(o.unfit for o in self._observers),
                  model.Fact.ABANDONED: self._abandoned,
                  model.Fact.FIXED: not self._databases['nb'].connected,

@@ -20,9 +20,10 @@ this chassis announces.
 import functools
 
 from ovn_network_agent.ovn import questions
+from ovn_network_agent.ovn import rounds
 
 
-class Withdrawals:
+class Withdrawals(rounds.Rounds):
     """Has the servers confirm the loss of addresses.
 
     :param databases: dict of name to :class:`connection.Database`
@@ -32,9 +33,8 @@ class Withdrawals:
     """
 
     def __init__(self, databases, wake):
-        self._databases = databases
+        super().__init__(databases)
         self._wake = wake
-        self._round = None
         self.confirmed = frozenset()
 
     def ask(self, nb, sb, chassis, subjects):
@@ -57,20 +57,8 @@ class Withdrawals:
                 self._answered, this, name, question, subjects))
 
     def _answered(self, this, name, question, subjects, answers, tables):
-        """Judge the answer of a server.
-
-        This runs on the connection's thread, which holds the lock.
-        """
-        if this is not self._round:
-            return
-        if answers is None:
-            # The connection was lost; the next pass asks again.
-            self._round = None
-            return
-        wrong = question.wrong(answers, tables)
-        if wrong:
-            self._databases[name].distrust(wrong)
-            self._round = None
+        """Judge the answer of a server, see :meth:`_confirmed`."""
+        if not self._confirmed(this, name, question, answers, tables):
             return
         this.discard(name)
         if not this:

@@ -21,7 +21,7 @@ from ovs import json
 
 LOG = logging.getLogger(__name__)
 
-# What the lack of the parser in C costs; tools/bench/parser.py measures it.
+# The cost of a missing parser in C; tools/bench/parser.py measures the cost.
 _COST = ('1000 rows of OVN cost 0.16 s of processor time in place of 0.03 s '
          'at each start and reconnection')
 _REMEDY = ('build python-ovs beside the headers of libopenvswitch, or use the '

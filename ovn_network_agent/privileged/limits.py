@@ -46,7 +46,7 @@ _ENDS = ownership.VETH_ENDS
 # The two sysctls of port_forward_l3mdev_accept.
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
 _fixed = None
-# What the limits are of; the files and directories are those of the start.
+# The configuration of the limits; files and directories are of the start.
 _source = None
 # Names of prefix lists that the files have had at reloads.
 _lists = set()
@@ -124,7 +124,7 @@ class Limits:
                 f'[port_forward] port_forward_ct_zone = {self.zone}')
 
     def check_table(self, zone, vrf):
-        """What the table of forwarded ports is made for.
+        """Refuse a table of forwarded ports for another zone or VRF.
 
         :param zone: connection tracking zone
         :param vrf: whether the table leads replies back into a VRF

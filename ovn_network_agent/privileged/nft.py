@@ -36,7 +36,7 @@ from ovn_network_agent.privileged import giving
 from ovn_network_agent.privileged import limits
 
 # Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
-# somebody else's transaction.
+# the transaction of another program.
 _TIMEOUT = 30
 # As JSON, and all numbers as numbers.
 _LIST = ('-j', '-n', 'list')
@@ -219,7 +219,7 @@ def _unpacked(packed):
 
 
 def _target(proto, address, port, destination, destination_port):
-    """What :func:`conntrack.read` calls a target."""
+    """A target as :func:`conntrack.read` has it."""
     return (elements.PROTOCOLS.get(proto), checks.address(address), port,
             checks.address(destination), destination_port)
 

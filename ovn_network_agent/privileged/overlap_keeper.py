@@ -12,6 +12,10 @@
 
 """The program that makes an overlap of two owners; stdlib only.
 
+The program is one file, because Python runs this file without the package in
+its path (``-I -S``): no other module of the agent may be needed to undo an
+overlap.
+
 The program pauses the ovn-controller of this node, which then keeps its flows
 and claims no port.  It stops BFD in the tunnels to the next owners alone.  For
 them this node is dead, so the next owner takes over.  The compute nodes still
@@ -155,14 +159,14 @@ class Database:
         :param settings: dict of UUID to dict
         """
         self.transact(*({
-            'op': 'update', 'table': 'Interface', 'where': _is(uuid),
+            'op': 'update', 'table': 'Interface', 'where': _with_uuid(uuid),
             'row': {'bfd': ['map', sorted(map(list, bfd.items()))]}}
             for uuid, bfd in settings.items()))
 
     def status(self, uuids):
         """The column bfd_status of interfaces, a list of dict."""
         answers = self.transact(*({
-            'op': 'select', 'table': 'Interface', 'where': _is(uuid),
+            'op': 'select', 'table': 'Interface', 'where': _with_uuid(uuid),
             'columns': ['bfd_status']} for uuid in uuids))
         with _understood(self._remote):
             return [dict(row['bfd_status'][1]) for answer in answers
@@ -224,7 +228,7 @@ def shown(version):
     return f'{year:d}.{month:02d}'
 
 
-def _is(uuid):
+def _with_uuid(uuid):
     return [['_uuid', '==', ['uuid', uuid]]]
 
 

@@ -36,7 +36,7 @@ _MAGIC = b'\x7fELF'
 _LOOKS = ('--dry-run', '--check-config')
 _SOCKET = '@ovn-network-agent'
 _COMMAND = 'ExecStart='
-# What systemd allows before the program.
+# Words that systemd allows before the program.
 _PREFIXES = '-@:+!|'
 
 

@@ -24,7 +24,7 @@ from ovn_network_agent.runtime import reloads as reloading
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inside:
-    """What a command may ask.
+    """The questions that a command may ask.
 
     :ivar questions: :class:`runtime.questions.Questions`: the way to call
         anything of the reconciler but ``health``

@@ -63,7 +63,7 @@ def _json(change):
 
 
 class Reloads:
-    """Counts the requests, so that nobody gets the answer to an earlier one.
+    """Counts the requests, so that no request gets an earlier answer.
 
     :param wake: function without arguments that wakes the loop for a reload
     :ivar last: :class:`Answer` of the last reload, None before the first
@@ -172,7 +172,7 @@ class Reloads:
                 self._changed.notify_all()
 
     def close(self):
-        """Answer nobody any more, because the agent stops."""
+        """Answer no request any more, because the agent stops."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -33,7 +33,7 @@ GROUPS = (
 )
 _CODES = {
     finding.Verdict.OK: upgradecheck.Code.SUCCESS,
-    # What nobody could look at may be anything.
+    # An unchecked layer may be in any state.
     finding.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
     finding.Verdict.WARN: upgradecheck.Code.WARNING,
     finding.Verdict.BROKEN: upgradecheck.Code.FAILURE}

@@ -104,7 +104,7 @@ def _in_ovn(conf, address, drivers, found):
 
 
 def _standing(said, control, address):
-    """What the agent says of an address, see :attr:`facts.Facts.standing`."""
+    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
     if isinstance(said, readers.Unread):
         return said
     found = attempt(agent.ask, control, 'fips', address)
@@ -136,7 +136,7 @@ def attempt(function, *arguments):
 
 
 def find(conf, address, drivers):
-    """What an address is, and what has to exist for it.
+    """The kind of an address, and the objects that the address needs.
 
     :param conf: the oslo.config ConfigOpts
     :param address: IP address in canonical notation
@@ -175,7 +175,7 @@ def _node(conf, found):
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found,
-        flows=attempt(flows.read, conf, about.of(resources.Flow)),
+        flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
         journeys=attempt(packets.read, conf, known, about),
         filters=attempt(nft_filters.read),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
@@ -183,7 +183,7 @@ def _node(conf, found):
 
 
 def kernel_wanted(about, known):
-    """What to read from the kernel, a :class:`kernel.Wanted`.
+    """The objects to read from the kernel, a :class:`kernel.Wanted`.
 
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`
@@ -195,11 +195,11 @@ def kernel_wanted(about, known):
         about.address, known.client, device, known.vrf, known.pair,
         about.vip is None,
         ((device, about.address), *((each.dev, each.dst) for each in
-                                    about.of(resources.Neighbour))),
-        tuple(each.path for each in about.of(resources.Sysctl)),
-        tuple(sorted({each.table for each in
-                      about.of(resources.KernelRoute) if not each.subject
-                      and each.dst.endswith('/0')})))
+                                    about.wanted_of(resources.Neighbour))),
+        tuple(each.path for each in about.wanted_of(resources.Sysctl)),
+        tuple(sorted({
+            each.table for each in about.wanted_of(resources.KernelRoute)
+            if not each.subject and each.dst.endswith('/0')})))
 
 
 def announcement(found):

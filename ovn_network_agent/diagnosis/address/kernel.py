@@ -30,7 +30,7 @@ def judge(facts):
     if facts.setup.pair:
         checks |= {'veth-pair': pair, 'policy-rules': rules,
                    'leak-table': leak_table}
-    elif facts.subject.of(resources.Rule):
+    elif facts.subject.wanted_of(resources.Rule):
         checks['policy-rules'] = rules
     checks['kernel-route'] = route
     if facts.setup.pair:
@@ -67,19 +67,19 @@ def bridge(facts):
 
 
 def addresses_lack(facts, device):
-    """What addresses a device lacks, a list of texts."""
+    """The addresses that a device lacks, a list of texts."""
     there = facts.kernel.addresses.get(device, ())
     return [f'{device} has no address {each.address}'
-            for each in facts.subject.of(resources.Address)
+            for each in facts.subject.wanted_of(resources.Address)
             if each.dev == device and each.address not in there]
 
 
 def sysctls_differ(facts, device):
-    """What sysctls of a device differ, a list of texts."""
+    """The sysctls of a device that differ, a list of texts."""
     there = facts.kernel.sysctls
     return [f'{each.path} is {there.get(each.path) or "missing"} and not '
             f'{each.value}'
-            for each in facts.subject.of(resources.Sysctl)
+            for each in facts.subject.wanted_of(resources.Sysctl)
             if device in each.path.split('/') and
             there.get(each.path) != each.value]
 
@@ -126,7 +126,7 @@ def pair(facts):
 
 
 def _ends(links, vrf):
-    """What is wrong with the ends of the pair, a list of texts."""
+    """The faults of the ends of the pair, a list of texts."""
     lacking = [f'there is no device {name}'
                for name in (*ownership.VETH_ENDS, vrf) if name not in links]
     if lacking:
@@ -144,7 +144,7 @@ def _ends(links, vrf):
 def _neighbours_differ(facts):
     links, there = facts.kernel.links, facts.kernel.neighbours
     return [f'{each.dev} has no permanent neighbour {each.dst}'
-            for each in facts.subject.of(resources.Neighbour)
+            for each in facts.subject.wanted_of(resources.Neighbour)
             if each.dev in ownership.VETH_ENDS and
             there.get((each.dev, each.dst)) != (
                 each.lladdr or links[each.lladdr_of].mac, 'PERMANENT')]
@@ -156,7 +156,7 @@ def _of_ipv4(addresses):
 
 def rules(facts):
     """The finding about the policy rules for the address' network."""
-    wanted = facts.subject.of(resources.Rule)
+    wanted = facts.subject.wanted_of(resources.Rule)
     if not wanted:
         return verdicts.unchecked('policy-rules', 'none is wanted')
     there = {rule.selector for rule in facts.kernel.rules}
@@ -212,7 +212,7 @@ def rule_text(rule):
 def leak_table(facts):
     """The finding about the default routes of the agent's tables."""
     there = facts.kernel.routes
-    wanted = [each for each in facts.subject.of(resources.KernelRoute)
+    wanted = [each for each in facts.subject.wanted_of(resources.KernelRoute)
               if each.table in there and not each.subject]
     if not wanted:
         return verdicts.unchecked('leak-table', 'none is wanted')
@@ -232,7 +232,7 @@ def leak_table(facts):
 def route(facts):
     """The finding about the route of the address to the bridge."""
     subject = facts.subject
-    wanted = next((each for each in subject.of(
+    wanted = next((each for each in subject.wanted_of(
         resources.KernelRoute, resources.AnnouncedRoute)
         if each.subject == subject.prefix and
         each.dev == subject.port.segment.device), None)

@@ -101,7 +101,7 @@ def gateway_port(facts):
 
 
 def _answering(subject):
-    """Who answers for a distributed floating IP, in words."""
+    """The chassis that answers for a distributed floating IP, in words."""
     machine = subject.machine
     where = (f'on {machine.host}' if machine.host
              else 'which is bound to no chassis')
@@ -111,7 +111,7 @@ def _answering(subject):
 
 
 def _distributed(subject):
-    """The finding about a distributed floating IP: nobody announces it."""
+    """The finding about a distributed floating IP: no agent announces it."""
     machine = subject.machine
     return verdicts.broken(
         'wanted', 'the agent announces no distributed floating IP '
@@ -216,7 +216,7 @@ def default_route(facts):
     if foreign:
         return verdicts.ok('default-route', f'via {foreign[0].nexthop}, '
                                             "not the agent's")
-    needed = subject.of(resources.DefaultRoute)
+    needed = subject.wanted_of(resources.DefaultRoute)
     if not needed:
         return verdicts.unchecked('default-route',
                                   'the agent wants none through this port')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an address is, and what has to exist for it on this node.  Pure.
+"""The kind of an address, and the objects for it on this node.  Pure.
 
 The drivers of the agent say what has to exist, from rows of OVN that were
 read just now and from the configuration.  So a diagnosis needs no agent, and
@@ -32,7 +32,7 @@ from ovn_network_agent.ovsdb import columns
 
 
 class Kind(enum.Enum):
-    """What an address is."""
+    """The kind of an address."""
 
     FIP = 'floating IP'
     DISTRIBUTED = 'distributed floating IP'
@@ -119,17 +119,16 @@ class Subject:
         return self.announcement is None and not (
             self.vip is not None and self.vip.present)
 
-    def of(self, *kinds):
+    def wanted_of(self, *kinds):
         """The wanted resources of some classes, a tuple."""
         return tuple(each for each in self.wanted if type(each) in kinds)
 
     @property
     def announcement(self):
-        """What announces the address: a resource, or None."""
-        return next((each for each in self.of(resources.Announcement,
-                                              resources.AnnouncedRoute,
-                                              resources.VipAddress)
-                     if each.subject == self.prefix), None)
+        """The resource that announces the address, or None."""
+        return next((each for each in self.wanted_of(
+            resources.Announcement, resources.AnnouncedRoute,
+            resources.VipAddress) if each.subject == self.prefix), None)
 
 
 def make(address, gateway_port, nb, sb, wiring, drivers):
@@ -146,7 +145,7 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
     seen = snapshot.Builder(gateway_port).build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(nb['Logical_Router']))
-    found = [(router, *_what(address, router)) for router in seen.routers]
+    found = [(router, *_place_in(address, router)) for router in seen.routers]
     found = [each for each in found if each[1] is not Kind.NOBODY]
     if not found:
         return Subject(address, node=seen.node)
@@ -179,7 +178,7 @@ def distributed(address, nb):
 
 
 def without_ovn(address, device, node, drivers):
-    """What has to exist for an address that the agent handles here.
+    """The objects that an address needs when the agent handles it here.
 
     This is for a moment at which OVN cannot be asked: what only OVN knows,
     such as the network of the address, is left out.
@@ -210,7 +209,7 @@ def without_ovn(address, device, node, drivers):
 
 
 def of_vip(vip, node, gateway, drivers):
-    """What has to exist for a VIP.
+    """The objects that a VIP needs.
 
     :param vip: :class:`port_forwards.Vip` with its present state
     :param node: :class:`model.Node`
@@ -233,7 +232,7 @@ def of_vip(vip, node, gateway, drivers):
                        if each.kind == resources.Problem.kind))
 
 
-def _what(address, router):
+def _place_in(address, router):
     """(kind, NAT row or None, gateway port or None) of an address."""
     port = next((port for port in router.ports for text in port.networks
                  if str(networks.parse_interface(text).ip) == address), None)

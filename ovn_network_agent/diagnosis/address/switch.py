@@ -28,7 +28,7 @@ def judge(facts):
     :param facts: :class:`facts.Facts`
     :returns: list of :class:`finding.Finding`
     """
-    wanted = facts.subject.of(resources.Flow)
+    wanted = facts.subject.wanted_of(resources.Flow)
     found = [foreign.judge(facts)]
     for cookie, check in _CHECKS.items():
         of_kind = [each for each in wanted if each.cookie == cookie]

@@ -100,7 +100,7 @@ def _backends(facts):
 def _address(facts):
     """The finding about the address and its device."""
     subject, setup = facts.subject, facts.setup
-    wanted = subject.of(resources.VipAddress)
+    wanted = subject.wanted_of(resources.VipAddress)
     if not wanted:
         return verdicts.unchecked('vip-address', 'the agent gives the VIP to '
                                                  'no device')

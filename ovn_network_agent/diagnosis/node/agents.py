@@ -195,7 +195,7 @@ def read_helpers(sources):
 
 
 def _run_as_root(words):
-    """What sudo runs: the words after sudo and its flags."""
+    """The command that sudo runs: the words after sudo and its flags."""
     return list(itertools.dropwhile(lambda word: word.startswith('-'),
                                     words[1:]))
 

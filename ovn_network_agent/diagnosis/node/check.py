@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""What a check is, and what it says.
+"""Checks and their statements.
 
 A check has a reader and a judge.  The reader does all the I/O and returns
 frozen facts.  The judge is pure: it turns the facts into :class:`Said`.

@@ -33,7 +33,7 @@ _ELSEWHERE = ('link',)
 
 
 class Problems(typing.NamedTuple):
-    """What is wrong with the configuration.
+    """The mistakes of the configuration.
 
     :ivar problems: tuple of messages that prevent a start
     :ivar warnings: tuple of messages that do not

@@ -66,10 +66,11 @@ class Examination:
         :returns: list of :class:`finding.Finding`, in the order of the checks
         """
         with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
-            found = list(pool.map(self._of, (check.name for check in wanted)))
+            found = list(pool.map(self._findings_of,
+                                  (check.name for check in wanted)))
         return [one for some in found for one in some]
 
-    def _of(self, name):
+    def _findings_of(self, name):
         """The findings of a check, which is made once."""
         with self._locks[name]:
             if name not in self._made:
@@ -91,11 +92,11 @@ class Examination:
         except checks.NotChecked as error:
             return [checks.not_checked(str(error))]
         except Exception as error:
-            # Whatever it is, it must not cost the operator the other checks.
+            # No error must cost the operator the other checks.
             return [checks.not_checked(
                 f'{type(error).__name__}: {error}',
                 'the check could not be made; the evidence says why')]
 
     def _failed(self, name):
         return any(one.verdict is finding.Verdict.BROKEN
-                   for one in self._of(name))
+                   for one in self._findings_of(name))

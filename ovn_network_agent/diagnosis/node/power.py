@@ -96,7 +96,7 @@ def _sessions(database):
 
 
 def judge_tunnels(found):
-    """What a power failure costs in OVN, and what does not fit."""
+    """The cost of a power failure in OVN, and timers that do not fit."""
     wrong = [*_faults(found)]
     yield from wrong
     try:
@@ -121,7 +121,7 @@ def judge_tunnels(found):
 
 
 def _faults(found):
-    """What keeps the timers from being those that were asked for."""
+    """The reason why the timers are not those of the requests."""
     fleet = found.fleet
     foreign = bfd.in_the_way(fleet)
     if foreign:

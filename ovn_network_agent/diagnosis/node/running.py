@@ -43,7 +43,7 @@ def agents():
     found = {}
     for name in os.listdir('/proc'):
         if name.isdigit():
-            # A process may end meanwhile, or belong to somebody else.
+            # A process may end meanwhile, or belong to another user.
             with contextlib.suppress(OSError):
                 words = _words(name)
                 if is_agent(words) and _namespace(name) == here:

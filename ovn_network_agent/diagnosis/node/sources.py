@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""What the readers of the checks share: each system is asked only once.
+"""Answers that the readers share: each system is asked only once.
 
 Nothing here changes anything: the privileged daemons refuse changes, as in a
 dry run.
@@ -196,7 +196,7 @@ class Sources:
 
     @shared
     def holder(self):
-        """What :func:`sole.holder` says of the lock of the only agent."""
+        """The holder of the only agent's lock, see :func:`sole.holder`."""
         return sole.holder()
 
     @shared
@@ -283,7 +283,7 @@ class Sources:
 
     @shared
     def controller(self):
-        """What :func:`privileged.controller.read_state` says."""
+        """The answer of :func:`privileged.controller.read_state`."""
         self.ovn()
         self.privileged()
         return controller.read_state()
@@ -316,7 +316,7 @@ class Sources:
 
     @shared
     def announceable(self):
-        """See :func:`announceable.addresses`."""
+        """IPv4 addresses that other programs must not keep back, a tuple."""
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
         return announceable.addresses(self.snapshot(), external)

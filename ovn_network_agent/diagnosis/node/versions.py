@@ -35,7 +35,7 @@ LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}
 
 
 class Versions(typing.NamedTuple):
-    """What is installed and running.
+    """The versions that are installed and running.
 
     :ivar found: tuple of (program, version), '' for one that is not known
     """

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the checks of other programs' objects share: words for addresses."""
+"""Words for addresses, in checks of other programs' objects."""
 
 # The most addresses that one line has.
 _NAMED = 3

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the running agent says, over its control socket."""
+"""Answers of the running agent, over its control socket."""
 
 import json
 

@@ -54,7 +54,7 @@ class Drop:
     selection: object
 
 
-def of(resource):
+def flow_spec(resource):
     """The :class:`openflow.spec.FlowSpec` of a :class:`resources.Flow`."""
     return spec.FlowSpec(
         resource.cookie, resource.priority, resource.in_port,
@@ -73,7 +73,7 @@ def read(conf, wanted):
     if not wanted:
         return {}
     found = _asked(conf, wanted[0].bridge, lambda switch: bridges.look_up(
-        switch, [of(flow) for flow in wanted]))
+        switch, [flow_spec(flow) for flow in wanted]))
     return {flow: tuple(Found(*each) for each in places)
             for flow, places in zip(wanted, found, strict=True)}
 

@@ -50,7 +50,7 @@ class Neighbour:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Frr:
-    """What FRR has for one prefix.
+    """The state of one prefix in FRR.
 
     :ivar routes: zebra's routes of the prefix, a tuple of (protocol,
         selected, installed, next hops as text)

@@ -27,7 +27,7 @@ from ovn_network_agent.netlink import rules
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kernel:
-    """What the kernel has for one address.
+    """The objects of the kernel for one address.
 
     :ivar links: dict of name to :class:`netlink.links.Link`, without
         devices that are missing
@@ -56,7 +56,7 @@ class Kernel:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to read for one address.
+    """The objects to read for one address.
 
     :ivar address: the address
     :ivar client: an address outside, for the way back

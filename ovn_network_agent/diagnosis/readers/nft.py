@@ -81,7 +81,7 @@ def _table(family):
 
 
 def _connections(family, zone, targets):
-    """See :attr:`Translation.connections`."""
+    """The number of connections to each target, a dict, or Unread."""
     from ovn_network_agent.netlink import connection
     from ovn_network_agent.netlink import conntrack
     from ovn_network_agent.nft import elements

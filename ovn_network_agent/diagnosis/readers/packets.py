@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What Open vSwitch does with packets of one address.
+"""The way of packets of one address through Open vSwitch.
 
 ovs-vswitchd is asked over its control socket, and simulates each packet
 (ofproto/trace).  A simulated packet changes no flow, no counter and no MAC
@@ -80,7 +80,7 @@ class Journey:
     @property
     def steps(self):
         """The tables of the provider bridge that the packet crosses."""
-        return self.trace.of(self.bridge)
+        return self.trace.steps_in(self.bridge)
 
     @property
     def sent(self):
@@ -90,7 +90,7 @@ class Journey:
                                    for each in self.trace.outputs))
 
 
-def of(address, client_, segment, mac):
+def for_address(address, client_, segment, mac):
     """The packets that tell whether an address works.
 
     :param address: IPv4 address
@@ -145,8 +145,8 @@ def read(conf, known, about):
     return tuple(Journey(
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed)
-        for packet in of(about.address, known.client, segment,
-                         about.port.mac))
+        for packet in for_address(about.address, known.client, segment,
+                                  about.port.mac))
 
 
 def ports(conf):

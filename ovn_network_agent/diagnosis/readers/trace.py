@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What OVN and Open vSwitch would do with packets of one address.
+"""The way of packets of one address through OVN and Open vSwitch.
 
 Both tools only simulate a packet.  ovn-trace reads the whole Southbound
 database, so nobody gets a trace who has not asked for one.
@@ -78,7 +78,7 @@ def _switch(conf, about, packet):
 
 
 def fate(journey):
-    """What becomes of a packet in Open vSwitch, in words.
+    """The fate of a packet in Open vSwitch, in words.
 
     :param journey: :class:`packets.Journey`
     :returns: text
@@ -117,7 +117,7 @@ def _logical(conf, known, about):
 
 
 def logical_fate(name, text):
-    """What becomes of a packet in OVN, in words.
+    """The fate of a packet in OVN, in words.
 
     :param name: name of the packet
     :param text: the answer of "ovn-trace --summary"

@@ -76,7 +76,7 @@ def with_health(vip, said):
 
 
 def gateway(said):
-    """Whether a router has its gateway here; None when nobody knows.
+    """Whether a router has its gateway here; None when unknown.
 
     :param said: the agent's status, a dict
     """

@@ -278,13 +278,20 @@ class LabTestCase(testtools.TestCase):
 
     def default_route(self, router):
         """(chassis tag, next hop) of our default route, or None."""
+        return self.tagged_route(router, lambda row: row.nexthop)
+
+    def tagged_route(self, router, read):
+        """(chassis tag, value) of our default route, or None.
+
+        :param read: function(row) that returns the value
+        """
         with self.cloud.nb.connection.lock:
             for row in self.cloud.nb.idl.tables[
                     'Logical_Router_Static_Route'].rows.values():
                 if (row.output_port == [router.lrp] and
                         ownership.is_managed(row.external_ids)):
                     return (row.external_ids[ownership.EXT_ID_CHASSIS],
-                            row.nexthop)
+                            read(row))
         return None
 
     def mac_binding(self, router):

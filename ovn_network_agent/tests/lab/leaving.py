@@ -114,16 +114,9 @@ class LeavingTestCase(base.LabTestCase):
 
     def proof(self, router=None):
         """(chassis tag, who has proved) of the default route, or None."""
-        router = router or self.alpha
-        with self.cloud.nb.connection.lock:
-            for row in self.cloud.nb.idl.tables[
-                    'Logical_Router_Static_Route'].rows.values():
-                if (row.output_port == [router.lrp] and
-                        ownership.is_managed(row.external_ids)):
-                    return (row.external_ids[ownership.EXT_ID_CHASSIS],
-                            row.external_ids.get(
-                                ownership.EXT_ID_ADVERTISED, ''))
-        return None
+        return self.tagged_route(
+            router or self.alpha, lambda row: row.external_ids.get(
+                ownership.EXT_ID_ADVERTISED, ''))
 
     # -- doing things -----------------------------------------------------
 

@@ -12,7 +12,6 @@
 
 """What an operator sees in Prometheus when a gateway leaves or dies."""
 
-import http.client
 import os
 import shutil
 import signal
@@ -22,6 +21,7 @@ import unittest
 
 from lab import node as nodes
 from lab import plan
+from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import prometheus
 from ovn_network_agent.tests import tools
@@ -48,15 +48,7 @@ EMPTY = {'Destinations that are dead': 'no port is forwarded'}
 
 def ask(path):
     """The answer of Prometheus to a program on its node: (status, text)."""
-    client = http.client.HTTPConnection(*_LISTEN, timeout=10)
-    try:
-        client.request('GET', path)
-        answer = client.getresponse()
-        return answer.status, answer.read().decode()
-    except (OSError, http.client.HTTPException):
-        return 0, ''
-    finally:
-        client.close()
+    return http_get.get(*_LISTEN, path)
 
 
 @needs.needs(shutil.which('prometheus'), 'prometheus is not installed')

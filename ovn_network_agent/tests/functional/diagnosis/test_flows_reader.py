@@ -43,7 +43,7 @@ class FlowsTest(base.FlowTestCase):
         there, = found[tweak]
         self.assertEqual((0x999, 900, 0), (there.cookie, there.priority,
                                            there.packets))
-        self.assertEqual(flows.of(tweak), there.flow)
+        self.assertEqual(flows.flow_spec(tweak), there.flow)
         self.assertEqual({}, flows.read(self.conf, ()))
 
     def test_what_is_in_its_place(self):

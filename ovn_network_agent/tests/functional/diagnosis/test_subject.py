@@ -125,7 +125,7 @@ class WantedTest(SubjectTestCase):
         self.cloud.add_nat('one', '198.51.100.11')
 
     def wanted(self, *kinds, **options):
-        return self.subject(FIP, **options).of(*kinds)
+        return self.subject(FIP, **options).wanted_of(*kinds)
 
     def test_only_what_concerns_the_address(self):
         self.assertEqual(

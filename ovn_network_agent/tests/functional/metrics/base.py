@@ -13,9 +13,9 @@
 """A client of the listener of an agent."""
 
 import contextlib
-import http.client
 
 from ovn_network_agent.metrics import declared
+from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.unit.metrics import test_store
 
@@ -43,14 +43,8 @@ class Listener:
         """
         inside = (namespaces.entered(self._namespace.path)
                   if self._namespace else contextlib.nullcontext())
-        with inside, contextlib.closing(http.client.HTTPConnection(
-                self._host, self._port, timeout=LIMIT)) as client:
-            try:
-                client.request('GET', path)
-                answer = client.getresponse()
-                return answer.status, answer.read().decode()
-            except (OSError, http.client.HTTPException):
-                return 0, ''
+        with inside:
+            return http_get.get(self._host, self._port, path, LIMIT)
 
     def unready(self):
         """The reasons on /readyz, a list; None when nobody listens."""

@@ -214,9 +214,7 @@ class ConfirmTest(loss.LossTestCase):
     def test_what_is_really_gone_goes(self):
         """Also when nobody told of it: the reload finds it out."""
         agent = self.running()
-        for server in (self.nb, self.sb):
-            server.kill()
-        self.degraded(agent, 'OVN_Northbound', 'OVN_Southbound')
+        self.lose_both(agent)
         for server in (self.nb, self.sb):
             server.start()
         self.cloud.remove_router('r1')

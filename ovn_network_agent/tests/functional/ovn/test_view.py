@@ -18,27 +18,14 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import trouble
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
 HERE = views.HERE
 
 
-class ViewTest(base.OvsdbTestCase):
-
-    def seen(self, eyes, name='r1'):
-        return eyes.router(name)
-
-    def becomes(self, eyes, wanted, what, name='r1'):
-        """Wait until something holds for a router, and give it."""
-        def look():
-            router = eyes.router(name)
-            return wanted(router) and (router or True)
-        return self.eventually(look, what)
-
-    def fips(self, eyes, name='r1'):
-        router = eyes.router(name)
-        return {nat.external_ip for nat in router.nats} if router else set()
+class ViewTest(view_base.ViewTestCase):
 
     def test_the_mappings_of_this_chassis_come_first(self):
         key = f'ovn-bridge-mappings-{HERE}'
@@ -180,59 +167,6 @@ class ViewTest(base.OvsdbTestCase):
             external_ids=ovsdb.ovsdb_dict({})))
         self.assertEqual((), self.eyes().router('r1').ports[0].nat_addresses)
 
-    def test_load_balancers_of_a_router(self):
-        """Port forwarding of Neutron has no NAT row, and is told anyhow."""
-        eyes = self.eyes()
-
-        def seen():
-            return {(each.address, each.floating, each.unanswered)
-                    for each in eyes.router('r1').balanced}
-
-        def becomes(*wanted):
-            self.eventually(lambda: seen() == set(wanted), seen)
-
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('r2', chassis=HERE, mac='fa:16:3e:00:00:02')
-        self.eventually(lambda: eyes.router('r1'), 'the router')
-        becomes()
-        one, two, three = ((f'198.51.100.{n}', True, '')
-                           for n in (20, 21, 22))
-        self.cloud.add_balancer('r1', '198.51.100.20:22', '198.51.100.20:80')
-        becomes(one)
-        self.cloud.add_balancer('r1', '198.51.100.21:22', group=True)
-        becomes(one, two)
-        # A change of a row changes the routers that have it, and no other.
-        other = eyes.router('r2')
-        self.cloud.change_balancers('r1', '198.51.100.22:22')
-        becomes(three)
-        self.assertIs(other, eyes.router('r2'))
-        self.cloud.remove_balancers('r1')
-        becomes()
-        self.cloud.add_balancer(
-            'r1', '10.0.0.9', '[2001:db8::9]:80', '2001:db8::10',
-            floating=False)
-        becomes(('10.0.0.9', False, ''), ('2001:db8::9', False, ''),
-                ('2001:db8::10', False, ''))
-
-    def test_load_balancers_that_cannot_be_announced(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        for options, vips in (
-                ({'template': 'true'}, ['^vip:^port', '198.51.100.20:1']),
-                ({'neighbor_responder': 'none'}, ['198.51.100.21:1']),
-                ({'distributed': 'true'}, ['198.51.100.22:1', 'fe80::1%x'])):
-            self.cloud.add_balancer('r1', *vips, options=options)
-        router = self.eyes().router('r1')
-        self.assertEqual(
-            {'198.51.100.20': '',
-             '198.51.100.21': 'its option neighbor_responder is none',
-             '198.51.100.22': 'it is distributed, and the chassis of its '
-                              'backends answer'},
-            {each.address: each.unanswered for each in router.balanced})
-        self.assertEqual(2, len(router.problems))
-        for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
-                router.problems, key=lambda p: 'fe80' in p), strict=True):
-            self.assertIn(text + ' cannot be told', problem)
-
     def test_local_is_where_the_port_is_bound(self):
         self.cloud.add_router('r1', chassis=HERE)
         self.cloud.add_router('r2', chassis=cloud.OTHER)
@@ -289,108 +223,6 @@ class ViewTest(base.OvsdbTestCase):
         self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
                      ['lrp-second'], 'only the second here')
 
-    def user(self, eyes):
-        """Who has the address of the virtual gateway of r1."""
-        return eyes.router('r1').ports[0].nexthop_user
-
-    def test_a_tenants_own_network_does_not_count(self):
-        """It may have any addresses, those of the provider network, too."""
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('r2', networks=['203.0.113.1/24'],
-                              network=self.cloud.add_network())
-        self.cloud.add_port('r2', 'own', ['198.51.100.254/24'],
-                            network=self.cloud.add_network())
-        self.cloud.add_nat('r2', '198.51.100.254')
-        for group in (False, True):
-            self.cloud.add_balancer('r2', '198.51.100.254:80', group=group,
-                                    floating=False)
-        eyes = self.eyes()
-        self.assertEqual('', self.user(eyes))
-        # Later ones do not count, either.
-        self.cloud.change_balancers('r2', '198.51.100.254:81')
-        self.cloud.change_nat('198.51.100.254', logical_ip='10.0.0.9')
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.becomes(eyes, lambda r: r.nats, 'all of that is known')
-        self.assertEqual('', self.user(eyes))
-
-    def test_a_load_balancer_that_comes_to_the_provider_network(self):
-        """Whichever of router, port, group and balancer comes last."""
-        self.cloud.add_router('r1', chassis=HERE)
-        for number, group in enumerate((False, True)):
-            name = f'lb{number}'
-            self.cloud.add_router(name, networks=['203.0.113.1/24'],
-                                  network=self.cloud.add_network())
-            self.cloud.add_balancer(name, '198.51.100.254:80', group=group)
-            eyes = self.eyes()
-            self.assertEqual('', self.user(eyes))
-            self.cloud.add_port(name, name + 'b', ['198.51.100.2/24'])
-            self.eventually(lambda: self.user(eyes) == 'a load balancer',
-                            'it is attached')
-            self.cloud.remove_balancers(name)
-            self.eventually(lambda: self.user(eyes) == '', 'it is gone')
-            self.cloud.add_balancer(name, '198.51.100.254:81', group=group)
-            self.eventually(lambda: self.user(eyes) == 'a load balancer',
-                            'another one')
-            self.cloud.remove_balancers(name)
-            self.eventually(lambda: self.user(eyes) == '', 'it is gone, too')
-
-    def test_whoever_takes_the_address_of_a_virtual_gateway(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('r2', chassis=cloud.OTHER,
-                              networks=['203.0.113.1/24'])
-        eyes = self.eyes()
-
-        def user():
-            return eyes.router('r1').ports[0].nexthop_user
-
-        self.assertEqual('', user())
-        self.cloud.add_nat('r2', '198.51.100.254')
-        self.eventually(lambda: user() == 'a NAT row', 'a floating IP')
-        self.cloud.change_nat('198.51.100.254', external_ip='198.51.100.9')
-        self.eventually(lambda: user() == '', 'it moved')
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Port', {'name': 'lrp-r2'},
-            networks=ovsdb.ovsdb_set(['198.51.100.254/24'])))
-        self.eventually(lambda: user() == 'a router port', 'a router')
-        self.cloud.remove_router('r2')
-        self.eventually(lambda: user() == '', 'it is gone')
-
-    def test_a_malformed_nat_row_costs_only_itself(self):
-        """Trap T19."""
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.cloud.add_nat('r1', 'not-an-ip')
-        self.cloud.add_nat('r1', '2001:db8::10')
-        eyes = self.eyes()
-        self.assertEqual({'198.51.100.10', '2001:db8::10'}, self.fips(eyes))
-        self.assertIn("'not-an-ip'", eyes.router('r1').problems[0])
-        self.cloud.change_nat('not-an-ip', external_ip='198.51.100.11')
-        router = self.becomes(eyes, lambda r: not r.problems, 'repaired')
-        self.assertEqual({'198.51.100.10', '198.51.100.11', '2001:db8::10'},
-                         {n.external_ip for n in router.nats})
-        self.cloud.change_nat('198.51.100.10', external_ip='')
-        self.becomes(eyes, lambda r: r.problems, 'broken again')
-        self.assertEqual({'198.51.100.11', '2001:db8::10'}, self.fips(eyes))
-
-    def test_a_network_that_is_everything_costs_only_itself(self):
-        """Trap T19: its rules would take the whole node along."""
-        self.cloud.add_router('r1', chassis=HERE, networks=[
-            '198.51.100.1/24', '203.0.113.1/0', '2001:db8::1/0'])
-        router = self.eyes().router('r1')
-        self.assertEqual(('198.51.100.1/24',), router.ports[0].networks)
-        self.assertEqual(2, len(router.problems))
-        self.assertIn("'203.0.113.1/0' is everything",
-                      ' '.join(router.problems))
-
-    def test_the_mac_of_a_port_in_upper_case(self):
-        """OVN takes it as it is; flows are compared in lower case."""
-        self.cloud.add_router('r1', chassis=HERE)
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Port', {'name': 'lrp-r1'},
-            mac='FA:16:3E:00:00:0A'))
-        self.assertEqual('fa:16:3e:00:00:0a',
-                         self.eyes().router('r1').ports[0].mac)
-
     def test_one_event_rebuilds_one_router(self):
         for n in range(1, 6):
             self.cloud.add_router(f'r{n}', chassis=HERE, networks=[
@@ -402,34 +234,6 @@ class ViewTest(base.OvsdbTestCase):
         after = {r.name: r for r in eyes.look().routers}
         self.assertEqual({'neutron-r3'}, {
             name for name in before if before[name] is not after[name]})
-
-    def test_default_routes(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        eyes = self.eyes()
-        self.cloud.add_static_route('r1', '203.0.113.0/24')
-        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.2',
-                                    route_table='other')
-        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.3',
-                                    policy='src-ip')
-        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.4',
-                                    policy='dst-ip', output_port='lrp-r1')
-        router = self.becomes(eyes, lambda r: r.default_routes, 'a route')
-        self.assertEqual((model.NbDefaultRoute(
-            '198.51.100.4', 'lrp-r1', False),), router.default_routes)
-
-    def test_a_route_that_becomes_the_default_route(self):
-        # It comes into the replica, of which it was no part, without a
-        # change of its router.
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_static_route('r1', '203.0.113.0/24')
-        eyes = self.eyes()
-        self.assertEqual((), eyes.router('r1').default_routes)
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {}, ip_prefix='0.0.0.0/0'))
-        self.becomes(eyes, lambda r: r.default_routes, 'it is one')
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {}, ip_prefix='203.0.113.0/24'))
-        self.becomes(eyes, lambda r: not r.default_routes, 'it is none')
 
     def test_the_wire_of_this_node(self):
         self.cloud.add_router('r1', chassis=HERE)

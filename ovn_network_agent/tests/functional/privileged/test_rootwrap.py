@@ -10,15 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 
 from ovn_network_agent import privileged
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.functional.privileged import children
 from ovn_network_agent.tests.functional.privileged import rootwrap_child
 from ovn_network_agent.tests.functional.privileged import sudoers_child
 
@@ -29,14 +28,8 @@ class RootwrapTest(base.KernelTestCase):
     def test_the_daemons_start_through_it(self):
         """As with Neutron: [agent] root_helper is sudo and a rootwrap."""
         path = os.path.dirname(sys.executable)
-        done = subprocess.run(
-            ['unshare', '--mount', sys.executable, '-W', 'ignore', '-m',
-             rootwrap_child.__name__], capture_output=True, text=True,
-            timeout=120, env={
-                **os.environ, 'PATH': f'{path}:{os.environ["PATH"]}',
-                'PYTHONPATH': os.pathsep.join(sys.path)})
-        self.assertEqual(0, done.returncode, done.stderr)
-        got = json.loads(done.stdout)
+        got = children.run(rootwrap_child,
+                           PATH=f'{path}:{os.environ["PATH"]}')
         self.assertEqual({c.name for c in privileged.CONTEXTS},
                          set(got['commands']))
         for command in got['commands'].values():

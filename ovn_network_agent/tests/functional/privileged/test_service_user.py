@@ -12,26 +12,16 @@
 
 """A compromised agent under the service unit gets nowhere."""
 
-import json
-import os
-import subprocess
-import sys
 
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.functional.privileged import children
 from ovn_network_agent.tests.functional.privileged import service_user_child
 
 
 class ServiceUserTest(base.KernelTestCase):
 
     def test_a_compromised_agent_gets_nowhere(self):
-        done = subprocess.run(
-            ['unshare', '--mount', sys.executable, '-W', 'ignore', '-m',
-             service_user_child.__name__], capture_output=True, text=True,
-            timeout=120, env={
-                **os.environ, 'OS_DEFAULT__CONTROL_SOCKET': '',
-                'PYTHONPATH': os.pathsep.join(sys.path)})
-        self.assertEqual(0, done.returncode, done.stderr)
-        got = json.loads(done.stdout)
+        got = children.run(service_user_child, OS_DEFAULT__CONTROL_SOCKET='')
         number = service_user_child.NUMBER
         self.assertEqual([number] * 3, got['uid'])
         self.assertEqual([], got['groups'])

@@ -13,7 +13,6 @@
 """The sudoers lines that are shipped, with the real sudo."""
 
 import errno
-import json
 import os
 import shlex
 import shutil
@@ -23,6 +22,7 @@ import sys
 from ovn_network_agent import privileged
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.functional.privileged import children
 from ovn_network_agent.tests.functional.privileged import sudoers_child
 
 
@@ -48,14 +48,8 @@ class SudoersTest(base.KernelTestCase):
 
     def test_the_agent_runs_these_and_gets_nothing_else(self):
         path = os.path.dirname(sys.executable)
-        done = subprocess.run(
-            ['unshare', '--mount', sys.executable, '-W', 'ignore', '-m',
-             sudoers_child.__name__], capture_output=True, text=True,
-            timeout=120, env={
-                **os.environ, 'PATH': f'{path}:{os.environ["PATH"]}',
-                'PYTHONPATH': os.pathsep.join(sys.path)})
-        self.assertEqual(0, done.returncode, done.stderr)
-        got = json.loads(done.stdout)
+        got = children.run(sudoers_child,
+                           PATH=f'{path}:{os.environ["PATH"]}')
         prefix = 'sudo -n '
         self.assertEqual(
             sorted(prefix + command for command in self.pinned()),

@@ -69,6 +69,12 @@ class LossTestCase(services.ServiceTestCase):
                         self.supervisor.hears() == 'in sync', 'running')
         return agent
 
+    def lose_both(self, agent):
+        """End the servers of NB and SB, until the agent has noticed."""
+        for server in (self.nb, self.sb):
+            server.kill()
+        self.degraded(agent, 'OVN_Northbound', 'OVN_Southbound')
+
     def degraded(self, agent, *parts):
         """The log's reasons and the supervisor's text have these parts."""
         def said():

@@ -81,23 +81,24 @@ class ClusterTestCase(loss.LossTestCase):
 class MembersTest(ClusterTestCase):
 
     def test_each_leader_is_lost_and_comes_back(self):
-        agent = self.running()
-        for servers in self.clusters:
-            leader = servers.leader()
-            self.stays(leader.kill)
-            self.stays(servers.leader)
-            self.follows(agent)
-            leader.start()
-            self.follows(agent)
+        self.each_leader_goes('kill', 'start')
 
     def test_each_leader_falls_silent(self):
+        self.each_leader_goes('pause', 'resume')
+
+    def each_leader_goes(self, goes, returns):
+        """The agent follows each cluster without and with its leader.
+
+        :param goes: name of the method that takes a server away
+        :param returns: name of the method that brings the server back
+        """
         agent = self.running()
         for servers in self.clusters:
             leader = servers.leader()
-            self.stays(leader.pause)
+            self.stays(getattr(leader, goes))
             self.stays(servers.leader)
             self.follows(agent)
-            leader.resume()
+            getattr(leader, returns)()
             self.follows(agent)
 
     def test_the_members_are_replaced_one_after_another(self):

@@ -77,9 +77,7 @@ class LossTest(loss.LossTestCase):
 
     def test_what_changed_meanwhile_is_done_afterwards(self):
         agent = self.running()
-        for server in (self.nb, self.sb):
-            server.kill()
-        self.degraded(agent, 'OVN_Northbound', 'OVN_Southbound')
+        self.lose_both(agent)
         # Behind its back: other members of the cluster took these.
         for server in (self.nb, self.sb):
             server.start()

@@ -45,7 +45,7 @@ MACS = {'br-ex': world.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
 INDEXES = {name: index for index, name in enumerate(MACS, 2)}
 
 
-def of(address=FIP, **options):
+def case(address=FIP, **options):
     """Facts about a floating IP of a router that is here.
 
     :param options: of the configuration, see :func:`world.conf`
@@ -58,9 +58,9 @@ def of(address=FIP, **options):
         agent={'phase': 'running', 'degraded': []},
         bindings=(('lrp-1', '198.51.100.254', world.BRIDGE_MAC),),
         flows={each: (flows.Found(each.cookie, each.priority,
-                                  flows.of(each), 7),)
-               for each in about.of(resources.Flow)},
-        journeys=tuple(journey(each, about) for each in packets.of(
+                                  flows.flow_spec(each), 7),)
+               for each in about.wanted_of(resources.Flow)},
+        journeys=tuple(journey(each, about) for each in packets.for_address(
             address, CLIENT, about.port.segment, about.port.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf),
         lists={daemon: (output.Entry(1000000000, 'permit',
@@ -118,10 +118,10 @@ def vip(said=None, managed=True, **options):
     has = dataclasses.replace(
         has, links={**has.links, 'loopback1': device},
         addresses={**has.addresses, 'loopback1': tuple(
-            each.address for each in about.of(resources.VipAddress))},
+            each.address for each in about.wanted_of(resources.VipAddress))},
         routes={each.table: (route_codec.Route(
             each.table, each.dst, each.dev, each.via, 44, 0),)
-            for each in about.of(resources.KernelRoute)
+            for each in about.wanted_of(resources.KernelRoute)
             if not each.subject})
     return facts.Facts(
         known, about, agent=status, kernel=has,
@@ -165,16 +165,17 @@ def kernel_of(about, conf):
         '', 10 if name == 'vrf-provider' else 0) for name in names}
     return kernel.Kernel(
         found,
-        {name: tuple(each.address for each in about.of(resources.Address)
-                     if each.dev == name) for name in names},
+        {name: tuple(
+            each.address for each in about.wanted_of(resources.Address)
+            if each.dev == name) for name in names},
         {('br-ex', about.address): ('fa:16:3e:00:00:01', 'REACHABLE'),
          **{(each.dev, each.dst): (MACS[each.lladdr_of], 'PERMANENT')
-            for each in about.of(resources.Neighbour)}},
-        {each.path: each.value for each in about.of(resources.Sysctl)},
+            for each in about.wanted_of(resources.Neighbour)}},
+        {each.path: each.value for each in about.wanted_of(resources.Sysctl)},
         tuple(rules.Rule(each.priority, each.table, each.src, each.dst,
                          each.iif, each.fwmark, ownership.RULE_PROTOCOL,
                          each.suppress, each.ipv6)
-              for each in about.of(resources.Rule)),
+              for each in about.wanted_of(resources.Rule)),
         {200: (route_codec.Route(200, '0.0.0.0/0', default, '169.254.0.2',
                                  44, 0),)},
         _lookups(about, conf))

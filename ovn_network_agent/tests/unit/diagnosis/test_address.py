@@ -14,51 +14,24 @@
 
 import dataclasses
 
-from oslotest import base
-
-from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
-from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
-from ovn_network_agent.frr import shape
 from ovn_network_agent.openflow import trace_text
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Outcome = explanation.Outcome
-Verdict = finding.Verdict
-NO_ROUTE = {'error': 'there is no route', 'dst': '', 'dev': '', 'table': 0}
+Outcome, Verdict = explained.Outcome, explained.Verdict
+NO_ROUTE = explained.NO_ROUTE
 DEFAULT, PROVIDER = ownership.VETH_ENDS
 
 
-class AddressTestCase(base.BaseTestCase):
-
-    def found(self, facts, verdict):
-        """The checks with a verdict, a list."""
-        return [each.check for each in explanation.explain(facts).findings
-                if each.verdict is verdict]
-
-    def assert_broken(self, check, facts):
-        """Exactly one layer is called broken, and it has a remedy."""
-        explained = explanation.explain(facts)
-        self.assertEqual([check], self.found(facts, Verdict.BROKEN),
-                         explained.text())
-        self.assertTrue(explained.remedy[1])
-        self.assertIn('Remedy: ', explained.text())
-
-    def evidence(self, facts, check):
-        return next(each.evidence for each in explanation.explain(
-            facts).findings if each.check == check)
-
-
-class HealthyTest(AddressTestCase):
+class HealthyTest(explained.AddressTestCase):
 
     def test_everything_is_ok(self):
         for options in (
@@ -67,7 +40,7 @@ class HealthyTest(AddressTestCase):
                 {'frr__vrf_name': '', 'fip_route__announce_method': 'kernel'},
                 {'frr__frr_prefix_list': ''}, {'frr__bgp_check': False},
                 {'network_cidr': ['198.51.100.0/24']}):
-            facts = healthy.of(**options)
+            facts = healthy.case(**options)
             explained = explanation.explain(facts)
             self.assertEqual(
                 [], [each for each in explained.findings
@@ -77,14 +50,14 @@ class HealthyTest(AddressTestCase):
             self.assertIsNone(explained.remedy)
 
     def test_counters_and_marks_are_evidence(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assertIn('7 packets', self.evidence(facts, 'hairpin-flow'))
         self.assertIn('announced by gw1',
                       self.evidence(facts, 'default-route'))
 
     def test_the_order_is_that_of_the_path(self):
         checks = [each.check for each in explanation.explain(
-            healthy.of()).findings]
+            healthy.case()).findings]
         self.assertEqual('nat-row', checks[0])
         for one, other in (('kernel-route', 'frr-route'),
                            ('frr-route', 'redistribute'),
@@ -94,10 +67,10 @@ class HealthyTest(AddressTestCase):
         self.assertLessEqual(set(checks), set(verdicts.LAYERS))
 
 
-class BrokenTest(AddressTestCase):
+class BrokenTest(explained.AddressTestCase):
 
     def test_flows(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for check, cookie in (('mac-tweak-flow', 0x999),
                               ('hairpin-flow', 0x998)):
             gone = {flow: () if flow.cookie == cookie else found
@@ -114,7 +87,7 @@ class BrokenTest(AddressTestCase):
                 self.assertIn(word, self.evidence(other, check))
 
     def test_flows_of_other_programs(self):
-        facts = healthy.of()
+        facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,nw_dst=198.51.100.10', 2000, 7,
                                ('drop',))
         lost = dataclasses.replace(facts, journeys=tuple(
@@ -135,7 +108,7 @@ class BrokenTest(AddressTestCase):
             explanation.explain(lost).remedy[1])
 
     def test_a_dropping_flow_in_the_place_of_ours_is_named_once(self):
-        facts = healthy.of()
+        facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,in_port=1', 900, 0x77,
                                ('drop',))
         wanted = next(each for each in facts.flows if each.cookie == 0x999)
@@ -152,7 +125,7 @@ class BrokenTest(AddressTestCase):
                       self.evidence(facts, 'mac-tweak-flow'))
 
     def test_what_the_agent_and_the_switch_do_is_no_other_flow(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for cookie, match, actions in (
                 (0x999, 'ip', ('drop',)), (0, '', ('NORMAL',))):
             step = trace_text.Step('br-ex', 0, match, 900, cookie, actions)
@@ -163,7 +136,7 @@ class BrokenTest(AddressTestCase):
             self.assertEqual([], self.found(lost, Verdict.BROKEN))
 
     def test_bridge(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assert_broken('bridge-device', healthy.with_kernel(
             facts, addresses={**facts.kernel.addresses, 'br-ex': ()}))
         down = healthy.with_link(facts, 'br-ex', up=False)
@@ -179,7 +152,7 @@ class BrokenTest(AddressTestCase):
             facts, sysctls=sysctls))
 
     def test_neighbour(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for entry, verdict in ((('', 'FAILED'), Verdict.BROKEN),
                                (('', 'INCOMPLETE'), Verdict.WARN),
                                (('0a:0a:0a:0a:0a:0a', 'STALE'),
@@ -189,7 +162,7 @@ class BrokenTest(AddressTestCase):
             self.assertEqual(['neighbour'], self.found(changed, verdict))
 
     def test_veth_pair(self):
-        facts = healthy.of()
+        facts = healthy.case()
         down = healthy.with_link(facts, DEFAULT, up=False)
         # Its routes go, and what FRR resolves through it.
         for question in ('in', 'vrf', 'out'):
@@ -206,14 +179,14 @@ class BrokenTest(AddressTestCase):
             facts, PROVIDER, lower=99))
 
     def test_permanent_neighbours(self):
-        facts = healthy.of()
+        facts = healthy.case()
         changed = {key: value for key, value in
                    facts.kernel.neighbours.items() if key[0] == 'br-ex'}
         self.assert_broken('veth-pair', healthy.with_kernel(
             facts, neighbours=changed))
 
     def test_rules(self):
-        facts = healthy.of()
+        facts = healthy.case()
         for rule in facts.kernel.rules:
             left = tuple(each for each in facts.kernel.rules if each != rule)
             changed = healthy.with_kernel(facts, rules=left)
@@ -224,7 +197,7 @@ class BrokenTest(AddressTestCase):
 
     def test_a_rule_of_somebody_else(self):
         """It decides before the rules of the agent, and is named alone."""
-        facts = healthy.of()
+        facts = healthy.case()
         for question in ('here', 'in', 'vrf'):
             facts = healthy.with_lookup(facts, question, **NO_ROUTE)
         other = facts.kernel.rules[0]._replace(
@@ -236,10 +209,10 @@ class BrokenTest(AddressTestCase):
         self.assertIn('100', self.evidence(changed, 'policy-rules'))
         # A rule that leads to the same route does no harm.
         self.assertEqual([], self.found(healthy.with_kernel(
-            healthy.of(), towards=(other,)), Verdict.BROKEN))
+            healthy.case(), towards=(other,)), Verdict.BROKEN))
 
     def test_leak_table(self):
-        facts = healthy.with_lookup(healthy.of(), 'out', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
         # rp_filter refuses a source that nothing leads back to.
         facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
         self.assert_broken('leak-table', healthy.with_kernel(
@@ -247,12 +220,12 @@ class BrokenTest(AddressTestCase):
 
     def test_kernel_route(self):
         facts = healthy.with_lookup(
-            healthy.of(), 'here', dst='0.0.0.0/0', dev='mgmt')
+            healthy.case(), 'here', dst='0.0.0.0/0', dev='mgmt')
         self.assert_broken('kernel-route', healthy.with_lookup(
             facts, 'in', error='dropped'))
 
     def test_a_route_of_somebody_else(self):
-        facts = healthy.with_lookup(healthy.of(), 'here', protocol=4)
+        facts = healthy.with_lookup(healthy.case(), 'here', protocol=4)
         self.assertEqual(['kernel-route'], self.found(facts, Verdict.WARN))
 
     def test_lookups(self):
@@ -261,12 +234,12 @@ class BrokenTest(AddressTestCase):
                                 ('out', 'way-back'),
                                 ('out vrf', 'vrf-default')):
             self.assert_broken(check, healthy.with_lookup(
-                healthy.of(), question, **NO_ROUTE))
+                healthy.case(), question, **NO_ROUTE))
 
     def test_a_route_that_no_agent_removes(self):
         """Another program's, for the same address: the remedy shows it."""
         explained = explanation.explain(healthy.with_lookup(
-            healthy.of(), 'vrf', dev='', error='unreachable'))
+            healthy.case(), 'vrf', dev='', error='unreachable'))
         self.assertIn(
             f'"ip route show vrf vrf-provider {healthy.FIP}"',
             explained.remedy[1])
@@ -276,13 +249,13 @@ class BrokenTest(AddressTestCase):
         refused = {'error': 'the source is refused', 'refused': True}
         for cause, other, check in (('out', 'in', 'way-back'),
                                     ('in', 'out', 'kernel-lookup')):
-            facts = healthy.with_lookup(healthy.of(), cause,
+            facts = healthy.with_lookup(healthy.case(), cause,
                                         error='dropped by a rule')
             self.assert_broken(check, healthy.with_lookup(
                 facts, other, **refused))
 
     def test_without_a_way_to_the_sender_the_vrf_refuses_its_packets(self):
-        facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'vrf', **NO_ROUTE)
         # Kernels before 6.14 say so, newer ones do not.
         for refused in (True, False):
             self.assert_broken('vrf-lookup', healthy.with_lookup(
@@ -295,28 +268,28 @@ class BrokenTest(AddressTestCase):
 
     def test_the_vrf_must_not_answer_from_the_main_table(self):
         self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.of(), 'out vrf', table=254, dev='mgmt'))
+            healthy.case(), 'out vrf', table=254, dev='mgmt'))
 
     def test_the_vrf_must_not_send_it_back(self):
         self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.of(), 'out vrf', dev=PROVIDER))
+            healthy.case(), 'out vrf', dev=PROVIDER))
 
     def test_route_in_frr(self):
         for zebra in ((), (('static', False, False, '169.254.0.1'),),
                       (('static', True, False, '169.254.0.1'),),
                       (('bgp', True, True, '172.31.1.1'),)):
-            facts = healthy.with_lookup(healthy.of(), 'vrf', **NO_ROUTE)
+            facts = healthy.with_lookup(healthy.case(), 'vrf', **NO_ROUTE)
             self.assert_broken('frr-route', dataclasses.replace(
                 facts, zebra=zebra, path=(False, False, ())))
 
     def test_by_kernel_the_route_of_the_vrf_is_the_cause(self):
-        facts = healthy.of(fip_route__announce_method='kernel')
+        facts = healthy.case(fip_route__announce_method='kernel')
         facts = healthy.with_lookup(facts, 'vrf', **NO_ROUTE)
         self.assert_broken('vrf-lookup', dataclasses.replace(
             facts, zebra=(), path=(False, False, ())))
 
     def test_prefix_list(self):
-        facts = healthy.of()
+        facts = healthy.case()
         deny = output.Entry(5, 'deny', '0.0.0.0/0', 0, 32)
         for entries in (None, (), (deny, *facts.lists['bgpd'])):
             changed = dataclasses.replace(
@@ -330,7 +303,7 @@ class BrokenTest(AddressTestCase):
                              self.found(changed, Verdict.WARN))
 
     def test_redistribution(self):
-        facts = dataclasses.replace(healthy.of(), path=(False, False, ()))
+        facts = dataclasses.replace(healthy.case(), path=(False, False, ()))
         whole = setup.Setup(True, '65101', ('static',), True, True)
         for frr_setup, word in (
                 (whole._replace(redistributes=('connected',)),
@@ -348,7 +321,7 @@ class BrokenTest(AddressTestCase):
             'unicast" / "redistribute static"', explained.remedy[1])
 
     def test_neighbours(self):
-        facts = dataclasses.replace(healthy.of(), path=(True, True, ()))
+        facts = dataclasses.replace(healthy.case(), path=(True, True, ()))
         self.assert_broken('bgp-neighbours', dataclasses.replace(
             facts, neighbours=()))
         self.assert_broken('bgp-neighbours', dataclasses.replace(
@@ -356,11 +329,11 @@ class BrokenTest(AddressTestCase):
         up = frr.Neighbour('172.31.1.1', 'Established')
         down = frr.Neighbour('172.31.1.5', 'Idle')
         self.assertEqual(['bgp-neighbours'], self.found(dataclasses.replace(
-            healthy.of(), neighbours=(up, down)), Verdict.WARN))
+            healthy.case(), neighbours=(up, down)), Verdict.WARN))
 
     def test_a_session_that_somebody_has_shut_down(self):
         explained = explanation.explain(dataclasses.replace(
-            healthy.of(), path=(True, True, ()), neighbours=(
+            healthy.case(), path=(True, True, ()), neighbours=(
                 frr.Neighbour('172.31.1.1', 'Idle (Admin)', asn='65101'),)))
         self.assertIn('"router bgp 65101 vrf vrf-provider" / '
                       '"no neighbor 172.31.1.1 shutdown"',
@@ -371,14 +344,14 @@ class BrokenTest(AddressTestCase):
         other = frr.Neighbour('172.31.1.5', 'Established',
                               ('route-map OUT',))
         facts = dataclasses.replace(
-            healthy.of(), neighbours=(one, other))
+            healthy.case(), neighbours=(one, other))
         self.assertEqual(['advertised'], self.found(facts, Verdict.WARN))
         self.assertIn('route-map OUT', self.evidence(facts, 'advertised'))
         self.assert_broken('advertised', dataclasses.replace(
             facts, path=(True, True, ())))
 
     def test_default_route_in_ovn(self):
-        facts = healthy.of()
+        facts = healthy.case()
         self.assert_broken('default-route', dataclasses.replace(
             facts, bindings=()))
         router = dataclasses.replace(facts.subject.router, default_routes=())
@@ -390,181 +363,7 @@ class BrokenTest(AddressTestCase):
             facts, router=router), Verdict.BROKEN))
 
     def test_only_causes_are_broken(self):
-        facts = healthy.with_lookup(healthy.of(), 'here', **NO_ROUTE)
+        facts = healthy.with_lookup(healthy.case(), 'here', **NO_ROUTE)
         facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
         self.assertIn('follows from: kernel route',
                       self.evidence(facts, 'kernel-lookup'))
-
-
-class OwnerTest(AddressTestCase):
-
-    def port(self, **values):
-        facts = healthy.of()
-        port = dataclasses.replace(facts.subject.port, **values)
-        return healthy.with_subject(facts, port=port, wanted=(),
-                                    owner='gw2.example.org')
-
-    def test_nobody(self):
-        facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.NOBODY, port=None, router=None)
-        self.assert_broken('nat-row', facts)
-        explained = explanation.explain(facts)
-        self.assertIs(Outcome.NOBODY, explained.outcome)
-        self.assertEqual(1, len(explained.findings))
-
-    def test_elsewhere(self):
-        facts = self.port(chassis=world.OTHER, local=False)
-        explained = explanation.explain(facts)
-        self.assertIs(Outcome.ELSEWHERE, explained.outcome)
-        self.assertIn('gw2.example.org', explained.text())
-        self.assertEqual([], self.found(facts, Verdict.BROKEN))
-
-    def test_unbound(self):
-        self.assert_broken('gateway-port', self.port(chassis='',
-                                                     local=False))
-
-    def test_not_followed(self):
-        self.assert_broken('gateway-port', self.port(local=False))
-
-    def test_the_segment_is_the_cause(self):
-        for values, word in (
-                ({'bridge': ''}, 'ovn-bridge-mappings'),
-                ({'bridge': 'br-other', 'device': 'br-other'}, 'br-other'),
-                ({'patch_port': 0}, 'ovn-controller')):
-            facts = self.port(segment=world.segment(**values))
-            self.assertIn('segment', self.found(facts, Verdict.BROKEN))
-            self.assertNotIn('wanted', self.found(facts, Verdict.BROKEN))
-            self.assertIn(word, self.evidence(facts, 'segment'))
-
-    def test_not_wanted(self):
-        for options, word in (
-                ({'network_cidr': ['192.0.2.0/24']}, 'network_cidr'),
-                ({'drivers': ['veth_leak']}, 'fip_route')):
-            facts = healthy.with_subject(healthy.of(**options), wanted=())
-            self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
-            self.assertIn(word, self.evidence(facts, 'wanted'))
-
-    def test_distributed(self):
-        facts = healthy.with_subject(
-            healthy.of(), kind=subject.Kind.DISTRIBUTED,
-            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
-                                    'compute7'))
-        self.assert_broken('wanted', facts)
-        self.assertIn('port vm, on compute7',
-                      self.evidence(facts, 'gateway-port'))
-        self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
-                      explanation.explain(facts).remedy[1])
-
-    def test_a_problem_of_a_driver_has_its_remedy(self):
-        for text, evidence, remedy in (
-                ('one; two; do it', 'one; two', 'do it'),
-                ('one', 'one', 'who made the row')):
-            facts = healthy.with_subject(
-                healthy.of(), wanted=(), problems=(text,))
-            found = next(each for each in explanation.explain(facts).findings
-                         if each.check == 'wanted')
-            self.assertEqual(evidence, found.evidence)
-            self.assertTrue(found.remedy.startswith(remedy), found)
-
-    def test_the_name_that_a_person_knows_comes_first(self):
-        router = dataclasses.replace(healthy.of().subject.router,
-                                     name='neutron-1', label='web')
-        self.assertTrue(self.evidence(
-            healthy.with_subject(healthy.of(), router=router),
-            'router').startswith('web (neutron-1) with port '))
-
-
-class UnreadTest(AddressTestCase):
-    """A reader that fails leaves its layers unchecked, and no others."""
-
-    def test_each_system(self):
-        reason = readers.Unread('it is away')
-        for system, checks in (
-                ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
-                ('journeys', {'other-flows'}),
-                ('zebra', {'frr-route'}),
-                ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
-                ('path', {'redistribute', 'advertised'}),
-                ('neighbours', {'bgp-neighbours', 'advertised'}),
-                ('kernel', {'bridge-device', 'neighbour', 'veth-pair',
-                            'policy-rules', 'leak-table', 'kernel-route',
-                            'kernel-lookup', 'vrf-lookup', 'way-back',
-                            'vrf-default'})):
-            facts = dataclasses.replace(healthy.of(), **{system: reason})
-            self.assertEqual(checks, set(self.found(
-                facts, Verdict.NOT_CHECKED)), system)
-            self.assertEqual([], self.found(facts, Verdict.BROKEN))
-
-    def test_without_ovn_there_is_no_answer(self):
-        facts = dataclasses.replace(
-            healthy.with_subject(healthy.of(), port=None),
-            databases=readers.Unread('NB is away'))
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
-        self.assertIn('NB is away', explanation.explain(facts).text())
-
-    def test_without_ovn_the_agent_says_that_it_is_here(self):
-        """All that the node has is looked at."""
-        conf = world.conf()
-        about = subject.without_ovn(
-            healthy.FIP, 'br-ex', world.node(),
-            [world.driver(name, conf) for name in conf.drivers])
-        facts = dataclasses.replace(
-            healthy.of(), subject=about, lists=readers.Unread('not asked'),
-            databases=readers.Unread('NB is away'), flows=None,
-            standing={'state': 'announced', 'why': ''})
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
-        self.assertEqual([], self.found(facts, Verdict.BROKEN),
-                         explanation.explain(facts).text())
-        self.assertIn('kernel-route', self.found(facts, Verdict.OK))
-        self.assertIn('advertised', self.found(facts, Verdict.OK))
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            facts, 'here', **NO_ROUTE))
-
-    def test_without_an_agent(self):
-        facts = dataclasses.replace(
-            healthy.of(), agent=readers.Unread('no agent runs'))
-        self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
-        self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
-
-    def test_what_the_agent_says_of_the_address(self):
-        for standing, verdict, word in (
-                ({'state': 'announced', 'why': '', 'since': 'today'},
-                 Verdict.OK, 'since today'),
-                ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
-                 'failed: vtysh hangs'),
-                (None, Verdict.WARN, 'nothing to do with this address')):
-            facts = dataclasses.replace(healthy.of(), standing=standing)
-            self.assertIn('agent', self.found(facts, verdict))
-            self.assertIn(word, self.evidence(facts, 'agent'))
-
-    def test_a_degraded_agent(self):
-        facts = dataclasses.replace(healthy.of(), agent={
-            'phase': 'running', 'degraded': ['one', 'two']})
-        self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))
-
-
-class PrefixListTest(base.BaseTestCase):
-
-    def test_lengths(self):
-        for entry, matched in (
-                (('198.51.100.0/24', 32, 32), True),
-                (('198.51.100.0/24', 0, 0), False),
-                (('198.51.100.0/24', 0, 32), True),
-                (('198.51.100.0/24', 25, 0), True),
-                (('198.51.100.0/24', 0, 31), False),
-                (('198.51.100.10/32', 0, 0), True),
-                (('192.0.2.0/24', 32, 32), False),
-                (('any', 0, 0), True)):
-            self.assertIs(matched, shape.matches(
-                output.Entry(5, 'permit', *entry),
-                iptext.address(healthy.FIP)), entry)
-
-
-class JsonTest(base.BaseTestCase):
-
-    def test_the_keys(self):
-        said = explanation.explain(healthy.of()).json()
-        self.assertEqual({'address', 'kind', 'outcome', 'findings'},
-                         set(said))
-        self.assertEqual({'check', 'layer', 'verdict', 'evidence', 'remedy'},
-                         set(said['findings'][0]))

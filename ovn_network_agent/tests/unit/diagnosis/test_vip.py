@@ -18,8 +18,8 @@ from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
-from ovn_network_agent.tests.unit.diagnosis import test_address
 
 Verdict = finding.Verdict
 
@@ -36,7 +36,7 @@ def said(state='announced', reason='', alive=(True, True)):
                                  strict=True)]}]}
 
 
-class VipTest(test_address.AddressTestCase):
+class VipTest(explained.AddressTestCase):
 
     def test_healthy(self):
         for values in ({}, {'managed': False}):

@@ -14,8 +14,16 @@
 
 from oslotest import base
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
+
+FIP = '198.51.100.10'
+
+
+def balanced(address, floating=True, unanswered=''):
+    """A virtual IP of a load balancer."""
+    return model.BalancedAddress(address, floating, unanswered)
 
 
 class FipRouteTestCase(base.BaseTestCase):

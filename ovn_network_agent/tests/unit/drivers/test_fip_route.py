@@ -22,17 +22,12 @@ from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
-MAC = world.BRIDGE_MAC
-FIP = '198.51.100.10'
+MAC, FIP = world.BRIDGE_MAC, fip_routes.FIP
+balanced = fip_routes.balanced
 OTHER_SEGMENT = world.segment(datapath='dp-2', localnet_port='provnet-2',
                               physical_network='physnet2',
                               bridge='br-other', device='br-other',
                               mac='0a:00:00:00:00:09')
-
-
-def balanced(address, floating=True, unanswered=''):
-    """A virtual IP of a load balancer."""
-    return model.BalancedAddress(address, floating, unanswered)
 
 
 class PlanesTest(fip_routes.FipRouteTestCase):
@@ -334,162 +329,6 @@ class UnresolvedTest(fip_routes.FipRouteTestCase):
         self.assertIn(resources.Ref('announcement',
                                     ('vrf-provider', FIP + '/32')),
                       self.kept(router))
-
-
-class NorthboundTest(fip_routes.FipRouteTestCase):
-
-    def rows(self, router):
-        return [r for r in self.wants(router)
-                if r.kind in ('default_route', 'mac_binding')]
-
-    def foreign(self, **values):
-        return model.NbDefaultRoute(**{
-            'nexthop': '198.51.100.9', 'output_port': '', 'managed': False,
-            **values})
-
-    def test_a_router_without_a_gateway_gets_one(self):
-        router = world.router()
-        self.assertEqual(
-            [resources.MacBinding('lrp-1', '198.51.100.254', MAC),
-             resources.DefaultRoute(router.uuid, 'lrp-1', '198.51.100.254',
-                                    world.HOSTNAME)], self.rows(router))
-
-    def test_one_with_a_gateway_of_somebody_gets_nothing(self):
-        """Trap T25: no MAC binding either."""
-        ours = self.foreign(managed=True, chassis=world.HOSTNAME,
-                            nexthop='198.51.100.254', output_port='lrp-1')
-        for routes in ((self.foreign(),), (self.foreign(), ours)):
-            router = world.router(default_routes=routes)
-            self.assertEqual([], self.rows(router))
-            self.assertEqual(set(), self.kept(router))
-            self.assertEqual(['198.51.100.1'], self.announced(router))
-
-    def test_one_of_another_chassis_is_taken_over(self):
-        router = world.router(default_routes=(self.foreign(
-            managed=True, chassis='gw2', nexthop='198.51.100.254',
-            output_port='lrp-1'),))
-        self.assertEqual(2, len(self.rows(router)))
-
-    def test_one_through_a_port_of_another_chassis_is_not(self):
-        """Two agents would take it from each other for ever.
-
-        It goes through a port that is elsewhere, and through none here.
-        """
-        for outputs, owner, rows in (
-                (['lrp-2'], world.OTHER, 0), (['lrp-2'], '', 2),
-                (['lrp-1'], world.OTHER, 2), (['gone'], world.OTHER, 2),
-                (['lrp-1', 'lrp-2'], world.OTHER, 2)):
-            router = world.router(
-                ports=(world.port(1), world.port(
-                    2, local=False, chassis=owner,
-                    networks=('203.0.113.1/24',))),
-                default_routes=[self.foreign(
-                    managed=True, chassis='gw2', nexthop='203.0.113.254',
-                    output_port=output) for output in outputs])
-            self.assertEqual(rows, len(self.rows(router)), outputs)
-            self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
-            self.assertEqual(['198.51.100.1'], self.announced(router))
-
-    def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
-        router = world.router(
-            ports=(world.port(local=False, chassis=world.OTHER),),
-            fips=[FIP], default_routes=(self.foreign(
-                managed=True, chassis=world.HOSTNAME,
-                nexthop='198.51.100.254', output_port='lrp-1'),))
-        self.assertEqual(
-            {resources.Ref('default_route', (router.uuid,)),
-             resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
-            self.kept(router))
-        self.assertEqual({'keep'}, {r.kind for r in self.wants(router)})
-
-    def test_the_virtual_gateway(self):
-        for lrp_networks, wanted in (
-                (['198.51.100.1/24'], '198.51.100.254'),
-                (['192.168.42.5/23'], '192.168.43.254'),
-                (['10.0.0.9/16'], '10.0.255.254'),
-                (['172.16.0.1/30'], '172.16.0.2'),
-                (['172.16.0.1/31'], None),
-                (['172.16.0.1/32'], None),
-                (['172.16.0.1/32', '198.51.100.1/24'], '198.51.100.254'),
-                (['2001:db8::1/64'], None),
-                (['2001:db8::1/64', '198.51.100.1/24'], '198.51.100.254'),
-                (['nonsense', '198.51.100.1/24'], '198.51.100.254'),
-                ([], None)):
-            self.assertEqual(wanted, networks.virtual_gateway(lrp_networks),
-                             lrp_networks)
-
-    def test_a_virtual_gateway_that_is_taken_is_not_used(self):
-        for router in (
-                world.router(fips=['198.51.100.254']),
-                world.router(ports=(world.port(networks=(
-                    '198.51.100.254/24',)),)),
-                world.router(ports=(world.port(), world.port(
-                    2, local=False, networks=('198.51.100.254/24',)))),
-                world.router(ports=(world.port(networks=(
-                    '172.16.0.2/30',)),))):
-            self.assertEqual([], self.rows(router), router)
-
-    def problems(self, router, **options):
-        return [r.text for r in self.wants(router, **options)
-                if r.kind == 'problem']
-
-    def test_who_has_the_virtual_gateway_is_said(self):
-        for router, who in (
-                (world.router(fips=['198.51.100.254']),
-                 'a NAT row of this router'),
-                (world.router(ports=(world.port(networks=(
-                    '198.51.100.254/24',)),)), 'a port of this router'),
-                (world.router(ports=(world.port(
-                    nexthop_user='a NAT row'),)), 'a NAT row')):
-            self.assertEqual([], self.rows(router))
-            said, = self.problems(router)
-            self.assertIn(f'198.51.100.254 is in use by {who};', said)
-            self.assertIn('gets no default route', said)
-
-    def test_a_router_that_goes_through_it_already_goes_on(self):
-        # One address came later; all of the router's traffic came before.
-        for chassis in (world.HOSTNAME, 'gw2'):
-            router = world.router(
-                ports=(world.port(nexthop_user='a NAT row'),),
-                default_routes=(self.foreign(
-                    managed=True, chassis=chassis, nexthop='198.51.100.254',
-                    output_port='lrp-1'),))
-            self.assertEqual(2, len(self.rows(router)))
-            self.assertIn('It stays', self.problems(router)[0])
-
-    def test_no_room_for_a_virtual_gateway_is_said(self):
-        for nets, said in ((['198.51.100.1/31'], 1), (['198.51.100.1/32'], 1),
-                           (['2001:db8::1/64'], 0),
-                           (['2001:db8::1/64', '198.51.100.1/24'], 0)):
-            router = world.router(ports=(world.port(networks=tuple(nets)),))
-            self.assertEqual(said, len(self.problems(router)), nets)
-
-    def test_what_is_not_announced_is_said(self):
-        self.assertEqual([], self.problems(world.router(
-            fips=[FIP, '2001:db8::10'])))
-        said, = self.problems(world.router(nats=(world.fip(
-            FIP, distributed_mac='fa:16:3e:00:00:aa'),)))
-        self.assertIn('1 distributed', said)
-        elsewhere = world.router(fips=[FIP, '192.0.2.7'])
-        said, = self.problems(elsewhere)
-        self.assertIn('(192.0.2.7)', said)
-        said, = self.problems(world.router(balanced=(
-            balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
-        self.assertIn('1 NAT addresses (192.0.2.7)', said)
-        said, = self.problems(world.router(balanced=(
-            balanced(FIP, unanswered='it is distributed'),
-            balanced('10.0.0.9', floating=False, unanswered='it is so'))))
-        self.assertIn(f'{FIP} of a load balancer is not announced, because it '
-                      'is distributed', said)
-        # By hand it is what was asked for.
-        self.assertEqual([], self.problems(
-            elsewhere, network_cidr=['198.51.100.0/24']))
-
-    def test_the_first_port_that_can_have_one(self):
-        router = world.router(ports=(
-            world.port(1, networks=('203.0.113.1/32',)), world.port(2)))
-        self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)
-                                     if r.kind == 'default_route'])
 
 
 class NetworksTest(base.BaseTestCase):

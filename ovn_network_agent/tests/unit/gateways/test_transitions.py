@@ -13,12 +13,8 @@
 """The tables of the gateway states, and the code that follows them."""
 
 import dataclasses
-import functools
 import itertools
-from unittest import mock
 
-import hypothesis
-from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
@@ -26,147 +22,21 @@ from ovn_network_agent import resources
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import overlap
-from ovn_network_agent.gateways import situation
 from ovn_network_agent.gateways import tenure
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.gateways import states
 
-HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
-DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
-State, Situation = model.GatewayState, transitions.Situation
-Tenure, Place, Order = model.Tenure, transitions.Place, transitions.Order
+HERE, OTHER, THIRD = states.HERE, states.OTHER, states.THIRD
+State, Situation, Tenure = states.State, states.Situation, states.Tenure
+Place, Order, ALL = states.Place, states.Order, states.ALL
+ADDRESSES, LATER, possible = states.ADDRESSES, states.LATER, states.possible
+conf, candidate, group = states.conf, states.candidate, states.group
+Node, Places = states.Node, states.Places
+
 Passage = transitions.Passage
 Stage, Progress = transitions.Stage, transitions.Progress
-RUNNING, DRAINING = model.Phase.RUNNING, model.Phase.DRAINING
-ALL = frozenset({model.ALL})
-ADDRESSES = {HERE: '192.0.2.1', OTHER: '192.0.2.2', THIRD: '192.0.2.3'}
-PORTS = {OTHER: 9, THIRD: 11}
-# Seconds: an overlap holds back no longer, and a relay that is silent does.
-LATER = (overlap.TAKE + departure.PATIENCE) / 2
-
-
-def possible(table):
-    """Pairs of a table that can occur, a list."""
-    return [pair for pair in table.rows if pair not in table.impossible]
-
-
-@functools.cache
-def conf(**options):
-    """Options with those of the group ``gateway_drain``."""
-    return world.conf(drivers=DRIVERS, **{
-        'gateway_drain__' + name: value for name, value in options.items()})
-
-
-def candidate(name, priority, mark=''):
-    return model.Candidate(name, priority, True, ADDRESSES[name], 'geneve',
-                           mark, 3 if mark else 0)
-
-
-def group(number, owner, candidates, facts=()):
-    return model.GatewayGroup(
-        'Gateway_Chassis', f'key-{number:d}', f'lrp-{number:d}',
-        tuple(sorted(candidates, key=lambda c: c.chassis)),
-        (model.GroupPort(f'cr-lrp-{number:d}', owner, f'lrp-{number:d}'),),
-        (world.router(number).uuid,), frozenset(facts))
-
-
-class Node:
-    """This node as far as its groups go, with the real classes.
-
-    The first group is the one that is looked at.  The second one is here
-    and has another next owner; its silent relay keeps an overlap from
-    beginning, and from being given up.
-    """
-
-    def __init__(self, **options):
-        self.conf = conf(**options)
-        self.now = 1000.0
-        self.handovers = handover.Handovers(self.conf, lambda: self.now)
-        self.driver = world.driver('gateway_drain', self.conf)
-
-    def look(self, one, phase=RUNNING, drains=frozenset(), alive=(OTHER,),
-             anew=False, fips=()):
-        """One view; the first group after it is in ``group``.
-
-        :param one: the group without a state, its owner at its only port
-        :param alive: names of the chassis whose relays answer
-        :param anew: see :meth:`handover.Handovers.update`
-        :param fips: floating IPs of the routers
-        """
-        second = group(2, HERE, (candidate(HERE, 5), candidate(THIRD, 1)),
-                       one.facts)
-        seen = self.handovers.update(dataclasses.replace(world.snapshot(*(
-            world.router(number, fips, ports=(world.port(
-                number, chassis=owner, local=owner == HERE),))
-            for number, owner in ((1, one.ports[0].chassis), (2, HERE))),
-            phase=phase, drains=drains, relays=tuple(
-                model.Relay('br-ex', ADDRESSES[name], PORTS[name],
-                            name in alive) for name in PORTS)),
-            groups=(one, second)), anew)
-        self.seen = seen
-        self.group, self.node = seen.groups[0], seen.node
-        self.port = seen.routers[0].ports[0]
-        return self.group
-
-    def wanted(self):
-        """What is wanted of the candidates, by chassis."""
-        return {r.chassis: r for r in self.driver.for_group(
-            self.group, self.node) if r.kind == 'gateway_priority'}
-
-
-class Places:
-    """Brings about each situation of :class:`transitions.Situation`.
-
-    :ivar of: function that plays a situation on a :class:`Node`
-    """
-
-    def __init__(self, node, final):
-        """
-        :param final: whether a stop has begun, which is never undone
-        """
-        self.node = node
-        self.phase = DRAINING if final else RUNNING
-        self.facts = ()
-        self.number = itertools.count(10)
-
-    def play(self, wanted):
-        {Situation.ALONE: lambda: self.look(others=()),
-         Situation.OVERLAP: lambda: self.look(
-             drains=ALL, alive=(OTHER, THIRD)),
-         Situation.HOLD: lambda: self.look(drains=ALL, alive=()),
-         Situation.AT_ZERO: lambda: self.look(
-             0, 'shutdown', owner=OTHER, drains=ALL),
-         Situation.TAKER: lambda: self.look(drains=ALL),
-         Situation.HEIR: self._abandoned,
-         Situation.NO_TAKER: lambda: self.look(
-             drains=ALL, others=(candidate(OTHER, 0),)),
-         Situation.STOP: lambda: self.look(phase=DRAINING),
-         Situation.MOVE: lambda: self.look(
-             others=(candidate(OTHER, next(self.number)),)),
-         Situation.UNFIT_OWNER: lambda: self.look(
-             0, 'unfit', others=(candidate(OTHER, 0),),
-             facts=(model.Fact.UNFIT,)),
-         Situation.OWNER: lambda: self.look(
-             others=(candidate(OTHER, 5),)),
-         Situation.RANKED: lambda: self.look(1, 'shutdown', OTHER),
-         Situation.LOWERED_BY_AGENT: lambda: self.look(0, 'shutdown', OTHER),
-         Situation.LOWERED_BY_OTHERS: lambda: self.look(0, owner=OTHER),
-         }[wanted]()
-
-    def _abandoned(self):
-        self.phase, self.facts = DRAINING, (model.Fact.ABANDONED,)
-        self.look(drains=ALL, others=(candidate(OTHER, 0, 'shutdown'),))
-
-    def look(self, own=5, mark='', owner=HERE, others=None, facts=(),
-             phase=None, **view):
-        self.node.look(group(
-            1, owner, (candidate(HERE, own, mark), *(
-                (candidate(OTHER, 2 if own < 2 else 1),)
-                if others is None else others)),
-            {*facts, *self.facts}), phase or self.phase, **view)
-
-
 # The situation by which each state is entered, straight from the start.
 ENTRIES = {after: condition for (state, condition), after
            in transitions.GROUP.rows.items() if state is State.UNDECIDED}
@@ -463,109 +333,3 @@ class OverlapTest(base.BaseTestCase):
             self.assertEqual((ADDRESSES[OTHER],) if wants.overlap else (),
                              addresses)
             self.assertEqual(wants.overlap, due is not None)
-
-
-OWNERS = strategies.sampled_from((HERE, HERE, OTHER, THIRD, ''))
-MARKS = strategies.sampled_from(('', '', 'shutdown', 'maintenance', 'unfit'))
-CANDIDATES = strategies.tuples(
-    strategies.integers(0, 9), MARKS, strategies.booleans())
-STEPS = strategies.lists(strategies.fixed_dictionaries({
-    'later': strategies.sampled_from((0, 0.3, 1, 3, 10)),
-    'owner': OWNERS, 'own': CANDIDATES, 'other': CANDIDATES,
-    'third': CANDIDATES, 'facts': strategies.sets(strategies.sampled_from(
-        (model.Fact.UNFIT, model.Fact.ZERO_SINCE_START))),
-    'drains': strategies.sampled_from((frozenset(), ALL)),
-    'alive': strategies.sets(strategies.sampled_from((OTHER, THIRD)))}),
-    min_size=1, max_size=20)
-
-
-class WalkTest(base.BaseTestCase):
-    """Whatever happens, the real classes stay within the tables."""
-
-    def test_it_stays_within_the_tables(self):
-        @hypothesis.given(STEPS, strategies.booleans(), strategies.booleans(),
-                          strategies.integers(0, 20),
-                          strategies.integers(1, 3))
-        def walk(steps, on_shutdown, overlap, stop, last):
-            node = Node(drain_on_shutdown=on_shutdown, overlap=overlap)
-            state = State.UNDECIDED
-            for number, step in enumerate(steps):
-                phase = RUNNING if number < stop else DRAINING
-                abandoned = on_shutdown and number >= stop + last
-                state = self.step(node, state, phase, {
-                    **step, 'facts': step['facts'] | (
-                        {model.Fact.ABANDONED} if abandoned else set())})
-
-        walk()
-
-    def step(self, node, state, phase, step):
-        """One view; what comes of it is what the table says."""
-        node.now += step['later']
-        made = [candidate(name, priority, mark if not priority else '')
-                for name, (priority, mark, there) in (
-                    (HERE, (*step['own'][:2], True)), (OTHER, step['other']),
-                    (THIRD, step['third'])) if there]
-        one = node.look(group(1, step['owner'], made, step['facts']),
-                        phase, step['drains'], step['alive'])
-        pair = state, situation.read(
-            one, node.node, node.conf, one.state is State.HELD,
-            one.state is State.OVERLAPPING)
-        self.assertNotIn(pair, transitions.GROUP.impossible)
-        self.assertIs(transitions.GROUP.rows[pair], one.state)
-        self.wanted(node, one)
-        return one.state
-
-    def wanted(self, node, one):
-        order = transitions.GROUP.wants[one.state].order
-        wanted = node.wanted()
-        if order is Order.AS_IT_IS:
-            self.assertEqual({}, wanted)
-        elif HERE in wanted:
-            self.assertEqual(order is Order.ZERO, not wanted[HERE].priority)
-        if node.port.relay and node.port.local:
-            self.assertTrue(transitions.relays(one))
-
-    def test_tenures_stay_within_the_table(self):
-        @hypothesis.given(STEPS)
-        def walk(steps):
-            node = Node()
-            before = Tenure.NEW
-            for step in steps:
-                self.step(node, State.UNDECIDED, RUNNING, step)
-                after = node.group.tenure
-                self.assertIn(after, {
-                    transitions.TENURE.rows[pair]
-                    for pair in possible(transitions.TENURE)
-                    if pair[0] is before})
-                before = after
-
-        walk()
-
-    def test_what_is_not_computed_would_be_the_same(self):
-        made = {'views': 0, 'computed': 0}
-
-        @hypothesis.given(STEPS, strategies.integers(1, 5))
-        def walk(steps, times):
-            lazy, diligent = Node(), Node()
-            with mock.patch.object(
-                    lazy.handovers, '_compute',
-                    wraps=lazy.handovers._compute) as compute:
-                for step in steps:
-                    for fips in ([], ['198.51.100.9']) * times:
-                        for node, anew in ((lazy, False), (diligent, True)):
-                            node.look(group(1, step['owner'], [
-                                candidate(HERE, *step['own'][:1]),
-                                candidate(OTHER, *step['other'][:1])],
-                                step['facts']), RUNNING, step['drains'],
-                                step['alive'], anew, fips)
-                            node.now += step['later']
-                        self.assertEqual(diligent.seen, lazy.seen)
-                        self.assertEqual(diligent.handovers.due_in(),
-                                         lazy.handovers.due_in())
-                        self.assertEqual(diligent.handovers.routers,
-                                         lazy.handovers.routers)
-                        made['views'] += 1
-                made['computed'] += compute.call_count
-
-        walk()
-        self.assertGreater(made['views'], made['computed'])

@@ -29,7 +29,7 @@ class ViewTest(base.BaseTestCase):
         super().setUp()
         self.conf = world.conf()
 
-    def of(self, *routers, **values):
+    def present(self, *routers, **values):
         """The gauges of routers, each with its group."""
         return present.of_view(world.snapshot(
             *routers, groups=[world.group(r) for r in routers], **values),
@@ -42,7 +42,7 @@ class ViewTest(base.BaseTestCase):
             present.of_view(None, self.conf))
 
     def test_routers(self):
-        found = self.of(world.router(1), world.router(2),
+        found = self.present(world.router(1), world.router(2),
                         world.away(world.router(3)))
         self.assertEqual(2, found['local_routers'])
         self.assertEqual(2, found['gateway_ports_here'])
@@ -54,7 +54,7 @@ class ViewTest(base.BaseTestCase):
         self.assertEqual(3, found['gateway_groups']['undecided',])
 
     def test_no_router(self):
-        found = self.of()
+        found = self.present()
         self.assertEqual(0, found['local_routers'])
         self.assertEqual(0, found['effective_networks'])
         self.assertEqual({}, found['gateway_port_served'])
@@ -67,26 +67,26 @@ class ViewTest(base.BaseTestCase):
                 dataclasses.replace(port, handover=handover)
                 for port in away.ports))
             self.assertEqual({('lrp-1',): served},
-                             self.of(leaving)['gateway_port_served'])
+                             self.present(leaving)['gateway_port_served'])
 
     def test_in_the_clean_up_nothing_is_served(self):
-        found = self.of(world.router(1), phase=model.Phase.STOPPED)
+        found = self.present(world.router(1), phase=model.Phase.STOPPED)
         self.assertEqual({('lrp-1',): 0}, found['gateway_port_served'])
         self.assertEqual(1, found['phase']['stopped',])
 
     def test_drains(self):
-        self.assertEqual(1, self.of(drains=frozenset([model.ALL]))[
+        self.assertEqual(1, self.present(drains=frozenset([model.ALL]))[
             'drains_requested'])
 
     def test_the_default_route_of_the_vrf(self):
         vrf = model.Device('vrf-provider', '0a:00:00:00:00:02', True, 10)
         for known, value in ((True, 1), (False, 0), (None, None)):
-            found = self.of(devices=(dataclasses.replace(
+            found = self.present(devices=(dataclasses.replace(
                 vrf, default_route=known),))
             self.assertIs(value, found['vrf_default_route_present'])
-        self.assertIsNone(self.of(devices=())['vrf_default_route_present'])
+        self.assertIsNone(self.present(devices=())['vrf_default_route_present'])
         self.conf.set_override('vrf_name', '', group='frr')
-        self.assertIsNone(self.of()['vrf_default_route_present'])
+        self.assertIsNone(self.present()['vrf_default_route_present'])
 
 
 class VipsTest(base.BaseTestCase):

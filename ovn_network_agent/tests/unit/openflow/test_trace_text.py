@@ -101,7 +101,7 @@ class ParseTest(base.BaseTestCase):
             step('br-int', 1, 'ip', 5, 0xabd, ('resubmit(,2)',)),
             step('br-int', 2, 'reg0=0x2', 0, 0, ('output:3',))),
             found.steps)
-        self.assertEqual(found.steps[:2], found.of('br-ex'))
+        self.assertEqual(found.steps[:2], found.steps_in('br-ex'))
         self.assertTrue(found.steps[1].drops)
 
     def test_the_outputs(self):

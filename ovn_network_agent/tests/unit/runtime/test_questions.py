@@ -126,26 +126,28 @@ class QuestionsTest(base.BaseTestCase):
                                     for _question in range(20)])
         self.assertEqual(before, len(self.seen.looks))
 
-    def test_the_pass_of_an_urgent_event_comes_first(self):
+    def asked_while_held(self, reason, **event):
+        """Ask a held loop for its passes; then an event comes.
+
+        :param event: arguments of :meth:`trigger.Trigger.fire`
+        :returns: (number of passes before, future with the answer)
+        """
         self.run_loop()
         self.rest()
         self.hold()
         looks = len(self.seen.looks)
         asked = self.threads.submit(self.ask, lambda: len(self.seen.looks))
         self.wait_for_questions()
-        self.trigger.fire('a port moves', urgent=True)
+        self.trigger.fire(reason, **event)
         self.seen.gate.set()
+        return looks, asked
+
+    def test_the_pass_of_an_urgent_event_comes_first(self):
+        looks, asked = self.asked_while_held('a port moves', urgent=True)
         self.assertEqual(looks + 1, asked.result(LIMIT))
 
     def test_other_events_do_not_put_it_off(self):
-        self.run_loop()
-        self.rest()
-        self.hold()
-        looks = len(self.seen.looks)
-        asked = self.threads.submit(self.ask, lambda: len(self.seen.looks))
-        self.wait_for_questions()
-        self.trigger.fire('test')
-        self.seen.gate.set()
+        looks, asked = self.asked_while_held('test')
         self.assertEqual(looks, asked.result(LIMIT))
         waiting.eventually(lambda: len(self.seen.looks) > looks, 'a pass')
 

@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rounds of questions to the servers, one round at a time."""
+
+
+class Rounds:
+    """Base of the classes that have the servers confirm their replicas.
+
+    :param databases: dict of name to :class:`connection.Database`
+    """
+
+    def __init__(self, databases):
+        self._databases = databases
+        # The open round, any object; None when no answer is awaited.
+        self._round = None
+
+    def _confirmed(self, this, name, question, answers, tables):
+        """Whether an answer of the open round has confirmed a replica.
+
+        An answer that confirms nothing ends the round, and the next pass asks
+        again.  A wrong replica is distrusted.  This runs on the connection's
+        thread, which holds the lock.
+
+        :param this: the round of the answer
+        :param name: name of the database that was asked
+        :param question: a question of :mod:`ovn.questions`
+        :param answers: list of lists of rows, None when the connection was
+            lost
+        :param tables: the replica at this moment
+        """
+        if this is not self._round:
+            return False
+        if answers is not None:
+            wrong = question.wrong(answers, tables)
+            if not wrong:
+                return True
+            self._databases[name].distrust(wrong)
+        self._round = None
+        return False

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Default routes and MAC bindings in a real database, for their tests."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import northbound
+from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.unit import world
+
+HERE = cloud.CHASSIS
+MAC = '0a:00:00:00:00:01'
+OTHER_MAC = '0a:00:00:00:00:02'
+GATEWAY = '198.51.100.254'
+OURS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+        ownership.EXT_ID_CHASSIS: cloud.HOSTNAME}
+THEIRS = {**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME}
+PROOF = ownership.EXT_ID_ADVERTISED
+
+
+class NorthboundTestCase(base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.router = self.cloud.add_router('r1', chassis=HERE)
+        self.eyes_ = self.eyes()
+        self.backend = self.agent(cloud.HOSTNAME)
+
+    def agent(self, hostname, eyes=None, timeout=5):
+        """The backend of an agent on some chassis."""
+        made = northbound.NorthboundBackend(world.conf(
+            ovn__transaction_timeout=timeout))
+        made.attach(backends.Context((eyes or self.eyes_).databases,
+                                     lambda: hostname))
+        return made
+
+    def route(self, router=None, chassis=cloud.HOSTNAME, **values):
+        return resources.DefaultRoute(**{
+            'router': router or self.router, 'lrp': 'lrp-r1',
+            'nexthop': GATEWAY, 'chassis': chassis, **values})
+
+    def binding(self, mac=MAC, **values):
+        return resources.MacBinding(**{
+            'lrp': 'lrp-r1', 'ip': GATEWAY, 'mac': mac, **values})
+
+    def create(self, *wanted, backend=None):
+        return (backend or self.backend).apply(
+            backends.Delta(create=wanted))
+
+    def delete(self, *unwanted, backend=None):
+        return (backend or self.backend).apply(
+            backends.Delta(delete=unwanted))
+
+    def routes(self):
+        """Default routes as (router, nexthop, port, external_ids)."""
+        by_uuid = {row['_uuid'][1]: row for row in
+                   self.nb.rows('Logical_Router_Static_Route')}
+        found = []
+        for router in self.nb.rows('Logical_Router'):
+            refs = router['static_routes']
+            refs = refs[1] if refs[0] == 'set' else [refs]
+            for _kind, reference in refs:
+                row = by_uuid.pop(reference)
+                found.append((router['name'], row['nexthop'],
+                              row['output_port'] if isinstance(
+                                  row['output_port'], str) else '',
+                              dict(row['external_ids'][1])))
+        self.assertEqual({}, by_uuid)
+        return found
+
+    def bindings(self):
+        return {(row['logical_port'], row['ip']): row['mac']
+                for row in self.nb.rows('Static_MAC_Binding')}
+
+    def read_until(self, *wanted, known=(), backend=None):
+        """The replica follows the server; read until it has."""
+        backend = backend or self.backend
+        self.eventually(
+            lambda: set(backend.read(frozenset(known))) == set(wanted),
+            lambda: backend.read(frozenset(known)))
+
+    def foreign(self, nexthop='198.51.100.9', **row):
+        self.cloud.add_static_route('r1', nexthop=nexthop, **row)
+        self.seen(lambda nb: any(
+            r.nexthop == nexthop
+            for r in nb['Logical_Router_Static_Route'].values()))
+
+    def seen(self, condition, eyes=None):
+        """Wait until the replica has what another client wrote."""
+        def look():
+            with (eyes or self.eyes_).databases['nb'].rows() as nb:
+                return condition(nb)
+        self.eventually(look, 'the replica follows')

@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Backend northbound: rows of other chassis and of other programs."""
+
+from ovsdbapp.backend.ovs_idl import event
+
+from ovn_network_agent import ownership
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests.functional.backends import northbound_rows
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE, OTHER_MAC = northbound_rows.HERE, northbound_rows.OTHER_MAC
+GATEWAY, OURS = northbound_rows.GATEWAY, northbound_rows.OURS
+THEIRS, PROOF = northbound_rows.THEIRS, northbound_rows.PROOF
+
+
+class ProofTest(northbound_rows.NorthboundTestCase):
+    """The mark of who announces a route goes with its owner."""
+
+    def present(self, external_ids):
+        self.foreign(GATEWAY, external_ids=external_ids,
+                     output_port='lrp-r1')
+
+    def test_a_take_over_removes_any_of_an_earlier_owner(self):
+        """Trap T26: also one of this chassis, from before the other."""
+        for mark in (cloud.OTHER_HOSTNAME, cloud.HOSTNAME, 'gw3'):
+            self.present({**THEIRS, PROOF: mark})
+            self.assertEqual({}, self.create(self.route()))
+            self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+            self.delete(self.route())
+
+    def test_in_the_very_transaction(self):
+        """Trap T26: nobody ever sees our tag with a mark on the route."""
+        self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
+        seen = []
+
+        class Watch(event.RowEvent):
+            def run(self, _event, row, _old):
+                seen.append(dict(row.external_ids))
+
+        eyes = self.eyes(start=False)
+        eyes.handlers['nb'].watch_event(Watch(
+            ('update',), 'Logical_Router_Static_Route', ()))
+        eyes.start()
+        self.create(self.route())
+        self.eventually(lambda: seen, 'the change')
+        self.synchronise(eyes)
+        self.assertEqual([OURS], seen)
+
+    def test_ours_stays(self):
+        self.present({**OURS, PROOF: cloud.HOSTNAME})
+        self.read_until(self.route())
+        update = (self.route(nexthop='198.51.100.253'), self.route())
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=(update,))))
+        self.assertEqual([{**OURS, PROOF: cloud.HOSTNAME}],
+                         [ids for *_, ids in self.routes()])
+
+    def test_anothers_on_a_route_of_ours_is_a_difference(self):
+        """Trap T26: an agent that leaves marks as they are was here."""
+        self.present({**OURS, PROOF: cloud.OTHER_HOSTNAME, 'note': 'kept'})
+        found = self.route(outdated=cloud.OTHER_HOSTNAME)
+        self.read_until(found)
+        self.assertNotEqual(self.route(), found)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, self.route()),))))
+        self.assertEqual([{**OURS, 'note': 'kept'}],
+                         [ids for *_, ids in self.routes()])
+        self.read_until(self.route())
+
+    def test_that_of_another_owner_is_its_own(self):
+        self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
+        self.assertEqual([], self.backend.read(frozenset()))
+
+    def test_of_two_routes_the_one_with_our_tag_is_ours(self):
+        self.present(THEIRS)
+        self.present(OURS)
+        self.present(THEIRS)
+        self.assertEqual({}, self.create(self.route(
+            nexthop='198.51.100.253')))
+        self.assertEqual(
+            [('198.51.100.253', cloud.HOSTNAME)],
+            [(nexthop, ids[ownership.EXT_ID_CHASSIS])
+             for _r, nexthop, _p, ids in self.routes()
+             if nexthop != GATEWAY])
+
+
+class ForeignTest(northbound_rows.NorthboundTestCase):
+
+    def test_a_foreign_default_route_is_left_alone(self):
+        """Trap T25, the default route itself."""
+        self.foreign()
+        before = self.nb.content()
+        failures = self.create(self.route())
+        self.assertIn('198.51.100.9', failures[self.route().ref])
+        self.assertEqual(before, self.nb.content())
+        self.assertEqual({}, self.delete(self.route()))
+        self.assertEqual(before, self.nb.content())
+        self.assertEqual([], self.backend.read(frozenset()))
+
+    def test_it_costs_only_its_router(self):
+        second = self.cloud.add_router('r2', chassis=HERE)
+        self.foreign()
+        self.seen(lambda nb: len(nb['Logical_Router']) == 2)
+        failures = self.create(self.route(), self.route(second,
+                                                        lrp='lrp-r2'))
+        self.assertEqual([self.route().ref], list(failures))
+        self.assertIn(('neutron-r2', GATEWAY, 'lrp-r2', OURS),
+                      self.routes())
+
+    def test_other_routes_do_not_count(self):
+        self.foreign('198.51.100.5', route_table='other')
+        self.foreign('198.51.100.6', policy='src-ip')
+        self.assertEqual({}, self.create(self.route()))
+        self.assertEqual(3, len(self.routes()))
+        self.delete(self.route())
+        self.assertEqual({'198.51.100.5', '198.51.100.6'},
+                         {nexthop for _r, nexthop, _p, _e in self.routes()})
+
+    def test_a_managed_route_of_another_chassis_is_not_ours(self):
+        self.foreign(GATEWAY, external_ids=THEIRS, output_port='lrp-r1')
+        before = self.nb.content()
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual({}, self.delete(self.route()))
+        self.assertEqual(before, self.nb.content())
+
+    def test_foreign_bindings_survive(self):
+        """Trap T24."""
+        foreign = {'logical_port': 'lrp-r1', 'ip': '198.51.100.200',
+                   'mac': OTHER_MAC}
+        self.nb.transact(ovsdb.insert('Static_MAC_Binding', **foreign))
+        self.create(self.binding(), self.route())
+        self.read_until(self.route(), self.binding())
+        self.delete(self.binding(), self.route())
+        self.assertEqual({('lrp-r1', '198.51.100.200'): OTHER_MAC},
+                         self.bindings())
+
+    def test_the_binding_goes_with_the_route_to_its_new_owner(self):
+        # What this agent still believes to have must not be removed.
+        self.create(self.binding(), self.route())
+        known = {self.binding().ref, self.route().ref}
+        self.read_until(self.route(), self.binding(), known=known)
+        self.nb.transact(
+            ovsdb.update('Logical_Router_Static_Route', {},
+                         external_ids=ovsdb.ovsdb_dict(THEIRS)),
+            ovsdb.update('Static_MAC_Binding', {}, mac=OTHER_MAC))
+        self.read_until(known=known)
+        before = self.nb.content()
+        # A pass may have been decided just before.
+        self.assertEqual({}, self.delete(self.binding(), self.route()))
+        self.assertEqual(before, self.nb.content())
+
+    def test_the_binding_of_a_router_that_is_gone_is_ours(self):
+        # It is a row of its own that nobody else would ever collect.
+        self.create(self.binding(), self.route())
+        known = {self.binding().ref, self.route().ref}
+        self.read_until(self.route(), self.binding(), known=known)
+        self.cloud.remove_router('r1')
+        self.read_until(self.binding(), known=known)
+        self.delete(self.binding())
+        self.assertEqual({}, self.bindings())

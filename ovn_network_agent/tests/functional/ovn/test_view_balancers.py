@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Load balancers of real databases in the view."""
+
+from ovn_network_agent.tests.functional.ovn import view_base
+from ovn_network_agent.tests.functional.ovn import views
+
+HERE = views.HERE
+
+
+class BalancersTest(view_base.ViewTestCase):
+
+    def test_load_balancers_of_a_router(self):
+        """Port forwarding of Neutron has no NAT row, and is told anyhow."""
+        eyes = self.eyes()
+
+        def seen():
+            return {(each.address, each.floating, each.unanswered)
+                    for each in eyes.router('r1').balanced}
+
+        def becomes(*wanted):
+            self.eventually(lambda: seen() == set(wanted), seen)
+
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=HERE, mac='fa:16:3e:00:00:02')
+        self.eventually(lambda: eyes.router('r1'), 'the router')
+        becomes()
+        one, two, three = ((f'198.51.100.{n}', True, '')
+                           for n in (20, 21, 22))
+        self.cloud.add_balancer('r1', '198.51.100.20:22', '198.51.100.20:80')
+        becomes(one)
+        self.cloud.add_balancer('r1', '198.51.100.21:22', group=True)
+        becomes(one, two)
+        # A change of a row changes the routers that have it, and no other.
+        other = eyes.router('r2')
+        self.cloud.change_balancers('r1', '198.51.100.22:22')
+        becomes(three)
+        self.assertIs(other, eyes.router('r2'))
+        self.cloud.remove_balancers('r1')
+        becomes()
+        self.cloud.add_balancer(
+            'r1', '10.0.0.9', '[2001:db8::9]:80', '2001:db8::10',
+            floating=False)
+        becomes(('10.0.0.9', False, ''), ('2001:db8::9', False, ''),
+                ('2001:db8::10', False, ''))
+
+    def test_load_balancers_that_cannot_be_announced(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        for options, vips in (
+                ({'template': 'true'}, ['^vip:^port', '198.51.100.20:1']),
+                ({'neighbor_responder': 'none'}, ['198.51.100.21:1']),
+                ({'distributed': 'true'}, ['198.51.100.22:1', 'fe80::1%x'])):
+            self.cloud.add_balancer('r1', *vips, options=options)
+        router = self.eyes().router('r1')
+        self.assertEqual(
+            {'198.51.100.20': '',
+             '198.51.100.21': 'its option neighbor_responder is none',
+             '198.51.100.22': 'it is distributed, and the chassis of its '
+                              'backends answer'},
+            {each.address: each.unanswered for each in router.balanced})
+        self.assertEqual(2, len(router.problems))
+        for text, problem in zip(("'^vip:^port'", "'fe80::1%x'"), sorted(
+                router.problems, key=lambda p: 'fe80' in p), strict=True):
+            self.assertIn(text + ' cannot be told', problem)
+
+    def user(self, eyes):
+        """Who has the address of the virtual gateway of r1."""
+        return eyes.router('r1').ports[0].nexthop_user
+
+    def test_a_tenants_own_network_does_not_count(self):
+        """It may have any addresses, those of the provider network, too."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', networks=['203.0.113.1/24'],
+                              network=self.cloud.add_network())
+        self.cloud.add_port('r2', 'own', ['198.51.100.254/24'],
+                            network=self.cloud.add_network())
+        self.cloud.add_nat('r2', '198.51.100.254')
+        for group in (False, True):
+            self.cloud.add_balancer('r2', '198.51.100.254:80', group=group,
+                                    floating=False)
+        eyes = self.eyes()
+        self.assertEqual('', self.user(eyes))
+        # Later ones do not count, either.
+        self.cloud.change_balancers('r2', '198.51.100.254:81')
+        self.cloud.change_nat('198.51.100.254', logical_ip='10.0.0.9')
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.becomes(eyes, lambda r: r.nats, 'all of that is known')
+        self.assertEqual('', self.user(eyes))
+
+    def test_a_load_balancer_that_comes_to_the_provider_network(self):
+        """Whichever of router, port, group and balancer comes last."""
+        self.cloud.add_router('r1', chassis=HERE)
+        for number, group in enumerate((False, True)):
+            name = f'lb{number}'
+            self.cloud.add_router(name, networks=['203.0.113.1/24'],
+                                  network=self.cloud.add_network())
+            self.cloud.add_balancer(name, '198.51.100.254:80', group=group)
+            eyes = self.eyes()
+            self.assertEqual('', self.user(eyes))
+            self.cloud.add_port(name, name + 'b', ['198.51.100.2/24'])
+            self.eventually(lambda: self.user(eyes) == 'a load balancer',
+                            'it is attached')
+            self.cloud.remove_balancers(name)
+            self.eventually(lambda: self.user(eyes) == '', 'it is gone')
+            self.cloud.add_balancer(name, '198.51.100.254:81', group=group)
+            self.eventually(lambda: self.user(eyes) == 'a load balancer',
+                            'another one')
+            self.cloud.remove_balancers(name)
+            self.eventually(lambda: self.user(eyes) == '', 'it is gone, too')

@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Routes, rows of others and rows with mistakes, in the view."""
+
+from ovn_network_agent import model
+from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import view_base
+from ovn_network_agent.tests.functional.ovn import views
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+HERE = views.HERE
+
+
+class RowsTest(view_base.ViewTestCase):
+
+    def test_whoever_takes_the_address_of_a_virtual_gateway(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_router('r2', chassis=cloud.OTHER,
+                              networks=['203.0.113.1/24'])
+        eyes = self.eyes()
+
+        def user():
+            return eyes.router('r1').ports[0].nexthop_user
+
+        self.assertEqual('', user())
+        self.cloud.add_nat('r2', '198.51.100.254')
+        self.eventually(lambda: user() == 'a NAT row', 'a floating IP')
+        self.cloud.change_nat('198.51.100.254', external_ip='198.51.100.9')
+        self.eventually(lambda: user() == '', 'it moved')
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r2'},
+            networks=ovsdb.ovsdb_set(['198.51.100.254/24'])))
+        self.eventually(lambda: user() == 'a router port', 'a router')
+        self.cloud.remove_router('r2')
+        self.eventually(lambda: user() == '', 'it is gone')
+
+    def test_a_malformed_nat_row_costs_only_itself(self):
+        """Trap T19."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', 'not-an-ip')
+        self.cloud.add_nat('r1', '2001:db8::10')
+        eyes = self.eyes()
+        self.assertEqual({'198.51.100.10', '2001:db8::10'}, self.fips(eyes))
+        self.assertIn("'not-an-ip'", eyes.router('r1').problems[0])
+        self.cloud.change_nat('not-an-ip', external_ip='198.51.100.11')
+        router = self.becomes(eyes, lambda r: not r.problems, 'repaired')
+        self.assertEqual({'198.51.100.10', '198.51.100.11', '2001:db8::10'},
+                         {n.external_ip for n in router.nats})
+        self.cloud.change_nat('198.51.100.10', external_ip='')
+        self.becomes(eyes, lambda r: r.problems, 'broken again')
+        self.assertEqual({'198.51.100.11', '2001:db8::10'}, self.fips(eyes))
+
+    def test_a_network_that_is_everything_costs_only_itself(self):
+        """Trap T19: its rules would take the whole node along."""
+        self.cloud.add_router('r1', chassis=HERE, networks=[
+            '198.51.100.1/24', '203.0.113.1/0', '2001:db8::1/0'])
+        router = self.eyes().router('r1')
+        self.assertEqual(('198.51.100.1/24',), router.ports[0].networks)
+        self.assertEqual(2, len(router.problems))
+        self.assertIn("'203.0.113.1/0' is everything",
+                      ' '.join(router.problems))
+
+    def test_the_mac_of_a_port_in_upper_case(self):
+        """OVN takes it as it is; flows are compared in lower case."""
+        self.cloud.add_router('r1', chassis=HERE)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Port', {'name': 'lrp-r1'},
+            mac='FA:16:3E:00:00:0A'))
+        self.assertEqual('fa:16:3e:00:00:0a',
+                         self.eyes().router('r1').ports[0].mac)
+
+    def test_default_routes(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        eyes = self.eyes()
+        self.cloud.add_static_route('r1', '203.0.113.0/24')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.2',
+                                    route_table='other')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.3',
+                                    policy='src-ip')
+        self.cloud.add_static_route('r1', '0.0.0.0/0', '198.51.100.4',
+                                    policy='dst-ip', output_port='lrp-r1')
+        router = self.becomes(eyes, lambda r: r.default_routes, 'a route')
+        self.assertEqual((model.NbDefaultRoute(
+            '198.51.100.4', 'lrp-r1', False),), router.default_routes)
+
+    def test_a_route_that_becomes_the_default_route(self):
+        # It comes into the replica, of which it was no part, without a
+        # change of its router.
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_static_route('r1', '203.0.113.0/24')
+        eyes = self.eyes()
+        self.assertEqual((), eyes.router('r1').default_routes)
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, ip_prefix='0.0.0.0/0'))
+        self.becomes(eyes, lambda r: r.default_routes, 'it is one')
+        self.nb.transact(ovsdb.update(
+            'Logical_Router_Static_Route', {}, ip_prefix='203.0.113.0/24'))
+        self.becomes(eyes, lambda r: not r.default_routes, 'it is none')

@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the agent never asks of its root side, by entry point."""
+
+from ovn_network_agent import ownership
+from ovn_network_agent.openflow import spec
+from ovn_network_agent.tests.unit.nft import places
+
+VIP_DEVICE = 'loopback1'
+ZONE = 'fe80::%x }\ninclude "/etc/passwd"\n#/64'
+FLOW = [ownership.COOKIE_MAC_TWEAK, ownership.PRIORITY_MAC_TWEAK, 3, 4, None,
+        None, '0a:00:00:00:00:01', spec.NORMAL]
+MAC = '02:00:00:00:00:01'
+DEVICE = 'management'
+LIST = 'ANNOUNCED-NETWORKS'
+HOST = '198.51.100.10/32'
+
+# What they only say is theirs to know: no argument, or nothing to choose.
+HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
+            'overlap.standing', 'vtysh.read_daemons',
+            'controller.read_state', 'prefix_lists.permit',
+            'nft_version.read_version'}
+# By name of the function: items that are refused one by one.
+ITEMS = {
+    'kernel_routes.set_routes': [
+        # The default route, by any name of it, and all that is beyond.
+        [254, '0.0.0.0/0', 'br-ex', ''],
+        [254, '0.0.0.0/00', 'br-ex', ''],
+        [254, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
+        [254, '0.0.0.0/0', DEVICE, '10.9.9.1'],
+        [254, '0.0.0.0/1', 'br-ex', ''],
+        [254, '::/0', 'veth-default', 'fe80::a9fe:2'],
+        [254, '198.51.100.0/24', 'br-ex', ''],
+        [254, HOST, DEVICE, ''],
+        [254, HOST, 'lo', ''],
+        [254, HOST, 'br-ex', '203.0.113.1'],
+        [77, HOST, 'br-ex', ''],
+        [255, HOST, 'br-ex', ''],
+        [77, HOST, 'veth-provider', '169.254.0.1'],
+        [254, HOST, 'veth-provider', '169.254.0.1'],
+        [0, HOST, 'veth-provider', '169.254.0.1'],
+        [200, '0.0.0.0/0', 'veth-default', '10.9.9.1'],
+        # Halves, and what else is no network of anybody, in each table.
+        *([table, half, dev, via] for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '0.0.0.0/2', '8.0.0.0/7', '::/1',
+            '8000::/1', '2000::/3') for table, dev, via in (
+                (254, 'br-ex', ''), (254, 'lo', ''),
+                (254, 'veth-default', '169.254.0.2'),
+                (200, 'veth-default', '169.254.0.2'),
+                (10, 'veth-provider', '169.254.0.1'),
+                (10, 'br-ex', ''))),
+        [10, '0.0.0.0/0', 'veth-provider', '169.254.0.1'],
+        [10, '127.0.0.0/8', 'veth-provider', '169.254.0.1'],
+        [10, '2001:db8::/64', 'veth-provider', '169.254.0.1'],
+        [200, '198.51.100.0/24', 'veth-default', '169.254.0.2'],
+        [254, '2001:db8::10/128', 'br-ex', ''],
+        # Nobody forwards ports here.
+        [201, '0.0.0.0/0', 'veth-default', '169.254.0.2'],
+        [254, HOST, VIP_DEVICE, ''],
+        [254, ZONE, 'br-ex', '']],
+    'kernel_routes.delete_routes': [[255, HOST], [0, HOST], [254, ZONE]],
+    'links.set_links_up': [DEVICE, 'lo', '../x'],
+    'links.set_veth_pairs': [
+        ['veth-default', 'veth-provider', 'lo'],
+        ['veth-default', 'veth-provider', 'vrf-other'],
+        ['veth-default', 'veth-provider', ''],
+        [DEVICE, 'veth-provider', 'vrf-provider']],
+    'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
+                                ['br-ex', 'br-ex-peer']],
+    'netlink.set_rules': [
+        [1, 254, '0.0.0.0/00', None, None, None, None, None],
+        [1, 77, '198.51.100.0/24', None, None, None, None, None],
+        [2000, 77, '198.51.100.0/24', None, None, None, None, None],
+        [2000, 200, None, None, None, None, None, None],
+        [2000, 200, None, None, DEVICE, None, None, None],
+        [100, 0, None, HOST, DEVICE, None, None, None],
+        [150, 254, None, None, None, [1, 1], None, None],
+        [150, 77, None, None, None, [0x100, 0x100], None, None],
+        [150, 254, None, None, None, [0x100, 0x1], None, None],
+        # Halves, at each place where a network may stand.
+        *(rule for half in (
+            '0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/7', '::/1', '8000::/1')
+          for rule in (
+            [2000, 200, half, None, None, None, None, None],
+            [1998, 0, None, half, 'veth-default', None, None, None],
+            [1997, 254, None, half, 'veth-default', None, 0, None])),
+        # What the drivers do not make, of what stands at these places.
+        [2000, 200, HOST, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, None, '10.9.9.0/24', None, None, None, None],
+        [2000, 200, '198.51.100.0/24', None, None, None, 0, None],
+        [2000, 200, '2001:db8::/64', None, None, None, None, None],
+        [2001, 0, None, '10.9.9.0/24', 'br-ex', None, None, None],
+        [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],
+        [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
+        # Nobody forwards ports here.
+        [150, 254, None, None, None, [0x100, 0x100], None, None],
+        [151, 201, None, None, None, [0x200, 0x200], None, True]],
+    'netlink.delete_rules': [
+        [True, [100, 77, '10.9.9.0/24', None, None, None, None, None]]],
+    'netlink.set_addresses': [
+        [DEVICE, '10.9.9.66/32'], ['lo', '10.9.9.66/32'],
+        ['br-ex', '10.9.9.66/8'], ['br-ex', '10.9.9.66/32'],
+        ['veth-default', '10.9.9.66/30'],
+        ['veth-default', '169.254.0.1/8'],
+        [VIP_DEVICE, '10.9.9.66/8'], [VIP_DEVICE, '127.0.0.2/32'],
+        [VIP_DEVICE, '::1/128'], [VIP_DEVICE, '10.9.9.66/032'],
+        [VIP_DEVICE, '10.9.9.66/32'],
+        ['br-ex', ZONE]],
+    'netlink.delete_addresses': [
+        [DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+        ['lo', '127.0.0.1/8'], [VIP_DEVICE, '10.7.7.7/24']],
+    'netlink.set_neighbours': [
+        [DEVICE, '10.9.9.1', MAC], ['lo', '10.9.9.1', MAC],
+        ['br-ex', 'fe80::1%br-ex', MAC], ['br-ex', '10.8.8.1', MAC]],
+    'netlink.set_sysctls': [
+        [path, '0'] for path in (
+            'kernel/core_pattern', 'net/ipv4/ip_forward',
+            'net/ipv4/conf/all/forwarding',
+            'net/ipv4/conf/default/forwarding',
+            'net/ipv4/conf/lo/forwarding',
+            f'net/ipv4/conf/{DEVICE}/forwarding',
+            'net/ipv4/conf/br-ex/rp_filter',
+            'net/ipv4/conf/br-ex/../all/forwarding',
+            'net/ipv4/tcp_l3mdev_accept', 'net/ipv6/conf/all/forwarding')],
+}
+# What is not refused, and has no effect: a mark decides.
+SILENT = {
+    'netlink.delete_neighbours': [
+        [DEVICE, '10.9.9.1'], ['br-ex', '10.8.8.1']],
+    'kernel_routes.delete_routes': [
+        [254, '10.9.8.0/24'], [254, '0.0.0.0/0']]}
+# What a table with one VIP is to the wall, and what no table is.
+TABLE = ('ip', 64000, True, (('192.0.2.53', False, False, (
+    ('tcp', 53, 53, False, (('10.0.0.5', True),), ((0, 1),)),)),))
+BAD_TABLES = (
+    '}\nflush ruleset\n', 'include "/etc/passwd"', '', None, (), list(TABLE),
+    ('inet', *TABLE[1:]), ('ip6', *TABLE[1:]),
+    # Of the configuration are another zone, and a VRF.
+    ('ip', 1, *TABLE[2:]), ('ip', 64000, False, TABLE[3]),
+    ('ip', True, *TABLE[2:]), ('ip', '64000 accept', *TABLE[2:]),
+    *(places.exchanged(TABLE, (3, 0, *path), bad) for path, bad in (
+        ((0,), '192.0.2.53 }\nflush ruleset\n'), ((0,), '10.0.0.0/8'),
+        ((0,), 'fe80::1%x }\nflush ruleset'), ((1,), 'yes'),
+        ((3, 0, 0), 'icmp'), ((3, 0, 0), 'tcp }\nflush ruleset'),
+        ((3, 0, 1), 0), ((3, 0, 1), 65536), ((3, 0, 1), '53-60'),
+        ((3, 0, 4, 0, 0), 'x'), ((3, 0, 4, 0, 0), '10.0.0.5 . 22, x'),
+        ((3, 0, 5), ((1, 1),)), ((3, 0, 5), ((0, 2 ** 32),)))))
+# Other functions, with each of these argument lists.
+CALLS = {
+    **{f'log_levels.set_in_{name}': [
+        ('', 5), ('', 'debug'), ('', True), ('oslo_privsep.daemon', 10),
+        (7, 10)] for name in ('kernel', 'ovs', 'frr', 'netfilter')},
+    'bgp.read_effect': [['other', [HOST], True], ['', [ZONE], True],
+                        ['vrf-provider', ['0.0.0.0/0 json\nexit'], True]],
+    'bgp.read_sessions': [['other', ['bgpd']], ['x y', []]],
+    'bgp.read_surroundings': [['other', True], ['', True]],
+    'frr_setup.read_setup': [['other', ''], ['vrf-provider', 'OTHER'],
+                             ['vrf-provider', 'A B']],
+    'prefix_lists.read': [['OTHER'], [''], ['A json\nexit']],
+    'prefix_lists.read_digest': [['OTHER', True], ['', False],
+                                 ['A\nexit', True]],
+    'prefix_lists.change': [['OTHER', [], [['10.0.0.0/8', 8, 32]]],
+                            ['', [['10.0.0.0/8', 8, 32, 5]], []]],
+    'prefix_lists.renew': [['OTHER', [HOST]], ['', [HOST]],
+                           [LIST, [ZONE]], [LIST, ['10.0.0.0/8']],
+                           [LIST, [HOST + '\nexit']], [LIST, [None]]],
+    'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+                        ['veth-provider', '10.9.9.9/30'],
+                        ['veth-provider', ZONE]],
+    'flow_monitor.subscribe': [['../x', 'br-ex'], ['0' * 32, 'br-int'],
+                               ['0' * 32, '../x']],
+    'openflow.dump_flows': [['br-int'], ['../x'], ['']],
+    'openflow.read_socket': [['br-int'], ['../x']],
+    'openflow.change_flows': [['br-int', [FLOW], [], []],
+                              ['br-int', [], [FLOW], []],
+                              ['../br-ex', [FLOW], [], []]],
+    'overlap.begin': [[[]], [['x']], [['fe80::1%x']], [['10.9.9.9/8']]],
+    'vtysh.read_static': [['other'], ['']],
+    'vtysh.read_known': [['other', 'static'], ['vrf-provider', 'bgp']],
+    'vtysh.change_static': [['other', [[HOST, '169.254.0.1']], []],
+                            ['', [], [[HOST, '169.254.0.1']]]],
+    'bgp.soft_refresh': [['other', ''], ['', ''], ['all', ''],
+                         ['vrf-provider', ZONE + ' json']],
+    'nft.read_tables': [[['inet']], [['ip filter']]],
+    'nft.read_sets': [['inet', ['a']], ['ip', ['a b']]],
+    'nft.replace_table': [
+        *([packed, {}, []] for packed in BAD_TABLES),
+        [TABLE, {'other': ['10.0.0.0/8']}, []],
+        [TABLE, {ownership.NFT_NETWORKS: [ZONE]}, []],
+        [TABLE, {ownership.NFT_GUARDED: ['eth0" }\nflush ruleset\n']}, []],
+        [TABLE, {}, [['tcp', 'x', 1, 'y', 1]]]],
+    'nft.extend_table': [
+        *([packed, {}, {}, []] for packed in BAD_TABLES),
+        [TABLE, {}, {}, [['tcp', 'x', 1, 'y', 1]]],
+        [TABLE, {}, {ownership.NFT_GUARDED: ['"}\nflush ruleset']}, []]],
+    'nft.prune_table': [['ip', [['a b', 1]], [], []],
+                        ['ip', [['a', '1; flush ruleset']], [], []],
+                        ['inet', [], ['a'], []]],
+    'nft.stamp_table': [['ip', '"\nflush ruleset\n', 'b' * 40],
+                        ['ip', 'a' * 32, '"\nflush ruleset\n'],
+                        ['inet', 'a' * 32, 'b' * 40]],
+    'nft.change_elements': [
+        ['ip', {}, {ownership.NFT_GUARDED: [DEVICE]}],
+        ['ip6', {}, {ownership.NFT_NETWORKS: [ZONE]}],
+        ['ip6', {ownership.NFT_SNAT: ['fe80::1%x }\nflush ruleset']}, {}],
+        ['ip', {}, {'other': ['10.0.0.0/8']}]],
+    'nft.delete_table': [['inet'], ['ip filter']],
+    'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
+                               ['inet', 64000, []]],
+    'nft.subscribe': [['../x'], ['x' * 32], ['0' * 32]],
+    'ovsdb.connect': [['../x'], ['x' * 32], [None]],
+}

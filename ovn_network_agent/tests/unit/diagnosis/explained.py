@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an explanation says, for the tests of the judges."""
+
+from oslotest import base
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.address import explanation
+
+Outcome = explanation.Outcome
+Verdict = finding.Verdict
+NO_ROUTE = {'error': 'there is no route', 'dst': '', 'dev': '', 'table': 0}
+
+
+class AddressTestCase(base.BaseTestCase):
+
+    def found(self, facts, verdict):
+        """The checks with a verdict, a list."""
+        return [each.check for each in explanation.explain(facts).findings
+                if each.verdict is verdict]
+
+    def assert_broken(self, check, facts):
+        """Exactly one layer is called broken, and it has a remedy."""
+        explained = explanation.explain(facts)
+        self.assertEqual([check], self.found(facts, Verdict.BROKEN),
+                         explained.text())
+        self.assertTrue(explained.remedy[1])
+        self.assertIn('Remedy: ', explained.text())
+
+    def evidence(self, facts, check):
+        return next(each.evidence for each in explanation.explain(
+            facts).findings if each.check == check)

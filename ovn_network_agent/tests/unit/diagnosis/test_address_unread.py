@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Explanations while a system or the agent does not answer."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.diagnosis import explained
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+Outcome, Verdict = explained.Outcome, explained.Verdict
+NO_ROUTE = explained.NO_ROUTE
+
+
+class UnreadTest(explained.AddressTestCase):
+    """A reader that fails leaves its layers unchecked, and no others."""
+
+    def test_each_system(self):
+        reason = readers.Unread('it is away')
+        for system, checks in (
+                ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
+                ('journeys', {'other-flows'}),
+                ('zebra', {'frr-route'}),
+                ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
+                ('path', {'redistribute', 'advertised'}),
+                ('neighbours', {'bgp-neighbours', 'advertised'}),
+                ('kernel', {'bridge-device', 'neighbour', 'veth-pair',
+                            'policy-rules', 'leak-table', 'kernel-route',
+                            'kernel-lookup', 'vrf-lookup', 'way-back',
+                            'vrf-default'})):
+            facts = dataclasses.replace(healthy.case(), **{system: reason})
+            self.assertEqual(checks, set(self.found(
+                facts, Verdict.NOT_CHECKED)), system)
+            self.assertEqual([], self.found(facts, Verdict.BROKEN))
+
+    def test_without_ovn_there_is_no_answer(self):
+        facts = dataclasses.replace(
+            healthy.with_subject(healthy.case(), port=None),
+            databases=readers.Unread('NB is away'))
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
+        self.assertIn('NB is away', explanation.explain(facts).text())
+
+    def test_without_ovn_the_agent_says_that_it_is_here(self):
+        """All that the node has is looked at."""
+        conf = world.conf()
+        about = subject.without_ovn(
+            healthy.FIP, 'br-ex', world.node(),
+            [world.driver(name, conf) for name in conf.drivers])
+        facts = dataclasses.replace(
+            healthy.case(), subject=about, lists=readers.Unread('not asked'),
+            databases=readers.Unread('NB is away'), flows=None,
+            standing={'state': 'announced', 'why': ''})
+        self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
+        self.assertEqual([], self.found(facts, Verdict.BROKEN),
+                         explanation.explain(facts).text())
+        self.assertIn('kernel-route', self.found(facts, Verdict.OK))
+        self.assertIn('advertised', self.found(facts, Verdict.OK))
+        self.assert_broken('kernel-route', healthy.with_lookup(
+            facts, 'here', **NO_ROUTE))
+
+    def test_without_an_agent(self):
+        facts = dataclasses.replace(
+            healthy.case(), agent=readers.Unread('no agent runs'))
+        self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
+        self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
+
+    def test_what_the_agent_says_of_the_address(self):
+        for standing, verdict, word in (
+                ({'state': 'announced', 'why': '', 'since': 'today'},
+                 Verdict.OK, 'since today'),
+                ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
+                 'failed: vtysh hangs'),
+                (None, Verdict.WARN, 'nothing to do with this address')):
+            facts = dataclasses.replace(healthy.case(), standing=standing)
+            self.assertIn('agent', self.found(facts, verdict))
+            self.assertIn(word, self.evidence(facts, 'agent'))
+
+    def test_a_degraded_agent(self):
+        facts = dataclasses.replace(healthy.case(), agent={
+            'phase': 'running', 'degraded': ['one', 'two']})
+        self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))

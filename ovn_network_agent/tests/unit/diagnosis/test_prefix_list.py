@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Entries of a prefix list that match an address."""
+
+from oslotest import base
+
+from ovn_network_agent import iptext
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import shape
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+
+class PrefixListTest(base.BaseTestCase):
+
+    def test_lengths(self):
+        for entry, matched in (
+                (('198.51.100.0/24', 32, 32), True),
+                (('198.51.100.0/24', 0, 0), False),
+                (('198.51.100.0/24', 0, 32), True),
+                (('198.51.100.0/24', 25, 0), True),
+                (('198.51.100.0/24', 0, 31), False),
+                (('198.51.100.10/32', 0, 0), True),
+                (('192.0.2.0/24', 32, 32), False),
+                (('any', 0, 0), True)):
+            self.assertIs(matched, shape.matches(
+                output.Entry(5, 'permit', *entry),
+                iptext.address(healthy.FIP)), entry)

@@ -14,6 +14,7 @@
 
 import collections
 
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
@@ -41,7 +42,38 @@ def judge(facts):
               for check, function in checks.items()]
     found.append(verdicts.unread('nft-rules', facts.translation) or
                  _rules(facts))
-    return found + bgp.judge(facts) if facts.announces else found
+    if facts.announces:
+        found += bgp.judge(facts)
+    return found if facts.subject.silent else found + _ways(facts)
+
+
+def _ways(facts):
+    """The findings about the way of the answers to the client, in order."""
+    client, address = facts.setup.client, facts.subject.address
+    checks = {'way-back': _back}
+    if facts.setup.vrf:
+        checks['vrf-default'] = kernel.out_of_vrf
+    if networks.family(client) != networks.family(address):
+        return [verdicts.unchecked(
+            check, f'{client} is no client of {address}: name one with '
+            '--client') for check in checks]
+    return [verdicts.unread(check, facts.kernel) or function(facts)
+            for check, function in checks.items()]
+
+
+def _back(facts):
+    """The finding about the answer of a destination."""
+    found, setup = facts.kernel.lookups['marked'], facts.setup
+    wanted = ownership.VETH_DEFAULT if setup.vrf else ''
+    if found.error or (wanted and found.dev != wanted):
+        mark = f' mark {ownership.MARK_REPLY:#x}' if setup.vrf else ''
+        return verdicts.broken(
+            'way-back', f'answers of the destinations to {setup.client}: '
+            f'{found.text()}{", and not to " + wanted if wanted else ""}',
+            'look for a rule or route of another program: "ip rule", "ip '
+            f'route get {setup.client}{mark}"')
+    return verdicts.ok('way-back', f'answers of the destinations to '
+                                   f'{setup.client}: {found.text()}')
 
 
 def _said(facts):

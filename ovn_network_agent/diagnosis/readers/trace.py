@@ -48,6 +48,10 @@ def read(conf, known, about):
     :param about: :class:`subject.Subject`
     :returns: tuple of :class:`Traced`
     """
+    if about.vip is not None:
+        why = ('there is no trace of a VIP: nftables of this node translates '
+               'its packets')
+        return (Traced('VIP', why, why),)
     if not about.here or about.port is None or not about.port.segment:
         return ()
     there, back = packets.both_ways('icmp', about.address, known.client,

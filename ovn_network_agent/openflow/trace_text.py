@@ -22,8 +22,8 @@ These are the parts of an answer of ofproto/trace (Open vSwitch 3.1)::
 
 A packet that returns from connection tracking begins a part of its own, after
 a line of "=" with "recirc".  After a translation of addresses, further lines
-before the second line of "=" name them.  The bridge in the head of such a part is that of
-the first input port, and not the bridge whose tables follow.
+before the second line of "=" name them.  The bridge in the head of such a part
+is that of the first input port, and not the bridge whose tables follow.
 """
 
 import dataclasses

@@ -62,8 +62,8 @@ Final flow: unchanged
 Megaflow: recirc_id=0x4,eth,ip,in_port=1,nw_frag=no
 Datapath actions: 7,clone(set(tunnel(tun_id=0x1,dst=172.30.0.2,ttl=64)),5)
 '''
-# What OVN does with a packet for a floating IP whose machine is elsewhere, with
-# the MTU of the gateway in OVN (Open vSwitch 3.1).
+# What OVN does with a packet for a floating IP of a machine on another node,
+# with the MTU of the gateway in OVN (Open vSwitch 3.1).
 TRANSLATED = '''\
 Flow: icmp,in_port=LOCAL,vlan_tci=0x0000,nw_dst=198.51.100.10,icmp_type=8
 

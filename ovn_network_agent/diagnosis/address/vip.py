@@ -52,7 +52,7 @@ def _ways(facts):
     client, address = facts.setup.client, facts.subject.address
     checks = {'way-back': _back}
     if facts.setup.vrf:
-        checks['vrf-default'] = kernel.out_of_vrf
+        checks['vrf-default'] = _out_of_vrf
     if networks.family(client) != networks.family(address):
         return [verdicts.unchecked(
             check, f'{client} is no client of {address}: name one with '
@@ -74,6 +74,21 @@ def _back(facts):
             f'route get {setup.client}{mark}"')
     return verdicts.ok('way-back', f'answers of the destinations to '
                                    f'{setup.client}: {found.text()}')
+
+
+def _out_of_vrf(facts):
+    """The finding about the way of an answer from the VRF to the fabric."""
+    finding, setup = kernel.out_of_vrf(facts), facts.setup
+    found = facts.kernel.lookups.get('out vrf')
+    if (finding.verdict is not verdicts.Verdict.BROKEN or found is None or
+            found.error or found.dev == ownership.VETH_PROVIDER):
+        return finding
+    # The way leads past the table of the VRF.
+    return verdicts.broken(
+        'vrf-default', f'{setup.vrf} does not decide about {setup.client}: '
+        f'{found.text()}', 'look for a rule or route of another program: "ip '
+        f'rule", "ip route get {setup.client} from {facts.subject.address} '
+        f'iif {setup.vrf}"')
 
 
 def _said(facts):

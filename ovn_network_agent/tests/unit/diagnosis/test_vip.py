@@ -112,17 +112,20 @@ class VipTest(test_address.AddressTestCase):
 
     def test_the_way_of_the_answers(self):
         facts = healthy.vip(said())
-        for question, values, check, words in (
-                ('marked', {'dev': 'eth0', 'table': 220}, 'way-back',
-                 'answers of the destinations to 203.0.113.10: .* table 220'),
-                ('marked', test_address.NO_ROUTE, 'way-back', 'no route'),
-                ('out vrf', {'dev': 'eth0', 'table': 220}, 'vrf-default',
-                 'table 220'),
-                ('out vrf', test_address.NO_ROUTE, 'vrf-default',
-                 'no route')):
+        other = {'dev': 'eth0', 'table': 220}
+        for question, values, check, words, remedy in (
+                ('marked', other, 'way-back', 'answers of the destinations '
+                 'to 203.0.113.10: .* table 220', 'ip route get'),
+                ('marked', test_address.NO_ROUTE, 'way-back', 'no route',
+                 'mark 0x200'),
+                ('out vrf', other, 'vrf-default', 'table 220',
+                 'from 192.0.2.53 iif vrf-provider'),
+                ('out vrf', test_address.NO_ROUTE, 'vrf-default', 'no route',
+                 'announce a default route')):
             found = healthy.with_lookup(facts, question, **values)
             self.assert_broken(check, found)
             self.assertRegex(self.evidence(found, check), words)
+            self.assertIn(remedy, explanation.explain(found).remedy[1])
 
     def test_the_way_follows_from_the_rules(self):
         facts = healthy.with_lookup(healthy.vip(said()), 'marked',

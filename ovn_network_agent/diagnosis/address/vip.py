@@ -88,7 +88,7 @@ def _out_of_vrf(facts):
         'vrf-default', f'{setup.vrf} does not decide about {setup.client}: '
         f'{found.text()}', 'look for a rule or route of another program: "ip '
         f'rule", "ip route get {setup.client} from {facts.subject.address} '
-        f'iif {setup.vrf}"')
+        f'iif {ownership.VETH_PROVIDER}"')
 
 
 def _said(facts):

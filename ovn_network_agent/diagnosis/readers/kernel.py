@@ -134,7 +134,10 @@ def _lookups(kernel, wanted, found):
         return found[name].index if name in found else 0
 
     if not wanted.ask:
-        return _of_vip(kernel, wanted, index(wanted.vrf))
+        # With the address on a device of the VRF, only the end of the pair
+        # accepts the VIP as a source (accept_local).
+        return _of_vip(kernel, wanted, index(ownership.VETH_PROVIDER)
+                       if wanted.pair else index(wanted.vrf))
     questions = {'here': (wanted.address, '', 0, 0)}
     bridge, vrf = index(wanted.device), index(wanted.vrf)
     default = index(ownership.VETH_DEFAULT) if wanted.pair else 0
@@ -149,7 +152,7 @@ def _lookups(kernel, wanted, found):
             for name, question in questions.items()}
 
 
-def _of_vip(kernel, wanted, vrf):
+def _of_vip(kernel, wanted, inside):
     """The answers about the way from the destinations to the client.
 
     The packet mark decides about that way, whatever the device and the source
@@ -161,7 +164,7 @@ def _of_vip(kernel, wanted, vrf):
     found = {'marked': lookups.look_up(
         kernel, wanted.client,
         mark=ownership.MARK_REPLY if wanted.vrf else 0)}
-    if vrf:
+    if wanted.vrf and inside:
         found['out vrf'] = lookups.look_up(kernel, wanted.client,
-                                           wanted.address, vrf)
+                                           wanted.address, inside)
     return found

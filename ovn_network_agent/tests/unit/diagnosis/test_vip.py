@@ -119,7 +119,7 @@ class VipTest(test_address.AddressTestCase):
                 ('marked', test_address.NO_ROUTE, 'way-back', 'no route',
                  'mark 0x200'),
                 ('out vrf', other, 'vrf-default', 'table 220',
-                 'from 192.0.2.53 iif vrf-provider'),
+                 'from 192.0.2.53 iif veth-provider'),
                 ('out vrf', test_address.NO_ROUTE, 'vrf-default', 'no route',
                  'announce a default route')):
             found = healthy.with_lookup(facts, question, **values)

@@ -32,7 +32,7 @@ from ovn_network_agent.netlink import texts
 _MESSAGE = messages.narrow(
     rtmsg.rtmsg, 'RTA_DST', 'RTA_SRC', 'RTA_IIF', 'RTA_OIF', 'RTA_GATEWAY',
     'RTA_PRIORITY', (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'),
-    'RTA_TABLE')
+    'RTA_TABLE', 'RTA_MARK')
 # RTN_UNICAST and RTN_LOCAL of linux/rtnetlink.h.
 _UNICAST = 1
 _LOCAL = 2
@@ -83,7 +83,7 @@ class Lookup(typing.NamedTuple):
                 f'table {self.table} proto {self.protocol}')
 
 
-def look_up(kernel, dst, src='', incoming=0, outgoing=0):
+def look_up(kernel, dst, src='', incoming=0, outgoing=0, mark=0):
     """Ask for the route of a packet.
 
     :param kernel: :class:`connection.Connection`
@@ -92,12 +92,14 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0):
     :param incoming: ifindex of the device where it arrives, 0 for a packet
         of this host
     :param outgoing: ifindex of a VRF to look in, 0 for none
+    :param mark: packet mark
     :returns: :class:`Lookup`
     :raises OSError: for an error that says nothing about the route
     """
     try:
         data, start, end = kernel.ask(
-            routes.RTM_GETROUTE, _question(dst, src, incoming, outgoing))
+            routes.RTM_GETROUTE, _question(dst, src, incoming, outgoing,
+                                           mark))
     except OSError as error:
         if error.errno in _MEANINGS:
             return Lookup(_MEANINGS[error.errno],
@@ -108,12 +110,13 @@ def look_up(kernel, dst, src='', incoming=0, outgoing=0):
     return _decode(messages.decode(_MESSAGE, data, start, end))
 
 
-def _question(dst, src, incoming, outgoing):
+def _question(dst, src, incoming, outgoing, mark):
     family, _packed = texts.parse_address(dst)
     length = 32 if family == socket.AF_INET else 128
     wanted = [('RTA_DST', dst)]
     wanted += [(name, value) for name, value in (
-        ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing))
+        ('RTA_SRC', src), ('RTA_IIF', incoming), ('RTA_OIF', outgoing),
+        ('RTA_MARK', mark))
         if value]
     return messages.encode(
         _MESSAGE, wanted, family=family, dst_len=length,

@@ -21,8 +21,9 @@ These are the parts of an answer of ofproto/trace (Open vSwitch 3.1)::
     Datapath actions: drop
 
 A packet that returns from connection tracking begins a part of its own, after
-a line of "=" with "recirc".  The bridge in the head of such a part is that of
-the first input port, and not the bridge whose tables follow.
+a line of "=" with "recirc".  After a translation of addresses, further lines
+before the second line of "=" name them.  The bridge in the head of such a part
+is that of the first input port, and not the bridge whose tables follow.
 """
 
 import dataclasses
@@ -31,13 +32,14 @@ import re
 _BRIDGE = re.compile(r'bridge\("(.+)"\)')
 _STEP = re.compile(r'(\d{1,3})(?:\([^)]*\))?\. (.*)')
 _FLOW = re.compile(r'(?:(.*), )?priority (\d{1,5})(?:, cookie (0x[0-9a-f]+))?')
-_RECIRCULATION = re.compile(r'(?m)^=+\n.*recirc.*\n=+$')
+_RECIRCULATION = re.compile(r'(?m)^=+\n.*recirc.*\n(?:[^=\n].*\n)*=+$')
 _ACTIONS = 'Datapath actions: '
 _TUNNEL = re.compile(r'\bdst=([0-9a-f.:]+)')
 _PORT = re.compile(r'    (\S+) (\d{1,5})/(\d{1,10}|none): \((.*)\)')
 _PEER = re.compile(r'patch: peer=(\S+)')
 _LOCAL = 65534
 _DROP = 'drop'
+_OUTPUT = 'output:'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class Step:
     def drops(self):
         """Whether nothing becomes of the packet here."""
         return self.actions == (_DROP,)
+
+    @property
+    def sends(self):
+        """Whether the packet leaves the bridge here."""
+        return any(action.startswith(_OUTPUT) for action in self.actions)
 
     def text(self):
         """The flow as a person looks for the flow."""
@@ -183,6 +190,11 @@ def _outputs(text):
             yield 'tunnel'
         elif action.startswith('clone('):
             yield from _outputs(action[len('clone('):-1])
+        elif action.startswith('check_pkt_len('):
+            # OVN asks for the MTU of a gateway so; the packet is a small one.
+            yield from (sent for case in _top(action[len('check_pkt_len('):-1])
+                        if case.startswith('le(')
+                        for sent in _outputs(case[len('le('):-1]))
         elif action.isdigit():
             yield tunnel or action
             tunnel = ''

@@ -16,6 +16,7 @@ import dataclasses
 import enum
 
 from ovn_network_agent.diagnosis.address import bgp
+from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import packet_filters
@@ -49,12 +50,14 @@ class Explanation:
     :ivar outcome: :class:`Outcome`
     :ivar findings: tuple of :class:`finding.Finding`, in the order of the
         path
+    :ivar owner: host name of the node that has the address, '' if unknown
     """
 
     address: str
     kind: str
     outcome: Outcome
     findings: tuple
+    owner: str = ''
 
     @property
     def remedy(self):
@@ -80,13 +83,22 @@ class Explanation:
             lines.append(f'Broken: {self.remedy[0]}')
             lines.append(f'Remedy: {self.remedy[1]}')
         else:
-            lines.append(_SUMMARIES[self.outcome])
+            lines.append(self._summary(warned))
         return '\n'.join(lines) + '\n'
 
+    def _summary(self, warned):
+        """The closing sentence where nothing is broken."""
+        if self.outcome is Outcome.OK and warned:
+            return _WARNED
+        return _SUMMARIES[self.outcome].format(
+            owner=self.owner or 'Another node')
 
+
+# A warning may be the reason why packets get lost.
+_WARNED = 'No layer is broken; see the warnings.'
 _SUMMARIES = {
-    Outcome.OK: 'Nothing on this node is broken.',
-    Outcome.ELSEWHERE: 'Another node has the address: ask there.',
+    Outcome.OK: 'Nothing that explain looks at is broken on this node.',
+    Outcome.ELSEWHERE: '{owner} has the address: ask there.',
     Outcome.NOBODY: 'Nobody has the address.',
     Outcome.UNKNOWN: 'Too little could be read for an answer.'}
 
@@ -104,9 +116,10 @@ def explain(facts):
         findings = ovn.judge(facts)
         if subject.here:
             findings += _here(facts)
-    findings = verdicts.settled(findings)
+    findings = claims.settled(subject, verdicts.settled(findings))
     return Explanation(subject.address, subject.kind.value,
-                       _outcome(facts, findings), tuple(findings))
+                       _outcome(facts, findings), tuple(findings),
+                       subject.owner)
 
 
 def _here(facts):

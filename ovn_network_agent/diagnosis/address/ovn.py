@@ -15,6 +15,7 @@
 from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import announcing
@@ -51,12 +52,9 @@ def judge(facts):
 
 
 def _nat(subject):
-    router, nat = subject.router, subject.nat
-    if subject.others:
-        return verdicts.warn(
-            'nat-row', f'{subject.kind.value} of {router.both_names}, and of '
-            f'{", ".join(subject.others)}, too',
-            'let one router have the address: remove the other rows')
+    nat = subject.nat
+    if len(subject.claims) > 1:
+        return claims.judge(subject)
     if nat is None:
         return verdicts.ok('nat-row', f'{subject.kind.value}; no NAT row is '
                                       'needed')

@@ -25,6 +25,7 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
@@ -71,7 +72,8 @@ class Subject:
     :ivar port: :class:`model.GatewayPort` that answers for it, or None
     :ivar nat: :class:`model.Nat` of the address, or None
     :ivar owner: host name of the chassis that has the port, '' for none
-    :ivar others: tuple of names of further routers that have the address
+    :ivar claims: tuple of :class:`claims.Claim`, one for each router that has
+        the address; empty without a router
     :ivar wanted: tuple of :class:`resources.Resource` that concern it
     :ivar problems: tuple of texts of the drivers about it
     :ivar kept: whether the drivers keep its objects as they are, in doubt
@@ -86,7 +88,7 @@ class Subject:
     port: model.GatewayPort | None = None
     nat: model.Nat | None = None
     owner: str = ''
-    others: tuple = ()
+    claims: tuple = ()
     wanted: tuple = ()
     problems: tuple = ()
     kept: bool = False
@@ -156,7 +158,7 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
     return Subject(
         address, kind, seen.node, router, port, nat,
         _hostname(sb, port.chassis) if port else '',
-        tuple(other.both_names for other, *_rest in found[1:]),
+        tuple(_claim(nb, sb, *each) for each in found),
         tuple(each for each in wanted if concerns(each, address)),
         _problems(wanted, address, router),
         any(each.kind == resources.Keep.kind and
@@ -249,6 +251,22 @@ def _place_in(address, router):
         return Kind.BALANCER, None, (
             networks.owner(address, router.ports) if router.ports else None)
     return Kind.NOBODY, None, None
+
+
+def _claim(nb, sb, router, kind, nat, port):
+    """The :class:`claims.Claim` of one router."""
+    owner = _hostname(sb, port.chassis) if port else ''
+    if nat is None:
+        return claims.Claim(kind.value, router.both_names, router.name,
+                            owner=owner)
+    row = next((each for key, each in nb['Logical_Router'].items()
+                if str(key) == router.uuid), None)
+    names = [columns.optional(each, 'logical_port')
+             for each in (row.nat if row else ())
+             if (each.type, each.external_ip, each.logical_ip) == (
+                 nat.type, nat.external_ip, nat.logical_ip)]
+    return claims.Claim(kind.value, router.both_names, router.name, nat.type,
+                        nat.logical_ip, next(filter(None, names), ''), owner)
 
 
 def _machine(address, nb, sb):

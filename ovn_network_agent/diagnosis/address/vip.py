@@ -14,6 +14,7 @@
 
 import collections
 
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
@@ -43,7 +44,53 @@ def judge(facts):
     found.append(verdicts.unread('nft-rules', facts.translation) or
                  _rules(facts))
     found.append(packet_filters.judge(facts))
-    return found + bgp.judge(facts) if facts.announces else found
+    if facts.announces:
+        found += bgp.judge(facts)
+    return found if facts.subject.silent else found + _ways(facts)
+
+
+def _ways(facts):
+    """The findings about the way of the answers to the client, in order."""
+    client, address = facts.setup.client, facts.subject.address
+    checks = {'way-back': _back}
+    if facts.setup.vrf:
+        checks['vrf-default'] = _out_of_vrf
+    if networks.family(client) != networks.family(address):
+        return [verdicts.unchecked(
+            check, f'{client} is no client of {address}: name one with '
+            '--client') for check in checks]
+    return [verdicts.unread(check, facts.kernel) or function(facts)
+            for check, function in checks.items()]
+
+
+def _back(facts):
+    """The finding about the answer of a destination."""
+    found, setup = facts.kernel.lookups['marked'], facts.setup
+    wanted = ownership.VETH_DEFAULT if setup.vrf else ''
+    if found.error or (wanted and found.dev != wanted):
+        mark = f' mark {ownership.MARK_REPLY:#x}' if setup.vrf else ''
+        return verdicts.broken(
+            'way-back', f'answers of the destinations to {setup.client}: '
+            f'{found.text()}{", and not to " + wanted if wanted else ""}',
+            'look for a rule or route of another program: "ip rule", "ip '
+            f'route get {setup.client}{mark}"')
+    return verdicts.ok('way-back', f'answers of the destinations to '
+                                   f'{setup.client}: {found.text()}')
+
+
+def _out_of_vrf(facts):
+    """The finding about the way of an answer from the VRF to the fabric."""
+    finding, setup = kernel.out_of_vrf(facts), facts.setup
+    found = facts.kernel.lookups.get('out vrf')
+    if (finding.verdict is not verdicts.Verdict.BROKEN or found is None or
+            found.error or found.dev == ownership.VETH_PROVIDER):
+        return finding
+    # The way leads past the table of the VRF.
+    return verdicts.broken(
+        'vrf-default', f'{setup.vrf} does not decide about {setup.client}: '
+        f'{found.text()}', 'look for a rule or route of another program: "ip '
+        f'rule", "ip route get {setup.client} from {facts.subject.address} '
+        f'iif {ownership.VETH_PROVIDER}"')
 
 
 def _said(facts):

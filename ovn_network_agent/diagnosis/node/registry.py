@@ -17,6 +17,7 @@ from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
+from ovn_network_agent.diagnosis.node import duplicates
 from ovn_network_agent.diagnosis.node import forwards
 from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
@@ -32,6 +33,7 @@ from ovn_network_agent.diagnosis.node import versions
 
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *frr.CHECKS, *ovn.CHECKS,
-          *gateways.CHECKS, *power.CHECKS, *forwards.CHECKS,
-          *outbound.CHECKS, *precedence.CHECKS, *drops.CHECKS,
-          *packet_filters.CHECKS, *mtu.CHECKS, *objects.CHECKS)
+          *gateways.CHECKS, *duplicates.CHECKS, *power.CHECKS,
+          *forwards.CHECKS, *outbound.CHECKS, *precedence.CHECKS,
+          *drops.CHECKS, *packet_filters.CHECKS, *mtu.CHECKS,
+          *objects.CHECKS)

@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.netlink import addresses
@@ -40,7 +41,8 @@ class Kernel:
     :ivar lookups: dict of question to :class:`netlink.lookups.Lookup`:
         'here' (default VRF), 'in' (arrives from the pair), 'vrf' (provider
         VRF), 'out' (arrives from the bridge with the address as its source),
-        'out vrf' (the same in the provider VRF)
+        'out vrf' (the same in the provider VRF).  A VIP has 'out vrf', and
+        'marked' (an answer of a destination, with its packet mark)
     :ivar towards: tuple of all rules with a destination, whatever they do
     """
 
@@ -63,7 +65,8 @@ class Wanted:
     :ivar device: device of the provider segment, or of VIPs
     :ivar vrf: name of the VRF, '' for none
     :ivar pair: whether there is a veth pair
-    :ivar ask: whether to ask for the routes of packets
+    :ivar ask: whether to ask for the routes of packets to the address; for
+        a VIP, without them, only the way of the answers is asked for
     :ivar neighbours: tuple of (device, address)
     :ivar sysctls: tuple of paths below /proc/sys
     :ivar tables: tuple of ids of small routing tables to read as a whole
@@ -127,12 +130,14 @@ def _sysctl(path):
 
 def _lookups(kernel, wanted, found):
     """The answers that can be had with the devices that are there."""
-    if not wanted.ask:
-        return {}
-
     def index(name):
         return found[name].index if name in found else 0
 
+    if not wanted.ask:
+        # With the address on a device of the VRF, only the end of the pair
+        # accepts the VIP as a source (accept_local).
+        return _of_vip(kernel, wanted, index(ownership.VETH_PROVIDER)
+                       if wanted.pair else index(wanted.vrf))
     questions = {'here': (wanted.address, '', 0, 0)}
     bridge, vrf = index(wanted.device), index(wanted.vrf)
     default = index(ownership.VETH_DEFAULT) if wanted.pair else 0
@@ -145,3 +150,21 @@ def _lookups(kernel, wanted, found):
         questions['out'] = wanted.client, wanted.address, bridge, 0
     return {name: lookups.look_up(kernel, *question)
             for name, question in questions.items()}
+
+
+def _of_vip(kernel, wanted, inside):
+    """The answers about the way from the destinations to the client.
+
+    The packet mark decides about that way, whatever the device and the source
+    are: so the question has none of both.  Behind the pair, the source is the
+    VIP again.
+    """
+    if networks.family(wanted.address) != networks.family(wanted.client):
+        return {}
+    found = {'marked': lookups.look_up(
+        kernel, wanted.client,
+        mark=ownership.MARK_REPLY if wanted.vrf else 0)}
+    if wanted.vrf and inside:
+        found['out vrf'] = lookups.look_up(kernel, wanted.client,
+                                           wanted.address, inside)
+    return found

@@ -48,6 +48,10 @@ def read(conf, known, about):
     :param about: :class:`subject.Subject`
     :returns: tuple of :class:`Traced`
     """
+    if about.vip is not None:
+        why = ('there is no trace of a VIP: nftables of this node translates '
+               'its packets')
+        return (Traced('VIP', why, why),)
     if not about.here or about.port is None or not about.port.segment:
         return ()
     there, back = packets.both_ways('icmp', about.address, known.client,
@@ -90,11 +94,20 @@ def fate(journey):
     last = journey.trace.steps[-1] if journey.trace.steps else None
     if last is None:
         end = 'crosses no table'
+    elif sent and journey.packet.inward and journey.arrives:
+        # OVN sends a packet into a tunnel, and drops what goes on locally.
+        by = next((each for each in reversed(journey.trace.steps)
+                   if each.sends), last)
+        end = f'sent to {sent} by: {by.text()}'
     elif last.drops:
         end = f'dropped by: {last.text()}' + (
             f'; also sent to {sent}' if sent else '')
     elif sent:
         end = f'sent to {sent} by: {last.text()}'
+    elif journey.packet.inward and journey.arrives:
+        # OVN may hand the packet to ovn-controller, for example.
+        end = ('the simulation ends in OVN, without a drop; the last flow: '
+               f'{last.text()}')
     else:
         end = f'sent nowhere; the last flow: {last.text()}'
     return f'{journey.packet.name} {got}; {end}'

@@ -20,7 +20,7 @@ CLIENT = '203.0.113.10'
 SYSCTL = 'net/ipv4/conf/br-ex/forwarding'
 
 
-class KernelTest(base.KernelTestCase):
+class KernelTestCase(base.KernelTestCase):
 
     def setUp(self):
         super().setUp()
@@ -47,6 +47,9 @@ class KernelTest(base.KernelTestCase):
             'address': FIP, 'client': CLIENT, 'device': 'br-ex',
             'pair': True, 'sysctls': (SYSCTL, 'net/ipv4/nothing'),
             'tables': (200,), **values}))
+
+
+class KernelTest(KernelTestCase):
 
     def test_routes(self):
         lookups = self.read().lookups
@@ -110,5 +113,60 @@ class KernelTest(base.KernelTestCase):
         self.assertEqual(['169.254.0.2'],
                          [route.via for route in found.routes[200]])
 
-    def test_without_questions(self):
-        self.assertEqual({}, self.read(ask=False).lookups)
+
+
+class AnswersTest(KernelTestCase):
+    """The way of a VIP's answers, as the packet mark leads them.
+
+    The way behind the pair is in the lab, since a VRF is not in each kernel.
+    """
+
+    def setUp(self):
+        super().setUp()
+        for command in (
+                'route add default via 169.254.0.2 dev veth-default '
+                'table 201', 'rule add priority 151 fwmark 0x200 lookup 201',
+                'link add eth0 type veth peer name to-office',
+                'link set eth0 up', 'address add 10.10.0.1/24 dev eth0',
+                f'route add {CLIENT}/32 via 10.10.0.254 dev eth0 table 220'):
+            self.ip(command)
+
+    def way(self, **values):
+        """Table and device of an answer."""
+        found = self.read(**{'address': '192.0.2.53', 'ask': False,
+                             'vrf': 'vrf-provider', **values}).lookups
+        return found['marked'].table, found['marked'].dev
+
+    def test_the_way(self):
+        self.assertEqual((201, 'veth-default'), self.way())
+
+    def test_a_rule_of_somebody_else(self):
+        """Only a rule before the packet mark decides."""
+        for priority, found in ((100, (220, 'eth0')),
+                                (220, (201, 'veth-default'))):
+            rule = f'priority {priority} lookup 220'
+            self.ip('rule add ' + rule)
+            self.assertEqual(found, self.way(), rule)
+            self.assertEqual((201, 'veth-default'),
+                             self.way(client='203.0.113.99'), rule)
+            self.ip('rule del ' + rule)
+
+    def test_the_vip_is_a_source_behind_the_pair(self):
+        """Its own address is on this node, so a device has to accept it."""
+        self.ip('address add 192.0.2.53/32 dev lo')
+        for accepts, refused in ((0, True), (1, False)):
+            with open('/proc/sys/net/ipv4/conf/veth-provider/accept_local',
+                      'w') as to:
+                to.write(str(accepts))
+            found = self.read(address='192.0.2.53', ask=False,
+                              client='10.10.0.9', vrf='vrf-provider').lookups
+            self.assertIs(refused, bool(found['out vrf'].error), found)
+
+    def test_without_a_vrf(self):
+        """Nothing has a packet mark."""
+        self.ip(f'route add {CLIENT}/32 via 10.10.0.253 dev eth0')
+        self.assertEqual((254, 'eth0'), self.way(vrf='', pair=False))
+
+    def test_a_client_of_the_other_family(self):
+        self.assertEqual({}, self.read(address='2001:db8::53',
+                                       ask=False).lookups)

@@ -55,6 +55,25 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
              'gateway-priorities': doctor.NOT_CHECKED},
             {name: verdict for name, (verdict, _why) in found.items()})
 
+    def test_an_address_of_two_routers(self):
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', '198.51.100.10', '10.0.0.0/24', type='snat')
+        self.cloud.add_nat('r1', 'no address')
+        for name in ('r2', 'r3'):
+            self.cloud.add_router(name, (f'192.0.2.{name[1]}/24',))
+            # Of a network that this node does not serve.
+            self.cloud.add_nat(name, '203.0.113.77')
+        self.looked('duplicate-addresses', doctor.OK)
+        self.cloud.add_nat('r2', '198.51.100.10', '10.0.0.66')
+        self.assertIn('198.51.100.10 is an address of the routers r1, r2:',
+                      self.looked('duplicate-addresses', doctor.WARN))
+        self.cloud.remove_nat('r2', '198.51.100.10')
+        self.looked('duplicate-addresses', doctor.OK)
+        self.cloud.add_nat('r2', '198.51.100.1')
+        self.assertIn('198.51.100.1 is', self.looked('duplicate-addresses',
+                                                     doctor.WARN))
+
     def test_the_bridge_is_not_mapped(self):
         self.looked('bridge-mappings', doctor.OK)
         self.local(ovn_bridge_mappings='physnet1:br-other')

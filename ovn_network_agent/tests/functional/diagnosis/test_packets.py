@@ -226,6 +226,32 @@ class FateTest(PacketsTestCase):
             'br-ex by: br-ex table 0, cookie 0x999 priority 900 ip,in_port=3',
             self.fate(False))
 
+    def test_behind_connection_tracking(self):
+        """As OVN translates an address, and asks for the length."""
+        for flow in (
+                'priority=6,ip,in_port=4,actions=ct(table=10,zone=5,nat)',
+                'table=10,ip,actions=ct(commit,table=11,zone=5,'
+                'nat(dst=10.0.0.5))',
+                'table=11,actions=check_pkt_larger(1414)->NXM_NX_REG0[0],'
+                'resubmit(,12)',
+                'table=12,priority=2,reg0=1,actions=drop',
+                f'table=12,priority=1,actions=output:{VM},resubmit(,13)',
+                'table=13,actions=drop'):
+            self.ovs.run('ovs-ofctl', 'add-flow', 'br-int',
+                         'cookie=0x6,' + flow)
+        self.addCleanup(self.ovs.run, 'ovs-ofctl', 'del-flows', 'br-int',
+                        'cookie=0x6/-1')
+        self.assertEqual(
+            f'ICMP to {ADDRESS} reaches OVN; sent to tap1 by: br-int table '
+            '12, cookie 0x6 priority 1 (all packets)', self.fate(True))
+        self.ovs.run('ovs-ofctl', 'del-flows', 'br-int', 'table=12')
+        self.ovs.run('ovs-ofctl', 'add-flow', 'br-int',
+                     'cookie=0x6,table=12,actions=controller')
+        self.assertEqual(
+            f'ICMP to {ADDRESS} reaches OVN; the simulation ends in OVN, '
+            'without a drop; the last flow: br-int table 12, cookie 0x6 '
+            'priority 32768 (all packets)', self.fate(True))
+
     def test_dropped(self):
         self.ovs.add(f'cookie=0x7,priority=2000,ip,{_OF},actions=drop')
         self.assertEqual(

@@ -153,6 +153,8 @@ class ExplainTest(base.OvsdbTestCase):
         status, said = self.explain(FIP)
         self.assertEqual((5, 'elsewhere'), (status, said['outcome']))
         self.assertIn(cloud.OTHER_HOSTNAME, said['findings'][-1]['evidence'])
+        self.assertEqual(f'{cloud.OTHER_HOSTNAME} has the address: ask there.',
+                         self.run_program(FIP).stdout.splitlines()[-1])
         status, said = self.explain('198.51.100.77')
         self.assertEqual((6, 'nobody'), (status, said['outcome']))
 

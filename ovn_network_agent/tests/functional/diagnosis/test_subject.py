@@ -12,9 +12,14 @@
 
 """What an address is, from one-shot questions to real databases."""
 
+import re
+import shlex
+import subprocess
+
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import northbound
@@ -95,12 +100,37 @@ class KindsTest(SubjectTestCase):
         self.assertEqual((False, ''), (self.subject(FIP).here,
                                        self.subject(FIP).owner))
 
-    def test_two_routers_with_one_address(self):
+    def two_routers(self):
+        """A second router has a row that was left over."""
+        self.cloud.change_nat(FIP, logical_port='port-1')
         self.cloud.add_router('two', ('198.51.100.2/24',), cloud.OTHER)
-        self.cloud.add_nat('two', FIP)
+        self.cloud.add_nat('two', FIP, '10.0.0.66')
+
+    def test_two_routers_with_one_address(self):
+        self.two_routers()
         found = self.subject(FIP)
-        self.assertEqual(('neutron-one', ('two (neutron-two)',)),
-                         (found.router.name, found.others))
+        self.assertEqual('neutron-one', found.router.name)
+        self.assertEqual([
+            'floating IP of one (neutron-one), to 10.0.0.5, port port-1, on '
+            f'{cloud.HOSTNAME}', 'floating IP of two (neutron-two), to '
+            f'10.0.0.66, no port, on {cloud.OTHER_HOSTNAME}'],
+            [each.text() for each in found.claims])
+
+    def test_the_router_of_another_with_this_address(self):
+        self.cloud.add_router('two', (f'{FIP}/24',), cloud.OTHER)
+        self.assertEqual(
+            ['floating IP', 'router address'],
+            [each.kind for each in self.subject(FIP).claims])
+
+    def test_the_command_removes_the_row_without_a_port(self):
+        self.two_routers()
+        command, = re.findall('"(ovn-nbctl [^"]+)"', claims.judge(
+            self.subject(FIP)).remedy)
+        program, *words = shlex.split(command)
+        subprocess.run([program, f'--db={self.nb.remote}', *words],
+                       check=True, timeout=60)
+        left, = self.subject(FIP).claims
+        self.assertEqual('port-1', left.port)
 
     def test_other_groups_of_candidates(self):
         self.cloud.add_router('group', ('198.51.100.3/24',), cloud.CHASSIS,

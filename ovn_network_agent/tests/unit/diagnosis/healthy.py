@@ -122,7 +122,9 @@ def vip(said=None, managed=True, **options):
         routes={each.table: (route_codec.Route(
             each.table, each.dst, each.dev, each.via, 44, 0),)
             for each in about.wanted_of(resources.KernelRoute)
-            if not each.subject})
+            if not each.subject},
+        lookups={**has.lookups, 'marked': has.lookups['out']._replace(
+            table=201)})
     return facts.Facts(
         known, about, agent=status, kernel=has,
         translation=nft.Translation(about.targets, False, {

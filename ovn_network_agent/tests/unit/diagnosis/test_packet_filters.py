@@ -37,7 +37,7 @@ class PacketFiltersTest(base.BaseTestCase):
 
     def found(self, *some, closed=()):
         facts = dataclasses.replace(
-            healthy.of(str(FIP)),
+            healthy.case(str(FIP)),
             filters=filters.Found(some, closed))
         return self.judged(facts)
 
@@ -70,6 +70,6 @@ class PacketFiltersTest(base.BaseTestCase):
 
     def test_nft_that_fails(self):
         _explained, one = self.judged(dataclasses.replace(
-            healthy.of(str(FIP)),
+            healthy.case(str(FIP)),
             filters=readers.Unread('nft: not found')))
         self.assertEqual(finding.Verdict.NOT_CHECKED, one.verdict)

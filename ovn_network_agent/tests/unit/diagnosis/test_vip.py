@@ -18,6 +18,7 @@ from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -108,6 +109,54 @@ class VipTest(explained.AddressTestCase):
         for table in facts.kernel.routes:
             self.assert_broken('leak-table', healthy.with_kernel(
                 facts, routes={**facts.kernel.routes, table: ()}))
+
+    def test_the_way_of_the_answers(self):
+        facts = healthy.vip(said())
+        other = {'dev': 'eth0', 'table': 220}
+        for question, values, check, words, remedy in (
+                ('marked', other, 'way-back', 'answers of the destinations '
+                 'to 203.0.113.10: .* table 220', 'ip route get'),
+                ('marked', explained.NO_ROUTE, 'way-back', 'no route',
+                 'mark 0x200'),
+                ('out vrf', other, 'vrf-default', 'table 220',
+                 'from 192.0.2.53 iif veth-provider'),
+                ('out vrf', explained.NO_ROUTE, 'vrf-default', 'no route',
+                 'announce a default route')):
+            found = healthy.with_lookup(facts, question, **values)
+            self.assert_broken(check, found)
+            self.assertRegex(self.evidence(found, check), words)
+            self.assertIn(remedy, explanation.explain(found).remedy[1])
+
+    def test_the_way_follows_from_the_rules(self):
+        facts = healthy.with_lookup(healthy.vip(said()), 'marked',
+                                    dev='eth0', table=254)
+        self.assert_broken('policy-rules', healthy.with_kernel(
+            facts, rules=()))
+
+    def test_a_client_of_the_other_family(self):
+        facts = healthy.vip(said())
+        facts = dataclasses.replace(facts, setup=dataclasses.replace(
+            facts.setup, client='2001:db8::1'))
+        self.assertEqual(['way-back', 'vrf-default'],
+                         self.found(facts, Verdict.NOT_CHECKED))
+        self.assertIn('--client', self.evidence(facts, 'way-back'))
+
+    def test_nothing_returns_without_an_announcement(self):
+        facts = healthy.with_subject(healthy.vip(said()), wanted=())
+        self.assertNotIn('way-back', [
+            each.check for each in explanation.explain(facts).findings])
+
+    def test_without_a_vrf(self):
+        facts = healthy.vip(said(), frr__vrf_name='')
+        found = healthy.with_lookup(facts, 'marked', dev='eth0')
+        self.assertEqual([], self.found(found, Verdict.BROKEN))
+        self.assert_broken('way-back', healthy.with_lookup(
+            facts, 'marked', **explained.NO_ROUTE))
+
+    def test_there_is_no_trace(self):
+        facts = healthy.vip(said())
+        found, = trace.read(None, facts.setup, facts.subject)
+        self.assertIn('no trace of a VIP', found.verdict)
 
     def test_states(self):
         self.assert_broken('vip', healthy.vip(said(

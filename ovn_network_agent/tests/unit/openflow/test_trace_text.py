@@ -62,6 +62,54 @@ Final flow: unchanged
 Megaflow: recirc_id=0x4,eth,ip,in_port=1,nw_frag=no
 Datapath actions: 7,clone(set(tunnel(tun_id=0x1,dst=172.30.0.2,ttl=64)),5)
 '''
+# What OVN does with a packet for a floating IP of a machine on another node,
+# with the MTU of the gateway in OVN (Open vSwitch 3.1).
+TRANSLATED = '''\
+Flow: icmp,in_port=LOCAL,vlan_tci=0x0000,nw_dst=198.51.100.10,icmp_type=8
+
+bridge("br-ex")
+---------------
+ 0. priority 0
+    NORMAL
+     -> forwarding to learned port
+
+bridge("br-int")
+----------------
+12. ip,nw_dst=198.51.100.10, priority 100, cookie 0x2a933b01
+    ct(table=13,zone=NXM_NX_REG11[0..15],nat)
+    nat
+     -> A clone of the packet is forked to recirculate.
+
+Final flow: unchanged
+Megaflow: recirc_id=0,eth,icmp,in_port=LOCAL,nw_dst=198.51.100.10
+Datapath actions: ct(zone=5,nat),recirc(0xa)
+
+===============================================================================
+recirc(0xa) - resume conntrack with default ct_state=trk|new (use --ct-next)
+Replacing src/dst IP/ports to simulate NAT:
+ Initial flow: nw_src=203.0.113.10,nw_dst=198.51.100.10
+ Modified flow: nw_src=203.0.113.10,nw_dst=10.0.0.5
+===============================================================================
+
+Flow: recirc_id=0xa,ct_state=new|trk,ct_zone=5,eth,icmp,in_port=3
+
+bridge("br-ex")
+---------------
+    thaw
+        Resuming from table 13
+39. reg15=0x2, priority 100, cookie 0x1464338c
+    output:1
+     -> output to kernel tunnel
+    resubmit(,40)
+40. priority 0
+    drop
+
+Final flow: unchanged
+Megaflow: recirc_id=0xa,eth,ip,in_port=3,nw_frag=no
+Datapath actions: set(ipv4(ttl=63)),check_pkt_len(size=1414,gt(userspace(\
+pid=4294967295,controller(reason=1)),9),le(ct_clear,set(tunnel(tun_id=0x2,\
+dst=10.10.0.21,flags(df|csum|key))),3))
+'''
 PORTS = '''\
 netdev@ovs-netdev: hit:0 missed:0
   br-ex:
@@ -107,6 +155,16 @@ class ParseTest(base.BaseTestCase):
     def test_the_outputs(self):
         self.assertEqual(('7', 'tunnel to 172.30.0.2'),
                          trace_text.parse(TRACKED).outputs)
+
+    def test_behind_a_translation(self):
+        """The steps go on, and a small packet leaves."""
+        found = trace_text.parse(TRANSLATED)
+        self.assertEqual([('br-ex', 0), ('br-int', 12), ('br-int', 39),
+                          ('br-int', 40)],
+                         [(each.bridge, each.table) for each in found.steps])
+        self.assertEqual([39], [each.table for each in found.steps
+                                if each.sends])
+        self.assertEqual(('tunnel to 10.10.0.21',), found.outputs)
 
     def test_no_trace(self):
         for text in ('', 'Unknown bridge name: br-ex', PORTS):

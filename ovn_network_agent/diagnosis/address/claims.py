@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Several routers with one address: what each has, and what follows.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis.address import verdicts
+
+_CHECK = 'nat-row'
+# OVN hands an ARP request to one of the routers only, so the nodes of the
+# others get no answer.
+_EFFECTS = ('neighbour',)
+_FLOATING = 'dnat_and_snat'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """A router that has an address.
+
+    :ivar kind: what the address is there, text
+    :ivar names: the names of the router, for people
+    :ivar router: name of its row of Logical_Router
+    :ivar type: type of the NAT row, '' without one
+    :ivar logical_ip: inner address or prefix of the NAT row, '' without one
+    :ivar port: logical_port of the NAT row, '' for none
+    :ivar owner: host name of the chassis with the gateway port, '' for none
+    """
+
+    kind: str
+    names: str
+    router: str
+    type: str = ''
+    logical_ip: str = ''
+    port: str = ''
+    owner: str = ''
+
+    @property
+    def portless(self):
+        """Whether the row is a floating IP, and names no port."""
+        return self.type == _FLOATING and not self.port
+
+    def text(self):
+        """The claim for people."""
+        parts = [f'{self.kind} of {self.names}']
+        if self.logical_ip:
+            parts.append(f'to {self.logical_ip}')
+        if self.port:
+            parts.append(f'port {self.port}')
+        elif self.portless:
+            parts.append('no port')
+        parts.append(f'on {self.owner}' if self.owner else 'on no chassis')
+        return ', '.join(parts)
+
+    def removal(self, address):
+        """The command that removes the NAT row.
+
+        :param address: IP address
+        """
+        # A row of SNAT is known by its inner prefix.
+        key = address if self.type != 'snat' else self.logical_ip
+        return f'ovn-nbctl lr-nat-del {self.router} {self.type} {key}'
+
+
+def judge(subject):
+    """The finding about an address that several routers have.
+
+    :param subject: :class:`subject.Subject`
+    :returns: :class:`finding.Finding`
+    """
+    portless = [each for each in subject.claims if each.portless]
+    rows = [each for each in subject.claims if each.type]
+    remedy = ('let one router have the address, in Neutron if Neutron knows '
+              'several')
+    if len(portless) == 1:
+        remedy += ('; the row without a port is probably left over, and '
+                   f'"{portless[0].removal(subject.address)}" removes the row')
+    elif rows:
+        commands = ' or '.join(f'"{each.removal(subject.address)}"'
+                               for each in rows)
+        remedy += f'; {commands} removes the row of that router'
+    return verdicts.warn(
+        _CHECK, f'{len(subject.claims)} routers have the address: '
+        f'{"; ".join(each.text() for each in subject.claims)}', remedy)
+
+
+def settled(subject, findings):
+    """Name several routers as the cause of what follows from them.
+
+    The address may work through one router.  So the routers are a warning,
+    until an effect on this node is seen.
+
+    :param subject: :class:`subject.Subject`
+    :param findings: list of :class:`finding.Finding` in the order of the path
+    :returns: list of the same length
+    """
+    effects = [each for each in findings if each.check in _EFFECTS and
+               each.verdict is verdicts.Verdict.BROKEN]
+    if len(subject.claims) < 2 or not effects:
+        return findings
+    return [_follows(each) if each in effects else _cause(each)
+            for each in findings]
+
+
+def _follows(finding):
+    return dataclasses.replace(
+        finding, verdict=verdicts.Verdict.NOT_CHECKED, remedy='',
+        evidence=f'{finding.evidence} (follows from: '
+        f'{verdicts.LAYERS[_CHECK]})')
+
+
+def _cause(finding):
+    if finding.check != _CHECK:
+        return finding
+    return dataclasses.replace(finding, verdict=verdicts.Verdict.BROKEN)

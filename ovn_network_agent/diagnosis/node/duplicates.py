@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check of addresses that several routers have."""
+
+import typing
+
+from ovn_network_agent import iptext
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import rows
+
+# The most addresses that have a line of their own.
+_NAMED = 5
+
+
+class Duplicates(typing.NamedTuple):
+    """The addresses that this node announces, and their routers.
+
+    :ivar addresses: number of addresses
+    :ivar several: tuple of (IPv4Address, tuple of names of its routers), one
+        for each address that several routers have, sorted
+    """
+
+    addresses: int
+    several: tuple
+
+
+def read_duplicates(sources):
+    addresses = frozenset(sources.announceable())
+    owners = {}
+    with sources.database('nb').rows() as nb:
+        for key, router in nb['Logical_Router'].items():
+            for address in _addresses(router) & addresses:
+                owners.setdefault(address, {})[key] = _name(router)
+    return Duplicates(len(addresses), tuple(
+        (address, tuple(sorted(names.values())))
+        for address, names in sorted(owners.items()) if len(names) > 1))
+
+
+def _addresses(router):
+    """The addresses of NAT and of the gateway ports, a set."""
+    found = {_address(nat.external_ip) for nat in router.nat}
+    for port in router.ports:
+        if rows.members(port)[2]:
+            found |= {iptext.interface(text).ip
+                      for text in rows.networks(port)[0]}
+    return found - {None}
+
+
+def _address(text):
+    """An address, or None for a text of OVN that is none."""
+    try:
+        return iptext.address(text)
+    except ValueError:
+        # Another check names such a row.
+        return None
+
+
+def _name(router):
+    """The name of a router in Neutron, or of its row."""
+    return router.external_ids.get(directory.NEUTRON_NAME) or router.name
+
+
+def judge_duplicates(found):
+    """One finding for each address, up to some, with its routers."""
+    for address, names in found.several[:_NAMED]:
+        yield check.warn(
+            f'{address} is an address of the routers {", ".join(names)}: the '
+            'node of each router announces it, and the fabric shares the '
+            'clients', f'"ovn-network-agent-ctl explain {address}" shows the '
+            'row of each router; let one router have the address')
+    more = len(found.several) - _NAMED
+    if more > 0:
+        yield check.warn(f'{more:d} more addresses have several routers',
+                         'correct the addresses above, and check again')
+    if not found.several:
+        yield check.ok(f'each of {found.addresses:d} addresses has one '
+                       'router')
+
+
+CHECKS = (
+    check.Check(
+        'duplicate-addresses', 'OVN', 'no address of this node belongs to '
+        'several routers', read_duplicates, judge_duplicates,
+        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+)

@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The judge of addresses that several routers have."""
+
+from ovn_network_agent import iptext
+from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+ADDRESSES = tuple(iptext.address(f'198.51.100.{number}')
+                  for number in range(10, 18))
+
+
+class DuplicatesTest(base.JudgeTestCase):
+
+    def judge(self, several, *verdicts):
+        return self.judged(
+            duplicates.judge_duplicates, duplicates.Duplicates(
+                len(ADDRESSES), several), *verdicts)
+
+    def test_none(self):
+        self.assertIn('each of 8 addresses', self.judge((), base.OK))
+
+    def test_one(self):
+        said = self.judge(((ADDRESSES[0], ('office', 'shop')),), base.WARN)
+        self.assertIn('198.51.100.10 is an address of the routers office, '
+                      'shop', said)
+        self.assertIn('"ovn-network-agent-ctl explain 198.51.100.10"', said)
+
+    def test_many(self):
+        said = self.judge(tuple((each, ('a', 'b')) for each in ADDRESSES),
+                          *[base.WARN] * 6)
+        self.assertIn('3 more addresses', said)

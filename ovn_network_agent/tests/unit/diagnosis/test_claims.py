@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An address of several routers."""
+
+import dataclasses
+
+from ovn_network_agent.diagnosis import finding
+from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.tests.unit.diagnosis import explained
+from ovn_network_agent.tests.unit.diagnosis import healthy
+
+Verdict = finding.Verdict
+SHOP = claims.Claim('floating IP', 'shop (neutron-1)', 'neutron-1',
+                    'dnat_and_snat', '192.168.1.12', 'port-3', 'gw1')
+OFFICE = claims.Claim('floating IP', 'office (neutron-2)', 'neutron-2',
+                      'dnat_and_snat', '192.168.2.66', '', 'gw2')
+OWN = claims.Claim('router address', 'third (neutron-3)', 'neutron-3')
+SNAT = claims.Claim('SNAT address', 'fourth', 'fourth', 'snat',
+                    '10.0.0.0/24', '', 'gw1')
+
+
+class ClaimsTest(explained.AddressTestCase):
+
+    def of(self, *rows):
+        return healthy.with_subject(healthy.case(), claims=rows)
+
+    def said(self, *rows):
+        """The (evidence, remedy) about some routers."""
+        found = claims.judge(self.of(*rows).subject)
+        self.assertIs(Verdict.WARN, found.verdict)
+        return found.evidence, found.remedy
+
+    def test_one_router_is_no_warning(self):
+        self.assertEqual([], self.found(self.of(SHOP), Verdict.WARN))
+
+    def test_each_row(self):
+        facts = self.of(SHOP, OFFICE, OWN)
+        self.assertEqual(['nat-row'], self.found(facts, Verdict.WARN))
+        self.assertEqual(
+            '3 routers have the address: floating IP of shop (neutron-1), to '
+            '192.168.1.12, port port-3, on gw1; floating IP of office '
+            '(neutron-2), to 192.168.2.66, no port, on gw2; router address '
+            'of third (neutron-3), on no chassis',
+            self.evidence(facts, 'nat-row'))
+
+    def test_the_command_for_the_row_without_a_port(self):
+        remedy = self.said(SHOP, OFFICE)[1]
+        self.assertIn('"ovn-nbctl lr-nat-del neutron-2 dnat_and_snat '
+                      '198.51.100.10"', remedy)
+        self.assertNotIn('neutron-1', remedy)
+
+    def test_the_commands_where_nobody_knows(self):
+        evidence, remedy = self.said(SHOP, SNAT)
+        self.assertNotIn('no port', evidence)
+        self.assertIn('lr-nat-del neutron-1 dnat_and_snat 198.51.100.10"',
+                      remedy)
+        self.assertIn('lr-nat-del fourth snat 10.0.0.0/24"', remedy)
+        self.assertNotIn('"', self.said(OWN, OWN)[1])
+
+    def test_what_follows_is_not_the_cause(self):
+        facts = healthy.with_kernel(self.of(SHOP, OFFICE), neighbours={
+            **healthy.case().kernel.neighbours,
+            ('br-ex', healthy.FIP): ('', 'FAILED')})
+        self.assert_broken('nat-row', facts)
+        self.assertEqual(['neighbour'],
+                         self.found(facts, Verdict.NOT_CHECKED))
+        self.assertIn('(follows from: NAT row in OVN NB)',
+                      self.evidence(facts, 'neighbour'))
+
+    def test_other_faults_stay_the_cause(self):
+        facts = healthy.with_link(self.of(SHOP, OFFICE), 'br-ex', up=False)
+        self.assert_broken('bridge-device', facts)
+
+
+class ClosingTest(explained.AddressTestCase):
+    """The last sentence promises no more than was looked at."""
+
+    def closing(self, facts):
+        return explanation.explain(facts).text().splitlines()[-1]
+
+    def test_nothing_is_found(self):
+        self.assertEqual(
+            'Nothing that explain looks at is broken on this node.',
+            self.closing(healthy.case()))
+
+    def test_a_warning_stands(self):
+        self.assertEqual(
+            'No layer is broken; see the warnings.',
+            self.closing(healthy.with_subject(
+                healthy.case(), claims=(SHOP, OFFICE))))
+
+    def test_the_node_that_has_the_address(self):
+        port = healthy.case().subject.port
+        facts = healthy.with_subject(
+            healthy.case(), owner='gw2.example.org', wanted=(),
+            port=dataclasses.replace(port, chassis='other', local=False))
+        self.assertEqual('gw2.example.org has the address: ask there.',
+                         self.closing(facts))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is in the kernel and not ours, read without the agent's own code."""
+"""What is in the kernel and not ours, read without the agent's own readers."""
 
 import socket
 import struct

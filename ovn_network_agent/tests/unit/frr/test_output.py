@@ -132,6 +132,15 @@ class TestJson(unittest.TestCase):
     @given(st.lists(json_values, max_size=3))
     def test_documents_there_and_back(self, documents):
         text = '\n'.join(json.dumps(document) for document in documents)
+        if all(isinstance(document, dict) for document in documents):
+            self.assertEqual(documents, output.json_documents(text))
+        else:
+            self.assertRaises(output.Unreadable, output.json_documents, text)
+
+    @given(st.lists(st.dictionaries(st.text(max_size=5), json_values,
+                                    max_size=3), max_size=3))
+    def test_objects_there_and_back(self, documents):
+        text = '\n'.join(map(json.dumps, documents))
         self.assertEqual(documents, output.json_documents(text))
 
     @given(st.lists(json_values, max_size=3), st.text())

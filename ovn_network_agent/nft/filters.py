@@ -18,10 +18,10 @@ other reasons, such as a device or a state, name no address and do not count.
 The notation is that of libnftables-json(5).
 """
 
-import ipaddress
 import json
 import typing
 
+from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
 # Hooks that packets of floating IPs pass (nft(8), address families).
@@ -201,18 +201,18 @@ class _Table:
         elif isinstance(value, dict):
             yield from self._of_dict(value)
         elif value == '*':
-            yield _whole(ipaddress.ip_network('0.0.0.0/0'))
+            yield _whole(iptext.network('0.0.0.0/0'))
         else:
-            address = ipaddress.ip_address(value)
+            address = iptext.address(value)
             if address.version == 4:
                 yield address, address
 
     def _of_dict(self, value):
         if 'prefix' in value:
-            yield _whole(ipaddress.ip_network(
+            yield _whole(iptext.network(
                 f'{value["prefix"]["addr"]}/{value["prefix"]["len"]}'))
         elif 'range' in value:
-            first, last = map(ipaddress.ip_address, value['range'])
+            first, last = map(iptext.address, value['range'])
             yield first, last
         elif 'elem' in value:
             yield from self._ranges(value['elem']['val'])

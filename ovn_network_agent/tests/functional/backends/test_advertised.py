@@ -252,6 +252,8 @@ class TestWitness(AdvertisedTestCase):
             self.proof(A), backend=backend).keys())
 
     def _without_tools(self):
+        # Neither vtysh nor the sockets of the daemons.
+        self.root_side(frr_run_dir='/var/empty')
         before = os.environ['PATH']
         os.environ['PATH'] = '/var/empty'
         self.addCleanup(os.environ.__setitem__, 'PATH', before)

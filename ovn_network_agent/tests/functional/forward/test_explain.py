@@ -83,7 +83,7 @@ class ExplainTest(base.ForwardTestCase):
         ended = subprocess.run(
             self.inside(sys.executable, '-m', 'ovn_network_agent.cmd.ctl',
                         '--config-file', self.path, 'explain', base.VIP,
-                        '--json'),
+                        '--client', base.CLIENT, '--json'),
             env=self.env, cwd=self.directory, capture_output=True, text=True)
         self.assertEqual('', ended.stderr)
         said = json.loads(ended.stdout)

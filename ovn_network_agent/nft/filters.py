@@ -12,7 +12,7 @@
 
 """What the tables of other programs drop, as far as rules name addresses.
 
-Pure.  A rule counts when it drops or rejects packets by their IPv4 source or
+Pure.  A rule counts when it drops or rejects packets by their IP source or
 destination, in a chain that forwarded packets reach.  Rules that drop for
 other reasons, such as a device or a state, name no address and do not count.
 The notation is that of libnftables-json(5).
@@ -26,10 +26,12 @@ from ovn_network_agent import ownership
 
 # Hooks that packets of floating IPs pass (nft(8), address families).
 _HOOKS = ('ingress', 'prerouting', 'forward', 'postrouting', 'egress')
-_FAMILIES = ('ip', 'inet', 'netdev')
+_FAMILIES = ('ip', 'ip6', 'inet', 'netdev')
 _DROPS = ('drop', 'reject')
+_EVERYTHING = ('0.0.0.0/0', '::/0')
 # Verdicts after which a later rule of the chain may not be reached.
 _LEAVES = ('accept', 'return', 'jump', 'goto', 'queue')
+_PROTOCOLS = ('ip', 'ip6')
 _FIELDS = ('saddr', 'daddr')
 
 
@@ -42,7 +44,7 @@ class Filter(typing.NamedTuple):
 
     :ivar chain: family, table and chain, text such as 'inet guard forward'
     :ivar handle: number of the rule
-    :ivar ranges: tuple of (first, last) IPv4Address
+    :ivar ranges: tuple of (first, last) IPv4Address or IPv6Address
     :ivar sets: tuple of names of the sets that the addresses are in
     :ivar certain: whether the rule selects by nothing else, and no rule
         before it ends the way through the chain
@@ -55,8 +57,9 @@ class Filter(typing.NamedTuple):
     certain: bool = False
 
     def covers(self, address):
-        """Whether the rule names an IPv4Address."""
-        return any(first <= address <= last for first, last in self.ranges)
+        """Whether the rule names an IPv4Address or IPv6Address."""
+        return any(first.version == address.version and
+                   first <= address <= last for first, last in self.ranges)
 
 
 class Found(typing.NamedTuple):
@@ -201,11 +204,10 @@ class _Table:
         elif isinstance(value, dict):
             yield from self._of_dict(value)
         elif value == '*':
-            yield _whole(iptext.network('0.0.0.0/0'))
+            yield from map(_whole, map(iptext.network, _EVERYTHING))
         else:
             address = iptext.address(value)
-            if address.version == 4:
-                yield address, address
+            yield address, address
 
     def _of_dict(self, value):
         if 'prefix' in value:
@@ -225,12 +227,12 @@ def _whole(network):
 
 
 def _field(value):
-    """Whether an expression is an IPv4 source or destination."""
+    """Whether an expression is an IP source or destination."""
     if not isinstance(value, dict):
         return False
     payload = value.get('payload')
-    return (isinstance(payload, dict) and payload.get('protocol') == 'ip' and
-            payload.get('field') in _FIELDS)
+    return (isinstance(payload, dict) and payload.get('protocol') in
+            _PROTOCOLS and payload.get('field') in _FIELDS)
 
 
 def _set_name(value):

@@ -14,11 +14,12 @@
 """The finding about the filters of other programs in nftables."""
 
 from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import nft_filters
 
 _CHECK = 'packet-filters'
+# How a chain of the other family begins.
+_OF_OTHERS = {4: 'ip6 ', 6: 'ip '}
 
 
 def judge(facts):
@@ -30,12 +31,10 @@ def judge(facts):
     unread = verdicts.unread(_CHECK, facts.filters)
     if unread:
         return unread
-    if networks.family(facts.subject.address) != 4:
-        return verdicts.unchecked(_CHECK, 'only looked for with IPv4')
     address = iptext.address(facts.subject.address)
     naming = [one for one in facts.filters.filters if one.covers(address)]
     if not naming:
-        return verdicts.ok(_CHECK, _unnamed(facts.filters))
+        return verdicts.ok(_CHECK, _unnamed(facts.filters, address.version))
     certain = [one for one in naming if one.certain]
     what, show = nft_filters.culprit((certain or naming)[0])
     more = f', and {len(naming) - 1:d} more' if len(naming) > 1 else ''
@@ -45,7 +44,9 @@ def judge(facts):
                f'look at "{show}", and have its program except the address')
 
 
-def _unnamed(found):
-    closed = ', '.join(f'"{chain}"' for chain in found.closed)
+def _unnamed(found, version):
+    closed = ', '.join(
+        f'"{chain}"' for chain in found.closed
+        if not chain.startswith(_OF_OTHERS[version]))
     return 'no rule in nftables drops by this address' + (
         f'; {closed} drops what its rules do not accept' if closed else '')

@@ -58,7 +58,8 @@ def judge_filters(has):
             f'{words.named(taken)}{"" if one.certain else ", some of them"}',
             f'look at "{show}", and have its program except these addresses')
     if not wrong:
-        closed = ', '.join(f'"{chain}"' for chain in has.found.closed)
+        closed = ', '.join(f'"{chain}"' for chain in has.found.closed
+                           if not chain.startswith('ip6 '))
         yield check.ok(
             f'of {len(has.found.filters):d} rules of other programs that '
             'drop by address, none names an address of this node' + (

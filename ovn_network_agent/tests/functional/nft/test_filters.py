@@ -43,13 +43,16 @@ RULES = (
     ('ip daddr 198.51.100.44 log prefix "x" drop', ('198.51.100.44',), True),
     ('ip daddr 198.51.100.45 limit rate 5/second drop', ('198.51.100.45',),
      False),
+    ('ip6 daddr { 2001:db8::1, 2001:db8:1::/48 } drop',
+     ('2001:db8::1', '2001:db8:1::7'), True),
     ('ip saddr 192.0.2.1 ip daddr 198.51.100.46 drop', ('198.51.100.46',),
      False))
 # Rules that drop nothing by an address.
 OTHERS = ('ip daddr 198.51.100.50 accept', 'iifname "eth9" drop',
           'ct state invalid drop', 'ip daddr != 198.51.100.0/24 drop',
-          'ip6 daddr 2001:db8::1 drop', 'ip daddr 198.51.100.50 counter')
-NOBODY = '198.51.100.78', '198.51.100.91', '198.51.100.50', '192.0.2.99'
+          'ip daddr 198.51.100.50 counter')
+NOBODY = ('198.51.100.78', '198.51.100.91', '198.51.100.50', '192.0.2.99',
+          '2001:db8::2')
 
 
 @needs.needs(os.geteuid() == 0 and shutil.which('nft'), 'needs root and nft')

@@ -71,8 +71,9 @@ OPTS = [
              'check off, the proof is that zebra has the routes; without '
              'vtysh (announce_method kernel, with another program than FRR '
              'that announces) the proof is that the kernel has the routes. '
-             'With the check on and no vtysh there is never a proof, and the '
-             'former owner waits for its drain_timeout or handover_timeout.'),
+             'With the check on and neither vtysh nor the sockets in '
+             'frr_run_dir there is never a proof, and the former owner waits '
+             'for its drain_timeout or handover_timeout.'),
     cfg.BoolOpt(
         'frr_watch', default=True,
         help='Whether the agent notices within three seconds that a daemon '
@@ -83,8 +84,9 @@ OPTS = [
         'frr_run_dir', default='/run/frr',
         help='Directory with the vty sockets of FRR. frr_watch notices a '
              'restart by these sockets, and the agent writes static routes '
-             'there without a vtysh process, which is three times faster. If '
+             'and asks zebra and bgpd there without a vtysh process, which '
+             'is three times faster. If '
              'FRR runs in a container (vtysh_wrapper), set the path at which '
              'this node sees FRR\'s run directory; the agent then writes '
-             'through vtysh.'),
+             'and asks through vtysh.'),
 ]

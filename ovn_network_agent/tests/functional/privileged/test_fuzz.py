@@ -26,6 +26,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent.tests import budget
+from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.fuzz import corpus
 from ovn_network_agent.tests.fuzz import foreign
@@ -139,7 +140,7 @@ class ForeignTest(base.BaseTestCase):
             self.assertIsNone(privileged._COMMANDS.fullmatch(command), command)
 
     def test_inputs_are_calls(self):
-        points = privileged.entry_points()
+        points = entry_points.found()
         for name in OF_ROOT:
             calls = [json.loads(data)[0] for data in corpus.read(name)[:1]]
             self.assertLess(0, len(calls))

@@ -18,9 +18,7 @@ as before.  An entry point that nobody attacks here fails the test.
 """
 
 import errno
-import importlib
 import os
-import pkgutil
 import stat
 
 import fixtures
@@ -31,6 +29,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
 from ovn_network_agent.nft import elements
 from ovn_network_agent.privileged import openflow
+from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.functional.privileged import attacks
 from ovn_network_agent.tests.unit.nft import places
@@ -38,19 +37,6 @@ from ovn_network_agent.tests.unit.nft import places
 VIP_DEVICE, MAC, DEVICE = attacks.VIP_DEVICE, attacks.MAC, attacks.DEVICE
 HOST, HARMLESS, ITEMS = attacks.HOST, attacks.HARMLESS, attacks.ITEMS
 SILENT, TABLE, CALLS = attacks.SILENT, attacks.TABLE, attacks.CALLS
-
-
-def entry_points():
-    """All that the agent can call, by 'module.function'."""
-    found = {}
-    for info in pkgutil.iter_modules(privileged.__path__):
-        module = importlib.import_module(
-            f'{privileged.__name__}.{info.name}')
-        for name, value in vars(module).items():
-            if any(context.is_entrypoint(value)
-                   for context in privileged.CONTEXTS):
-                found[f'{info.name}.{name}'] = value
-    return found
 
 
 class WallTest(whole.WholeTestCase):
@@ -122,13 +108,13 @@ class WallTest(whole.WholeTestCase):
             self.ip(command)
 
     def test_every_entry_point_is_attacked(self):
-        self.assertEqual(set(entry_points()),
+        self.assertEqual(set(entry_points.found()),
                          {*HARMLESS, *ITEMS, *CALLS, *SILENT})
 
     def test_nothing_gets_through(self):
         self.populate()
         before = self.state()
-        found = entry_points()
+        found = entry_points.found()
         for name, items in ITEMS.items():
             for item in items:
                 with self.subTest(name, item=item):
@@ -158,7 +144,7 @@ class WallTest(whole.WholeTestCase):
         conf = cfg.ConfigOpts()
         opts.load(conf, ['--config-file', path])
         self.fix_limits(conf)
-        found = entry_points()
+        found = entry_points.found()
         permitted = {'FIRST'}
         for name in ('', 'SECOND', 'bad name', 'THIRD'):
             write(name)
@@ -189,7 +175,7 @@ class WallTest(whole.WholeTestCase):
         conf = self.configure('vrf-provider', route_table_id=100)
         conf.set_override('network_cidr', ['198.51.100.0/24'])
         self.fix_limits(conf)
-        found = entry_points()
+        found = entry_points.found()
         for item in (
                 [10, '10.9.9.0/24', 'veth-provider', '169.254.0.1'],
                 [10, '10.9.9.9/32', 'veth-provider', '169.254.0.1'],
@@ -215,7 +201,7 @@ class WallTest(whole.WholeTestCase):
         self.fix_limits(conf)
         self.populate()
         before = self.state()
-        set_routes = entry_points()['kernel_routes.set_routes']
+        set_routes = entry_points.found()['kernel_routes.set_routes']
         for table in (254, 200):
             for half in ('0.0.0.0/0', '0.0.0.0/1', '128.0.0.0/1', '8000::/1'):
                 with self.subTest(table=table, half=half):
@@ -227,7 +213,7 @@ class WallTest(whole.WholeTestCase):
 
     def test_nftables_where_nobody_forwards_ports(self):
         """Rows that are good ones for who does."""
-        found = entry_points()
+        found = entry_points.found()
         for driver, file in ((['port_forward'], ''), (['fip_route'], '/x')):
             conf = self.configure('vrf-provider')
             conf.set_override('drivers', driver)
@@ -251,7 +237,7 @@ class WallTest(whole.WholeTestCase):
         conf = self.configure('vrf-provider')
         conf.set_override('rules_file', '/rules', 'port_forward')
         self.fix_limits(conf)
-        found = entry_points()
+        found = entry_points.found()
         for name, calls in CALLS.items():
             for args in calls if name.startswith('nft.') else ():
                 with self.subTest(name, args=args), self.assertRaises(
@@ -271,7 +257,7 @@ class WallTest(whole.WholeTestCase):
 
     def test_a_static_route_to_elsewhere(self):
         """Each is refused by itself; what remains is nothing."""
-        refused, said = entry_points()['vtysh.change_static'](
+        refused, said = entry_points.found()['vtysh.change_static'](
             'vrf-provider', [[HOST, hop] for hop in (
                 '10.9.9.1', DEVICE, 'br-ex', 'x\nexit')], [])
         self.assertEqual([0, 1, 2, 3], [item[1] for item in refused])
@@ -281,7 +267,7 @@ class WallTest(whole.WholeTestCase):
         """An earlier configuration may have put it there."""
         self.populate()
         before = self.state()
-        found = entry_points()
+        found = entry_points.found()
         earlier = self.configure('vrf-provider')
         earlier.set_override('driver_devices', [DEVICE])
         self.fix_limits(earlier)

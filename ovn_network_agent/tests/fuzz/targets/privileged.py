@@ -20,11 +20,9 @@ as it does through oslo.privsep.
 """
 
 import contextlib
-import importlib
 import inspect
 import json
 import os
-import pkgutil
 import re
 import stat
 import subprocess
@@ -38,6 +36,7 @@ from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import configs
+from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests.fuzz import foreign
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
@@ -91,24 +90,11 @@ _RULESET = '''table ip operator {
 '''
 
 
-def entry_points():
-    """All that the agent can call, by 'module.function'."""
-    found = {}
-    for info in pkgutil.iter_modules(privileged.__path__):
-        module = importlib.import_module(
-            f'{privileged.__name__}.{info.name}')
-        for name, value in vars(module).items():
-            if any(context.is_entrypoint(value)
-                   for context in privileged.CONTEXTS):
-                found[f'{info.name}.{name}'] = value
-    return found
-
-
 class _World:
     """What the entry points reach in this process."""
 
     def __init__(self):
-        self.points = entry_points()
+        self.points = entry_points.found()
         self.directory = peers.directory()
         self._log = os.path.join(self.directory, 'ran')
         self._tables = ''

@@ -24,10 +24,10 @@ import pathlib
 import unittest
 
 import ovn_network_agent
+from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests.fuzz import corpus
 from ovn_network_agent.tests.fuzz import engine
 from ovn_network_agent.tests.fuzz import targets
-from ovn_network_agent.tests.fuzz.targets import privileged
 
 ROOT = pathlib.Path(ovn_network_agent.__file__).parent
 # Methods and functions that take a text or bytes apart.
@@ -137,7 +137,7 @@ class CompleteTest(unittest.TestCase):
             name for name in self.ours if not parsers(found[name])})
 
     def test_each_entry_point_is_called(self):
-        points = privileged.entry_points()
+        points = entry_points.found()
         called = set()
         for name in targets.TARGETS:
             if name.startswith('privileged.'):

@@ -1,0 +1,32 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The entry points of the privileged side."""
+
+import importlib
+import pkgutil
+
+from ovn_network_agent import privileged
+
+
+def found():
+    """All that the agent can call, dict of 'module.function' to function."""
+    points = {}
+    for info in pkgutil.iter_modules(privileged.__path__):
+        module = importlib.import_module(
+            f'{privileged.__name__}.{info.name}')
+        for name, value in vars(module).items():
+            if any(context.is_entrypoint(value)
+                   for context in privileged.CONTEXTS):
+                points[f'{info.name}.{name}'] = value
+    return points

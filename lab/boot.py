@@ -134,6 +134,8 @@ def _run_machine(path, directory, socket, memory, interactive, words):
         f'uml_dir={directory}/', 'root=/dev/root', 'rootfstype=hostfs',
         'rootflags=/', 'ro', f'loglevel={LOUDNESS}', 'panic=1', 'con=null',
         f'con0=null,fd:{words.fd:d}', 'con1=fd:0,fd:1',
+        # A kernel before 6.16 gives this word to init, which does not look.
+        'seccomp=auto',
         *consoles.arguments(),
         f'init={sys.executable}', '--', INIT, directory]
     with contextlib.ExitStack() as stack:

@@ -143,38 +143,6 @@ _install_all() {
         "Install ${*} by other means, then set SKIP_APT=1."
 }
 
-# need_kernel: install the packages for the build of the lab's kernel, unless
-# the host's kernel or a kept kernel is enough.  Needs need_venv before.
-need_kernel() {
-    local source
-    ! "$PY" -m lab kernel --ready || return 0
-    [ "$(uname -m)" = x86_64 ] || die "The lab needs a processor of the kind" \
-        "x86_64, or a kernel of the host that has VRF, Open vSwitch, geneve," \
-        "VLAN and nftables: this one is $(uname -m), its kernel lacks them."
-    need_packages kernel
-    [ "${SKIP_APT:-}" != 1 ] || return 0
-    ! compgen -G '/usr/src/linux-source-*.tar.*' >/dev/null || return 0
-    source=$(kernel_source)
-    if [ -z "$source" ]; then
-        # A fresh system has no lists yet.
-        step "Updating the package lists" apt-get update || exit 1
-        source=$(kernel_source)
-    fi
-    [ -n "$source" ] || die "The kernel of this host lacks what the lab needs" \
-        "and apt knows no package linux-source-6.x to build another one." \
-        "Name a binary of user-mode Linux: LAB_KERNEL=..."
-    say "System packages that are missing: $source"
-    _install_all "$source"
-}
-
-# kernel_source: the package with the source of a kernel, preferably of 6.12.
-kernel_source() {
-    local known
-    known=$(apt-cache search --names-only '^linux-source-6\.[0-9.]+$' |
-        awk '{ print $1 }' | sort -V)
-    grep -x 'linux-source-6\.12' <<<"$known" || tail -n 1 <<<"$known"
-}
-
 # need_space MIB DIRECTORY WHY
 need_space() {
     local free

@@ -60,7 +60,14 @@ class PlacesTest(base.BaseTestCase):
 
 class SourceTest(base.BaseTestCase):
 
-    def test_the_one_that_is_tried_comes_first(self):
+    def test_the_one_without_tracing_comes_first(self):
+        self.assertEqual(
+            '/usr/src/linux-source-7.3.tar.xz', kernel.source([
+                '/usr/src/linux-source-7.2.tar.xz',
+                '/usr/src/linux-source-7.3.tar.xz',
+                '/usr/src/linux-source-6.12.tar.xz']))
+
+    def test_one_that_is_tried_comes_before_newer_ones(self):
         self.assertEqual(
             '/usr/src/linux-source-6.12.tar.xz', kernel.source([
                 '/usr/src/linux-source-6.1.tar.xz',

@@ -42,6 +42,14 @@ class AddressBackend(kernel.KernelBackend):
     invalidates = ('neighbour', 'route')
 
     def read(self, known):
+        """Read the marked addresses, and the wanted ones without a mark.
+
+        :param known: see :meth:`base.Backend.read`; an address counts when its
+            (device, address with prefix length) is the key of one of them
+        :returns: list of :class:`resources.Address` and
+            :class:`resources.VipAddress`
+        :raises base.BackendError: when the kernel does not answer
+        """
         keys = {ref.key for ref in known}
         names = {link.index: name for name, link in kernel.reading(
             'devices', links.read_all).items()}
@@ -61,6 +69,11 @@ class AddressBackend(kernel.KernelBackend):
                 address != ownership.ANCHOR else resources.Address)
 
     def apply(self, delta):
+        """Set and delete addresses, see :meth:`base.Backend.apply`.
+
+        An address that the privileged side does not recognise as the agent's
+        (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
+        """
         wanted = kernel.wanted(delta)
         vips = [r for r in delta.delete
                 if r.kind == resources.VipAddress.kind]

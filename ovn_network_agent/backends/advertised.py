@@ -59,6 +59,12 @@ class AdvertisedBackend(nb_writer.Writer):
         self._late = frozenset()
 
     def read(self, known):
+        """Read the proofs of this chassis, none without its host name.
+
+        :param known: not needed, because the proof names the chassis
+        :returns: list of :class:`resources.Advertised`, without prefixes
+        :raises base.BackendError: when the replica of NB is not usable
+        """
         hostname = self._context.hostname()
         try:
             with self._context.databases['nb'].rows() as nb:
@@ -70,12 +76,29 @@ class AdvertisedBackend(nb_writer.Writer):
             raise base.BackendError(str(e)) from e
 
     def command(self, verb, resource):
+        """The command that writes a proof, see :class:`ovsdb_writer.Writer`.
+
+        :param verb: not looked at: only 'set' occurs
+        :param resource: :class:`resources.Advertised`
+        """
         # A proof is retained, so there is nothing to remove.
         return lambda api: commands.SetAdvertised(api, resource)
 
     # -- on a thread of its own -------------------------------------------
 
     def apply(self, delta):
+        """Write each proof once all prefixes of its router are announced.
+
+        The call waits up to ``patience`` seconds, but not for resources that
+        an earlier call has waited for in vain.
+
+        :param delta: :class:`base.Delta` of :class:`resources.Advertised`; its
+            deletions are not looked at
+        :returns: dict of :class:`resources.Ref` to reason: refused proofs, and
+            those with a prefix that is not announced yet
+        :raises base.BackendError: when FRR cannot be asked, or NB does not
+            answer
+        """
         waiting = {r.ref: r for r in (
             *delta.create, *(new for _old, new in delta.update))}
         missing = {ref: set(r.prefixes) for ref, r in waiting.items()}

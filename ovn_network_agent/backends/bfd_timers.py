@@ -50,6 +50,14 @@ class BfdTimersBackend(nb_writer.Writer):
         self._said = ''
 
     def read(self, known):
+        """Read the request of this chassis, and log requests that differ.
+
+        :param known: not needed, because a request names its chassis
+        :returns: list of at most one :class:`resources.BfdTimers`, in
+            milliseconds; a request that cannot be read has zeros, which are
+            never wanted
+        :raises base.BackendError: when the replica of NB is not usable
+        """
         try:
             with self._context.databases['nb'].rows() as nb:
                 fleets = [bfd.read(row) for row in nb.get(
@@ -105,6 +113,11 @@ class BfdTimersBackend(nb_writer.Writer):
         self._said = text
 
     def command(self, verb, resource):
+        """The command that writes or removes the request of this chassis.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.BfdTimers`
+        """
         values = None if verb == 'remove' else (
             resource.min_rx, resource.min_tx, resource.mult)
         gone = self._gone
@@ -112,6 +125,15 @@ class BfdTimersBackend(nb_writer.Writer):
                                                gone)
 
     def apply(self, delta):
+        """Change the request, and remove those of chassis that are gone.
+
+        The Southbound server confirms first that they are gone.  If the server
+        does not answer, their requests stay, which is no failure.
+
+        :param delta: :class:`base.Delta`
+        :returns: see :meth:`base.Backend.apply`
+        :raises base.BackendError: when NB does not answer
+        """
         self._gone = self._confirmed()
         return super().apply(delta)
 

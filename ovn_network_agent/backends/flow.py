@@ -49,6 +49,7 @@ class StrayFlow(resources.Resource):
 
     @property
     def key(self):
+        """(bridge, cookie, table, priority, match)."""
         return (self.bridge, self.cookie, self.table, self.priority,
                 self.match)
 
@@ -63,12 +64,23 @@ class FlowBackend(base.Backend):
     revived_by = (notices.SWITCH_RESTARTED,)
 
     def check(self):
+        """The program of ``[ovs] ovs_wrapper``, if one is set, has to exist.
+
+        :returns: list of at most one text, see :meth:`base.Backend.check`
+        """
         wrapper = self.conf.ovs.ovs_wrapper.split()
         if not wrapper or shutil.which(wrapper[0]):
             return []
         return [f'[ovs] ovs_wrapper: {wrapper[0]} is not found']
 
     def read(self, known):
+        """Read the flows with a cookie of the agent.
+
+        :param known: frozenset of :class:`resources.Ref`; their bridges are
+            read, and the provider bridge always
+        :returns: list of :class:`resources.Flow` and :class:`StrayFlow`
+        :raises base.BackendError: when a bridge does not answer
+        """
         # The provider bridge may have flows of an earlier run, even if none
         # is wanted there.
         bridges = {ref.key[0] for ref in known}
@@ -77,6 +89,13 @@ class FlowBackend(base.Backend):
                 for item in _call(bridge, openflow.dump_flows)]
 
     def apply(self, delta):
+        """Change the flows, bridge by bridge.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason; all changes of a
+            bridge that does not answer fail
+        :raises base.BackendError: when the only bridge does not answer
+        """
         wanted = [*delta.create, *(new for _old, new in delta.update)]
         failures = {}
         unreachable = None

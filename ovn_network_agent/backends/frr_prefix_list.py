@@ -70,6 +70,10 @@ class PrefixListBackend(base.Backend):
         self._former = set()
 
     def check(self):
+        """A prefix list needs the program of ``[frr] vtysh_wrapper``.
+
+        :returns: list of at most one text, see :meth:`base.Backend.check`
+        """
         program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
         if not self.conf.frr.frr_prefix_list or shutil.which(program):
             return []
@@ -79,6 +83,14 @@ class PrefixListBackend(base.Backend):
                 'frr_prefix_list to nothing']
 
     def read(self, known):
+        """Read the agent's entries of the present list and of former ones.
+
+        :param known: frozenset of :class:`resources.Ref`; an entry of theirs
+            counts with any sequence number
+        :returns: list of :class:`resources.PrefixListEntry`, and of
+            :class:`PartialEntry` for an entry that a daemon has lost
+        :raises base.BackendError: when FRR or the kernel does not answer
+        """
         found = []
         for name in self._lists():
             copies = self._copies(name)
@@ -92,6 +104,17 @@ class PrefixListBackend(base.Backend):
         return found
 
     def apply(self, delta):
+        """Write entries, and remove the agent's from any of the lists.
+
+        A missing entry is added with a free number of its network.  The lists
+        are read before and after the change, and the last reading decides.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason: entries of another
+            list or shape, networks without a free number, entries that FRR
+            refused
+        :raises base.BackendError: when FRR or the kernel does not answer
+        """
         current, names = self.conf.frr.frr_prefix_list, self._lists()
         adds = [*delta.create, *(new for _old, new in delta.update)]
         failures = {r.ref: f'not an entry of the prefix list "{current}" for '

@@ -61,6 +61,12 @@ class StaticBackend(base.Backend):
         self._refresh_due = False
 
     def check(self):
+        """The program of ``[frr] vtysh_wrapper`` has to exist.
+
+        The announce method ``kernel`` needs no program.
+
+        :returns: list of at most one text, see :meth:`base.Backend.check`
+        """
         if self._kernel_announces or self._vtysh_found():
             return []
         return [f'{self._program} is not found: FRR is written to through '
@@ -91,6 +97,12 @@ class StaticBackend(base.Backend):
         return self.conf.bridge_dev
 
     def read(self, known):
+        """Read the configured host routes through the next hop of the agent.
+
+        :param known: not needed, because the next hop marks the routes
+        :returns: list of :class:`resources.Announcement`, by prefix
+        :raises base.BackendError: when FRR does not answer
+        """
         if self._kernel_announces and not self._vtysh_found():
             # Without vtysh, FRR is not on this node and has no routes.
             return []
@@ -108,6 +120,14 @@ class StaticBackend(base.Backend):
         return rest.split(' ')[0] in (self._nexthop, *_NO_WAY)
 
     def apply(self, delta):
+        """Add and remove static routes, and make the soft refresh.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason: routes of another
+            VRF or next hop, routes that the operator has with other properties
+            (of the last reading), and routes that FRR did not take
+        :raises base.BackendError: when FRR does not answer
+        """
         adds = [*delta.create, *(new for _old, new in delta.update)]
         deletes = [*(old for old, _new in delta.update), *delta.delete]
         failures = {r.ref: f'not a route of VRF "{self._vrf}" through '
@@ -130,6 +150,12 @@ class StaticBackend(base.Backend):
         return failures
 
     def in_effect(self, announced):
+        """The static routes that zebra knows, selected or not.
+
+        :param announced: list of :class:`resources.Announcement`
+        :returns: set of :class:`resources.Ref`
+        :raises base.BackendError: when FRR does not answer
+        """
         # Known routes suffice: beside a kernel route that is still to go,
         # they cannot be selected yet.
         known = self._call(vtysh.read_known, self._vrf, 'static')

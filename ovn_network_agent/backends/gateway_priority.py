@@ -47,6 +47,12 @@ class GatewayPriorityBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'),)
 
     def read(self, known):
+        """Read the priorities of this chassis in all gateway groups.
+
+        :param known: not needed, because each row names its chassis
+        :returns: list of :class:`resources.GatewayPriority`
+        :raises base.BackendError: when the replica of NB is not usable
+        """
         try:
             with self._context.databases['nb'].rows() as nb:
                 return list(priorities.gateway_priorities(
@@ -60,16 +66,34 @@ class GatewayPriorityBackend(nb_writer.Writer):
         self._stopping = frozenset()
 
     def command(self, verb, resource):
+        """The command that writes a priority.
+
+        :param verb: not looked at: only 'set' occurs
+        :param resource: :class:`resources.GatewayPriority`
+        """
         # A priority is retained, so there is nothing to remove.
         return lambda api: priorities.SetPriority(
             api, resource, _group(resource.ref) in self._stopping)
 
     def together(self, ref):
+        """The group of the candidate; one group for all that a stop lowers.
+
+        :param ref: :class:`resources.Ref` of a
+            :class:`resources.GatewayPriority`
+        :returns: 'stop', or the (table, UUID) of the gateway group
+        """
         # New priorities for only a part of a group could move its ports.
         group = _group(ref)
         return 'stop' if group in self._stopping else group
 
     def apply(self, delta):
+        """Write priorities; those of an owner only after a question to SB.
+
+        :param delta: :class:`base.Delta`; its deletions are not looked at
+        :returns: dict of :class:`resources.Ref` to reason: refused priorities,
+            and those that want a lead while the port is on another chassis
+        :raises base.BackendError: when SB or NB does not answer
+        """
         changes = tuple((r, r) for r in delta.create) + delta.update
         failures = self._not_owned({new for _old, new in changes
                                     if new.owned})

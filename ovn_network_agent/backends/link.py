@@ -35,6 +35,10 @@ class LinkBackend(kernel.KernelBackend):
     invalidates = ('sysctl', 'address', 'neighbour', 'route', 'rule')
 
     def check(self):
+        """The provider bridge and the VRF of the configuration have to exist.
+
+        :returns: list of texts with the remedy, see :mod:`backends.link_needs`
+        """
         try:
             found = links.read_all()
         except OSError as error:
@@ -44,6 +48,14 @@ class LinkBackend(kernel.KernelBackend):
                 *link_needs.vrf(self.conf, found)]
 
     def read(self, known):
+        """Read the wanted devices that are up, and the veth pair.
+
+        :param known: frozenset of :class:`resources.Ref`; a pair without the
+            mark of the agent counts only if the pair is among them
+        :returns: list of :class:`resources.LinkUp` and
+            :class:`resources.VethPair`
+        :raises base.BackendError: when the kernel does not answer
+        """
         found = kernel.reading('devices', links.read_all)
         present = [resources.LinkUp(name) for name, link in found.items()
                    if link.up and
@@ -57,6 +69,10 @@ class LinkBackend(kernel.KernelBackend):
         return present
 
     def apply(self, delta):
+        """Set devices up, and make or delete the veth pair.
+
+        No device is ever set down.  See :meth:`base.Backend.apply`.
+        """
         up = [r for r in kernel.wanted(delta)
               if isinstance(r, resources.LinkUp)]
         pairs = [r for r in kernel.wanted(delta)

@@ -37,6 +37,14 @@ class NeighbourBackend(kernel.KernelBackend):
                   notices.kernel('neighbour'))
 
     def read(self, known):
+        """Read the marked entries, and the wanted ones on the veth pair.
+
+        :param known: frozenset of :class:`resources.Ref`; an entry without the
+            mark counts only if its (device, address) is the key of one of them
+        :returns: list of :class:`resources.Neighbour`; the MAC address of
+            another device of this node is the name of that device
+        :raises base.BackendError: when the kernel does not answer
+        """
         keys = {ref.key for ref in known
                 if ref.kind == resources.Neighbour.kind}
         found = kernel.reading('devices', links.read_all)
@@ -51,6 +59,11 @@ class NeighbourBackend(kernel.KernelBackend):
                 (names[entry.index], entry.dst) in keys)]
 
     def apply(self, delta):
+        """Set and delete entries, see :meth:`base.Backend.apply`.
+
+        An entry whose MAC address is that of a device fails as long as this
+        device does not exist.
+        """
         failed = {}
         if delta.create or delta.update:
             failed = self._write(kernel.wanted(delta))

@@ -58,9 +58,25 @@ class NftablesBackend(kernel.KernelBackend):
         return nft_needs.missing(self.conf)
 
     def attach(self, context):
+        """Remember how to wake the loop after a change by another program.
+
+        :param context: :class:`base.Context`
+        """
         self._wake = context.wake
 
     def read(self, known):
+        """Read the tables of the agent, and their elements.
+
+        The first call with a wanted object also starts the watch for changes
+        by other programs.  Without a wanted object, an unreadable table is no
+        error, because a node that forwards no ports needs no nftables.
+
+        :param known: frozenset of :class:`resources.Ref`
+        :returns: list of :class:`resources.NftTable` and
+            :class:`resources.NftElement`
+        :raises base.BackendError: when objects are known and nft does not
+            answer
+        """
         if known:
             self._start_watch()
         elif self._idle or shutil.which('nft') is None:
@@ -80,6 +96,11 @@ class NftablesBackend(kernel.KernelBackend):
                 for resource in _resources(family, listed)]
 
     def apply(self, delta):
+        """Load or delete the tables, and change elements, family by family.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason
+        """
         failures = {}
         for name in elements.FAMILIES:
             work = nft_work.work_for(delta, name)
@@ -89,6 +110,7 @@ class NftablesBackend(kernel.KernelBackend):
         return failures
 
     def close(self):
+        """Stop the watch for changes by other programs."""
         if self._watch is not None:
             self._watch.stop()
 

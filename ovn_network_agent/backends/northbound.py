@@ -50,6 +50,10 @@ class NorthboundBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'), notices.connected('sb'))
 
     def attach(self, context):
+        """Receive the databases, of which SB is also asked.
+
+        :param context: :class:`base.Context`
+        """
         super().attach(context)
         # Rows that this chassis had at the last reading, or has written since.
         self._had = set()
@@ -57,6 +61,14 @@ class NorthboundBackend(nb_writer.Writer):
             context.databases['sb'], self._sb_has_answered)
 
     def read(self, known):
+        """Read the rows of this chassis, and note the lost ones.
+
+        :param known: frozenset of :class:`resources.Ref`; a binding among them
+            counts even if its router and route are gone
+        :returns: list of :class:`resources.DefaultRoute` and
+            :class:`resources.MacBinding`
+        :raises base.BackendError: when the replica of NB is not usable
+        """
         try:
             with self._context.databases['nb'].rows() as nb:
                 found = self._read(nb, known)
@@ -70,6 +82,10 @@ class NorthboundBackend(nb_writer.Writer):
         return found
 
     def apply(self, delta):
+        """Write and remove rows, see :class:`ovsdb_writer.Writer`.
+
+        A row that another chassis has is refused while SB is in doubt.
+        """
         failures = super().apply(delta)
         self._had |= {resource.ref for resource in delta.create
                       if resource.ref not in failures}
@@ -110,6 +126,12 @@ class NorthboundBackend(nb_writer.Writer):
                 outdated)
 
     def command(self, verb, resource):
+        """The command for a route or a binding.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.DefaultRoute` or
+            :class:`resources.MacBinding`
+        """
         set_, remove = _COMMANDS[resource.kind]
         if verb == 'remove':
             return lambda api: remove(api, resource)

@@ -34,9 +34,19 @@ class OverlapBackend(base.Backend):
     revived_by = (notices.connected('ovs'),)
 
     def attach(self, context):
+        """Receive the databases, of which 'ovs' is read.
+
+        :param context: :class:`base.Context`
+        """
         self._context = context
 
     def read(self, known):
+        """Read the overlap that the keeper has noted in the local database.
+
+        :param known: not needed, because the key is the agent's
+        :returns: list of at most one :class:`resources.Overlap`
+        :raises base.BackendError: when the local database is not connected
+        """
         try:
             with self._context.databases['ovs'].rows() as ovs:
                 marks = [row.external_ids.get(ownership.EXT_ID_OVERLAP, '')
@@ -47,6 +57,12 @@ class OverlapBackend(base.Backend):
                 for mark in marks if mark]
 
     def apply(self, delta):
+        """Begin or end the overlap; an update changes nothing.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to the text of the privileged
+            side
+        """
         failures = {}
         for wanted in delta.create:
             try:

@@ -33,6 +33,10 @@ class Writer(base.Backend):
     database = ''
 
     def attach(self, context):
+        """Receive the databases, of which :attr:`database` is written.
+
+        :param context: :class:`base.Context`
+        """
         self._context = context
 
     def command(self, verb, resource):
@@ -55,6 +59,14 @@ class Writer(base.Backend):
     # -- writing (on the writer thread) -----------------------------------
 
     def apply(self, delta):
+        """Commit all changes at once, and group by group after a refusal.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to the reason of the command
+            or of the server
+        :raises base.BackendError: when the database is not connected, or does
+            not answer within ``[ovn] transaction_timeout`` seconds
+        """
         changes = [(r.ref, self.command('set', r)) for r in (
             *delta.create, *(new for _old, new in delta.update))]
         changes += [(r.ref, self.command('remove', r))

@@ -44,12 +44,32 @@ class RelayPortBackend(ovsdb_writer.Writer):
     database = 'ovs'
 
     def read(self, known):
+        """Read the ports with the name and the mark of a relay.
+
+        :param known: not needed, because the ports carry a mark
+        :returns: list of :class:`resources.RelayPort`
+        :raises base.BackendError: when the local database is not connected
+        """
         return self._rows(lambda ovs: list(relay.ports(ovs)))
 
     def command(self, verb, resource):
+        """The command that makes or removes a port.
+
+        :param verb: 'set' or 'remove', see :class:`ovsdb_writer.Writer`
+        :param resource: :class:`resources.RelayPort`
+        """
         return lambda api: _COMMANDS[verb](api, resource)
 
     def apply(self, delta):
+        """Write the rows, and wait until ovs-vswitchd has made the ports.
+
+        The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
+        ovs-vswitchd could not make is tried once more.
+
+        :param delta: :class:`base.Delta`
+        :returns: dict of :class:`resources.Ref` to reason
+        :raises base.BackendError: when the local database does not answer
+        """
         failures = super().apply(delta)
         wanted = [*delta.create, *(new for _old, new in delta.update)]
         not_made, refused = self._not_made(

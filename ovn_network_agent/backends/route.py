@@ -39,6 +39,15 @@ class RouteBackend(kernel.KernelBackend):
                   notices.kernel('route'), notices.ZEBRA_KERNEL)
 
     def read(self, known):
+        """Read the routes with the agent's protocol number, in all tables.
+
+        :param known: frozenset of :class:`resources.Ref`; decides between the
+            two kinds where the table and the prefix leave both possible
+        :returns: list of :class:`resources.KernelRoute` and
+            :class:`resources.AnnouncedRoute`, one for each (table,
+            destination)
+        :raises base.BackendError: when the kernel does not answer
+        """
         table = self._announce_table()
         found = {}
         for route in kernel.reading('routes', routes.read_ours,
@@ -60,6 +69,7 @@ class RouteBackend(kernel.KernelBackend):
         return link.vrf_table if link else 0
 
     def apply(self, delta):
+        """Set and delete routes, see :meth:`base.Backend.apply`."""
         wanted = kernel.wanted(delta)
         return {
             **kernel.refused(
@@ -69,6 +79,12 @@ class RouteBackend(kernel.KernelBackend):
                              [list(r.key) for r in delta.delete])}
 
     def in_effect(self, announced):
+        """The kernel routes that zebra knows.
+
+        :param announced: list of :class:`resources.AnnouncedRoute`
+        :returns: set of :class:`resources.Ref`
+        :raises base.BackendError: when FRR does not answer
+        """
         # This is called only if static routes of FRR are to go, so there is
         # an FRR.
         try:

@@ -44,6 +44,15 @@ class RuleBackend(kernel.KernelBackend):
         self._originals = None
 
     def read(self, known):
+        """Read the agent's rules, and the wanted ones of other programs.
+
+        The first call also looks for rules of the Go program, which carry no
+        mark.
+
+        :param known: frozenset of :class:`resources.Ref`
+        :returns: list of :class:`resources.Rule`, one for each key
+        :raises base.BackendError: when the kernel does not answer
+        """
         found = kernel.reading('rules', rules.read_all)
         if self._originals is None:
             self._originals = self._find_originals(found)
@@ -129,6 +138,12 @@ class RuleBackend(kernel.KernelBackend):
                  ownership.MARK_REPLY))
 
     def apply(self, delta):
+        """Set rules, then delete the old ones, see :meth:`base.Backend.apply`.
+
+        A rule that the privileged side does not recognise as the agent's
+        (EBUSY) is
+        :class:`base.Kept`.
+        """
         wanted = kernel.wanted(delta)
         gone = [*(old for old, _new in delta.update), *delta.delete]
         originals = self._originals or set()

@@ -45,6 +45,12 @@ class StaleRouteBackend(nb_writer.Writer):
         self._patience = patience
 
     def read(self, known):
+        """Read the managed routes of chassis that are gone for good.
+
+        :param known: not needed, because each route names its chassis
+        :returns: list of :class:`resources.StaleRoute`
+        :raises base.BackendError: when the replica of NB is not usable
+        """
         try:
             with self._context.databases['nb'].rows() as nb:
                 return list(stale.stale_routes(nb, self._context.dead()))
@@ -52,10 +58,22 @@ class StaleRouteBackend(nb_writer.Writer):
             raise base.BackendError(str(e)) from e
 
     def command(self, verb, resource):
+        """The command that removes a route, see :class:`ovsdb_writer.Writer`.
+
+        :param verb: not looked at: only 'remove' occurs
+        :param resource: :class:`resources.StaleRoute`
+        """
         dead = self._context.dead()
         return lambda api: stale.RemoveStaleRoute(api, resource, dead)
 
     def apply(self, delta):
+        """Remove the routes of chassis that SB does not have, either.
+
+        :param delta: :class:`base.Delta`; only its deletions are looked at
+        :returns: dict of :class:`resources.Ref` to reason; :class:`base.Kept`
+            for the route of a chassis that is there
+        :raises base.BackendError: when SB or NB does not answer
+        """
         present = presence.ask(self._context, self.conf, self._patience)
         back = {r.ref for r in delta.delete
                 if absence.known(r.chassis, present)}

@@ -28,6 +28,13 @@ class SysctlBackend(kernel.KernelBackend):
     doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
 
     def read(self, known):
+        """Read the wanted values; no value has a mark.
+
+        :param known: frozenset of :class:`resources.Ref`, also of other kinds
+        :returns: list of :class:`resources.Sysctl`, without those that do not
+            exist
+        :raises base.BackendError: when an existing value cannot be read
+        """
         present = []
         for ref in known:
             if ref.kind == resources.Sysctl.kind:
@@ -37,6 +44,7 @@ class SysctlBackend(kernel.KernelBackend):
         return present
 
     def apply(self, delta):
+        """Set values; see :meth:`base.Backend.apply`."""
         wanted = kernel.wanted(delta)
         return kernel.refused(netlink.set_sysctls, wanted,
                               [[r.path, r.value] for r in wanted])

@@ -39,10 +39,15 @@ class Alone(typing.NamedTuple):
 
 
 def read_alone(sources):
+    """Find the agents here, and who has the lock: :class:`Alone`."""
     return Alone(sources.agents(), sources.holder())
 
 
 def judge_alone(found):
+    """Two agents are broken; an agent without the lock is a warning.
+
+    :param found: :class:`Alone`
+    """
     names = ', '.join(f'process {one.pid:d} ({one.command})'
                       for one in found.agents)
     if len(found.agents) > 1:
@@ -105,6 +110,12 @@ class Status(typing.NamedTuple):
 
 
 def read_status(sources):
+    """Ask the running agent for its status: :class:`Status`.
+
+    A refusal counts as a running agent with trouble.
+
+    :raises check.NotChecked: when the configuration has no control socket
+    """
     runs = bool(sources.holder())
     try:
         said = sources.report()
@@ -118,6 +129,10 @@ def read_status(sources):
 
 
 def judge_status(found):
+    """Warn of each degraded reason; an agent without an answer is broken.
+
+    :param found: :class:`Status`
+    """
     if not found.runs:
         yield check.not_checked('no agent runs')
     elif found.trouble:
@@ -137,6 +152,10 @@ def judge_status(found):
 
 
 def judge_drain(found):
+    """Warn of a drain that an operator has not ended yet.
+
+    :param found: :class:`Status`
+    """
     if not found.runs or found.trouble:
         yield check.not_checked('no agent answers')
     elif found.drains:
@@ -148,10 +167,15 @@ def judge_drain(found):
 
 
 def read_privileges(sources):
+    """The reason why the privileged daemons do not start, text, or ''."""
     return sources.refused
 
 
 def judge_privileges(refused):
+    """Daemons that do not start are broken; without root nothing is known.
+
+    :param refused: text, see :func:`read_privileges`
+    """
     if 'needs root' in refused:
         yield check.not_checked(refused)
     elif refused:
@@ -178,6 +202,15 @@ class Helper(typing.NamedTuple):
 
 
 def read_helpers(sources):
+    """Read the commands that start daemons, and look them up in sudoers.
+
+    A plain sudo counts only if a file of sudoers names the helper; else the
+    agent is meant to have its capabilities.
+
+    :returns: tuple of :class:`Helper`
+    :raises check.NotChecked: without root
+    :raises OSError: when a file of sudoers cannot be read
+    """
     sources.privileged()
     sudoers = '\n'.join(_texts())
     configured = helper.NAME in sudoers
@@ -220,6 +253,10 @@ def _texts():
 
 
 def judge_helpers(found):
+    """A missing program is broken, and so is a command outside of sudoers.
+
+    :param found: tuple of :class:`Helper`
+    """
     if not found:
         yield check.not_checked('neither helper_command nor sudoers has a '
                                 'helper: the agent has its capabilities')

@@ -15,6 +15,18 @@
 
 A check has a reader and a judge.  The reader does all the I/O and returns
 frozen facts.  The judge is pure: it turns the facts into :class:`Said`.
+
+The name of a reader begins with ``read_``.  Its only argument is
+:class:`sources.Sources`, and its docstring names the type of the facts.  A
+reader raises :class:`NotChecked` where the check does not concern this node.
+Any other exception, such as :class:`ovsdb.connection.Unavailable`, means that
+the facts cannot be read.  The examination turns both into the verdict "not
+checked", so a docstring names only what a reader of the code would not expect.
+
+The name of a judge begins with ``judge_``.  Its only argument is the facts.
+The result is an iterable of :class:`Said`, with at least one item.  The
+docstring of a judge says what gets which verdict; everything else is OK, or
+not checked where the facts do not concern this node.
 """
 
 import dataclasses

@@ -46,6 +46,10 @@ class Problems(typing.NamedTuple):
 
 
 def read_configuration(sources):
+    """The messages of the agent's own check, without TLS: :class:`Problems`.
+
+    Warnings are read only if nothing prevents a start.
+    """
     conf = sources.conf
     of_tls = {*tls.problems(conf)}
     problems = tuple(message for message in configuration.problems(conf)
@@ -61,6 +65,10 @@ def read_configuration(sources):
 
 
 def judge_configuration(found):
+    """What prevents a start is broken; every other message is a warning.
+
+    :param found: :class:`Problems`
+    """
     yield from (check.of_message(check.Verdict.BROKEN, message)
                 for message in found.problems)
     yield from (check.of_message(check.Verdict.WARN, message)
@@ -78,6 +86,10 @@ def read_prerequisites(sources):
 
 
 def judge_prerequisites(messages):
+    """Every missing program or device is broken.
+
+    :param messages: tuple of str, see :func:`read_prerequisites`
+    """
     return check.of_messages(check.Verdict.BROKEN, messages,
                              'the programs and devices of all backends are '
                              'there')
@@ -99,6 +111,10 @@ class Tls(typing.NamedTuple):
 
 
 def read_tls(sources):
+    """Read the files of TLS of all remotes: :class:`Tls`.
+
+    With a file that cannot be used, there are neither warnings nor dates.
+    """
     conf = sources.conf
     files = dict.fromkeys(tls.by_remote(conf).values())
     problems = tuple(tls.problems(conf))
@@ -110,6 +126,11 @@ def read_tls(sources):
 
 
 def judge_tls(found, now=None):
+    """An expired certificate is broken; one that expires soon is a warning.
+
+    :param found: :class:`Tls`
+    :param now: datetime with a time zone, None for the present time
+    """
     if not (found.used or found.problems or found.warnings):
         yield check.not_checked('no remote begins with "ssl:"')
         return
@@ -150,6 +171,11 @@ class Access(typing.NamedTuple):
 
 
 def read_access(sources):
+    """Find the named files that the agent's user cannot read: :class:`Access`.
+
+    The files are those of the configuration, of TLS, and the rules of port
+    forwarding.  A file that does not exist is left to other checks.
+    """
     conf = sources.conf
     wanted = [*(conf.config_file or ()), conf.port_forward.rules_file]
     for files in tls.by_remote(conf).values():
@@ -190,6 +216,10 @@ def _allowed(found, uid, groups, bit):
 
 
 def judge_access(found):
+    """A file that the agent's user cannot read is broken.
+
+    :param found: :class:`Access`
+    """
     if not found.user:
         yield check.not_checked(f'there is no user {USER}; another user runs '
                                 'the agent')

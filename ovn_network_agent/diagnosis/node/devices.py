@@ -44,6 +44,10 @@ class Bridge(typing.NamedTuple):
 
 
 def read_bridge(sources):
+    """Read the provider bridge: :class:`Bridge`.
+
+    :raises check.NotChecked: without OVN
+    """
     sources.ovn()
     found, name = sources.links(), sources.conf.bridge_dev
     return Bridge(name, tuple(link_needs.bridge(sources.conf, found)),
@@ -51,6 +55,10 @@ def read_bridge(sources):
 
 
 def judge_bridge(found):
+    """A missing bridge is broken; a bridge that is down, if an agent runs.
+
+    :param found: :class:`Bridge`
+    """
     if found.missing:
         yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
     elif found.up:
@@ -85,6 +93,7 @@ class Vrf(typing.NamedTuple):
 
 
 def read_vrf(sources):
+    """Read the configured VRF and the devices in it: :class:`Vrf`."""
     name, found = sources.vrf, sources.links()
     if not name or name not in found:
         return Vrf(name, tuple(link_needs.vrf(sources.conf, found)),
@@ -111,6 +120,10 @@ def uplinks(conf, found):
 
 
 def judge_vrf(found):
+    """A VRF that is missing, down, or without its own table is broken.
+
+    :param found: :class:`Vrf`
+    """
     if not found.name:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
         return
@@ -129,6 +142,10 @@ def judge_vrf(found):
 
 
 def judge_uplink(found):
+    """A VRF without an uplink that is up is broken; each other one warns.
+
+    :param found: :class:`Vrf`
+    """
     names = ', '.join(name for name, _up in found.uplinks)
     if not found.name:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
@@ -166,6 +183,7 @@ class Forwarding(typing.NamedTuple):
 
 
 def read_forwarding(sources):
+    """Read three sysctls of the devices that exist: :class:`Forwarding`."""
     conf, found = sources.conf, sources.links()
     names = [name for name in (sources.vrf, *(
         link.name for link in uplinks(conf, found))) if name in found]
@@ -187,6 +205,12 @@ def _sysctls(device):
 
 
 def judge_forwarding(found):
+    """A device that does not forward IPv4 is broken.
+
+    The bridge counts only if an agent runs, because the agent sets its value.
+
+    :param found: :class:`Forwarding`
+    """
     ours = (found.bridge,) if found.managed else ()
     # Without a VRF the uplink is not known, and one switch is for all.
     concerned = (*(found.vrf or ('all',)), *ours)
@@ -218,6 +242,13 @@ def _name(device, name):
 
 
 def judge_rp_filter(found):
+    """A strict rp_filter is broken.
+
+    Of the values of a device and of 'all', the larger one counts (ip-sysctl of
+    the kernel).
+
+    :param found: :class:`Forwarding`
+    """
     of_all = found.values['all'].get('rp_filter', 0)
     strict = [name for name, values in found.values.items()
               if max(values.get('rp_filter', 0), of_all) == _STRICT and
@@ -233,6 +264,10 @@ def judge_rp_filter(found):
 
 
 def judge_proxy_arp(found):
+    """A bridge without proxy_arp is broken, if an agent runs.
+
+    :param found: :class:`Forwarding`
+    """
     value = found.values.get(found.bridge, {}).get('proxy_arp')
     if not found.managed or value is None:
         yield check.not_checked('the agent sets it when it starts')
@@ -247,16 +282,31 @@ def judge_proxy_arp(found):
 
 
 def read_bridge_address(sources):
+    """Warnings about bridge_ip on other devices, a tuple of str.
+
+    :raises check.NotChecked: without OVN
+    :raises OSError: when the kernel cannot be asked
+    """
     sources.ovn()
     return tuple(surroundings.bridge_address(sources.conf))
 
 
 def judge_bridge_address(messages):
+    """Every message is a warning.
+
+    :param messages: tuple of str, see :func:`read_bridge_address`
+    """
     return check.of_messages(check.Verdict.WARN, messages,
                              'no other device has it')
 
 
 def read_bridge_ports(sources):
+    """Warnings about ports that lead out of this node, a tuple of str.
+
+    See :func:`watches.surroundings.leading_out`.
+
+    :raises ovsdb.connection.Unavailable: without the local database
+    """
     bridge = sources.conf.bridge_dev
     with sources.database('ovs').rows() as ovs:
         ports = wiring.ports(ovs, bridge)
@@ -265,15 +315,27 @@ def read_bridge_ports(sources):
 
 
 def judge_bridge_ports(messages):
+    """Every message is a warning.
+
+    :param messages: tuple of str, see :func:`read_bridge_ports`
+    """
     return check.of_messages(check.Verdict.WARN, messages,
                              'no port leads out of this node')
 
 
 def read_ipv6(sources):
+    """Warnings about VIPs of IPv6 without forwarding, a tuple of str.
+
+    :raises OSError: when the kernel cannot be asked
+    """
     return tuple(surroundings.ipv6_forwarding(sources.conf))
 
 
 def judge_ipv6(messages):
+    """Every message is a warning.
+
+    :param messages: tuple of str, see :func:`read_ipv6`
+    """
     return check.of_messages(check.Verdict.WARN, messages,
                              'no VIP of IPv6 needs what is not there')
 

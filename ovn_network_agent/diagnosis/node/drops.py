@@ -44,6 +44,11 @@ class Drops(typing.NamedTuple):
 
 
 def read_drops(sources):
+    """Read the dropping flows of other programs: :class:`Drops`.
+
+    :raises check.NotChecked: without OVN or root, or when the bridge does not
+        answer
+    """
     sources.ovn()
     sources.privileged()
     bridge = sources.conf.bridge_dev
@@ -59,6 +64,13 @@ def read_drops(sources):
 
 
 def judge_drops(found):
+    """Warn of each flow that drops packets of this node's addresses.
+
+    A flow that drops packets of all addresses, whatever else the packets have,
+    is broken.
+
+    :param found: :class:`Drops`
+    """
     wrong = False
     for drop in found.drops:
         taken = _taken(drop, found)

@@ -36,6 +36,13 @@ class Duplicates(typing.NamedTuple):
 
 
 def read_duplicates(sources):
+    """Find the routers of each announced address in NB: :class:`Duplicates`.
+
+    The addresses of a router are those of its NAT rows and of its gateway
+    ports.
+
+    :raises ovsdb.connection.Unavailable: without NB or SB
+    """
     addresses = frozenset(sources.announceable())
     owners = {}
     with sources.database('nb').rows() as nb:

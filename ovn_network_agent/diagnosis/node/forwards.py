@@ -40,6 +40,10 @@ class Local(typing.NamedTuple):
 
 
 def read_local(sources):
+    """Find the destinations of the rules on this node: :class:`Local`.
+
+    :raises forward.flaws.BadRules: when the file of rules has a mistake
+    """
     conf = sources.conf
     vips = rules.load(conf)
     here = {found.address.partition('/')[0]
@@ -57,6 +61,13 @@ def read_local(sources):
 
 
 def judge_local(found):
+    """A destination that does not accept packets of the VRF is broken.
+
+    With ``port_forward_l3mdev_accept``, this is only a warning: the agent sets
+    the sysctls at its start.
+
+    :param found: :class:`Local`
+    """
     refused = [f'{address} ({proto})' for address, proto in found.destinations
                if not found.accept.get(proto)]
     if not found.destinations:
@@ -86,6 +97,11 @@ class Zones(typing.NamedTuple):
 
 
 def read_zones(sources):
+    """Read the zones that ovn-controller notes on its bridges: :class:`Zones`.
+
+    :raises forward.flaws.BadRules: when the file of rules has a mistake
+    :raises ovsdb.connection.Unavailable: without the local database
+    """
     conf = sources.conf
     if not rules.load(conf):
         return Zones(None, {})
@@ -99,6 +115,10 @@ def read_zones(sources):
 
 
 def judge_zones(found):
+    """A zone that OVN uses, too, is broken.
+
+    :param found: :class:`Zones`
+    """
     if found.zone is None:
         yield check.not_checked('no port is forwarded')
     elif found.zone in found.theirs:

@@ -36,6 +36,12 @@ class Daemons(typing.NamedTuple):
 
 
 def read_daemons(sources):
+    """Find the needed and the running daemons: :class:`Daemons`.
+
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
     running = sources.daemons()
     wanted = frr_fitness.daemons(sources.conf)
     if 'bgpd' in running:
@@ -55,6 +61,10 @@ def major(version):
 
 
 def judge_daemons(found):
+    """A needed daemon that does not run is broken.
+
+    :param found: :class:`Daemons`
+    """
     missing = [name for name in found.wanted if name not in found.running]
     if missing:
         yield check.broken(
@@ -79,6 +89,14 @@ class Configured(typing.NamedTuple):
 
 
 def read_setup(sources):
+    """Find the faults of the running configuration: :class:`Configured`.
+
+    Several checks share this reading; each judges one part of the faults.
+
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
     conf, found = sources.conf, sources.frr()
     return Configured(
         tuple(setup.faults(found, sources.vrf,
@@ -115,6 +133,12 @@ class Lists(typing.NamedTuple):
 
 
 def read_lists(sources):
+    """Read the prefix list of zebra and of bgpd: :class:`Lists`.
+
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
     name = sources.conf.frr.frr_prefix_list
     if not name:
         return Lists('')
@@ -124,6 +148,10 @@ def read_lists(sources):
 
 
 def judge_lists(found):
+    """An entry that only one of the daemons has is broken.
+
+    :param found: :class:`Lists`
+    """
     if not found.name:
         yield check.not_checked('[frr] frr_prefix_list is empty')
         return
@@ -155,11 +183,23 @@ class Sessions(typing.NamedTuple):
 
 
 def read_sessions(sources):
+    """Read the states of all neighbours for IPv4 unicast: :class:`Sessions`.
+
+    :raises check.NotChecked: without OVN or root
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR does
+        not answer
+    """
     neighbours, heard = sources.sessions()
     return Sessions(neighbours, tuple(heard))
 
 
 def judge_sessions(found):
+    """Broken without any session; otherwise, each lost session is a warning.
+
+    It is also a warning that no neighbour is configured or has sent a prefix.
+
+    :param found: :class:`Sessions`
+    """
     down = {peer: state for peer, state in sorted(found.neighbours.items())
             if state != 'Established'}
     up = sorted(set(found.neighbours) - set(down))

@@ -35,6 +35,10 @@ class Groups(typing.NamedTuple):
 
 
 def read_groups(sources):
+    """Take the gateway groups from the view: :class:`Groups`.
+
+    :raises ovsdb.connection.Unavailable: without a database
+    """
     snapshot = sources.snapshot()
     return Groups(snapshot.node.chassis, snapshot.groups,
                   'gateway_drain' in sources.conf.drivers)
@@ -117,6 +121,10 @@ class Ports(typing.NamedTuple):
 
 
 def read_ports(sources):
+    """Take the gateway ports on this chassis from the view: :class:`Ports`.
+
+    :raises ovsdb.connection.Unavailable: without a database
+    """
     snapshot = sources.snapshot()
     return Ports(tuple(port for group in snapshot.groups
                        for port in group.ports
@@ -124,6 +132,12 @@ def read_ports(sources):
 
 
 def judge_ports(found):
+    """A port whose segment has no bridge or patch port is broken.
+
+    A port without a localnet port is a warning.
+
+    :param found: :class:`Ports`
+    """
     wrong = False
     for port in found.ports:
         segment = port.segment
@@ -165,6 +179,10 @@ class Routes(typing.NamedTuple):
 
 
 def read_routes(sources):
+    """Take the routers on this chassis from the view: :class:`Routes`.
+
+    :raises ovsdb.connection.Unavailable: without a database
+    """
     snapshot = sources.snapshot()
     here = tuple(router for router in snapshot.routers if router.local_ports)
     return Routes(bool(sources.holder()), snapshot.node.hostname, here, (
@@ -173,6 +191,12 @@ def read_routes(sources):
 
 
 def judge_routes(found):
+    """A router without a default route of this node is broken.
+
+    Malformed rows are warnings.  Without an agent, nobody writes the routes.
+
+    :param found: :class:`Routes`
+    """
     for text in found.problems:
         yield check.warn(text, 'correct the row, or remove it')
     if not found.managed:

@@ -41,6 +41,10 @@ class Sizes(typing.NamedTuple):
 
 
 def read_mtu(sources):
+    """Read the MTU of the devices that a packet passes: :class:`Sizes`.
+
+    :raises check.NotChecked: without a VRF, whose devices are the uplinks
+    """
     found, conf = sources.links(), sources.conf
     if not sources.vrf:
         raise check.NotChecked('[frr] vrf_name is empty: in the default VRF, '

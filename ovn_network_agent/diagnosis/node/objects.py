@@ -46,6 +46,14 @@ class Objects(typing.NamedTuple):
 
 
 def read_objects(sources):
+    """Make two plans beside the agent, two seconds apart: :class:`Objects`.
+
+    The agent may be about to make a change that only one plan has.  So only
+    the differences of both plans count.
+
+    :raises check.NotChecked: without root, without an agent, and if health
+        checks decide what is forwarded
+    """
     sources.privileged()
     if not sources.holder():
         raise check.NotChecked('no agent runs, which would make them')
@@ -86,6 +94,12 @@ def _plan(sources):
 
 
 def judge_objects(found):
+    """Each object that is missing, different or left over is broken.
+
+    A system that could not be read is a warning.
+
+    :param found: :class:`Objects`
+    """
     for reason in found.unread:
         yield check.warn(f'could not be read: {reason}',
                          'see the checks of that system')

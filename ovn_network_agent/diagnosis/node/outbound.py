@@ -39,6 +39,10 @@ class Outbound(typing.NamedTuple):
 
 
 def read_outbound(sources):
+    """Read the outbound filters of the neighbours: :class:`Outbound`.
+
+    :raises check.NotChecked: without OVN or root, or when FRR does not answer
+    """
     vips = [iptext.address(vip.address) for vip in rules.load(sources.conf)
             if vip.managed and vip.version == 4]
     addresses = tuple(sorted({*sources.announceable(), *vips}))

@@ -56,6 +56,10 @@ def _reader(name):
 
 
 def judge_reach(found):
+    """A database that cannot be used is broken.
+
+    :param found: :class:`Reach`
+    """
     if found.trouble:
         yield check.broken(
             f'{found.name}: {found.trouble}', 'is the server up, is it '
@@ -90,6 +94,10 @@ class Chassis(typing.NamedTuple):
 
 
 def read_chassis(sources):
+    """Read this chassis in the local database and in SB: :class:`Chassis`.
+
+    :raises ovsdb.connection.Unavailable: without SB or the local database
+    """
     with sources.database('ovs').rows() as ovs:
         external_ids = {}
         for row in ovs['Open_vSwitch'].values():
@@ -109,6 +117,10 @@ def read_chassis(sources):
 
 
 def judge_chassis(found):
+    """A chassis without a name, or that SB lacks, is broken.
+
+    :param found: :class:`Chassis`
+    """
     if not found.name:
         yield check.broken(
             'external_ids:system-id is not set in the local Open_vSwitch '
@@ -124,6 +136,10 @@ def judge_chassis(found):
 
 
 def judge_gateway(found):
+    """A chassis that is no gateway for Neutron is broken.
+
+    :param found: :class:`Chassis`
+    """
     if _GATEWAY in found.options:
         yield check.ok(_GATEWAY)
     else:
@@ -141,6 +157,10 @@ def _add_gateway(found):
 
 
 def judge_mappings(found):
+    """A provider bridge that no network is mapped to is broken.
+
+    :param found: :class:`Chassis`
+    """
     if not any(bridge == found.bridge for _net, bridge in found.mappings):
         yield check.broken(
             f'{found.mapped_by} names {_named(found.mappings)}, and not '
@@ -174,6 +194,11 @@ class Controller(typing.NamedTuple):
 
 
 def read_controller(sources):
+    """Ask ovn-controller for its state: :class:`Controller`.
+
+    :raises check.NotChecked: without OVN or root
+    :raises ovsdb.connection.Unavailable: without the local database
+    """
     said = sources.controller()
     if not said:
         return Controller('')
@@ -184,6 +209,10 @@ def read_controller(sources):
 
 
 def judge_controller(found):
+    """Broken if stopped, paused or disconnected; an overlap is a warning.
+
+    :param found: :class:`Controller`
+    """
     if not found.state:
         yield check.broken(
             'ovn-controller does not run', '"systemctl start '

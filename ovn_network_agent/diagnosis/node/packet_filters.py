@@ -34,6 +34,10 @@ class Filters(typing.NamedTuple):
 
 
 def read_filters(sources):
+    """Read the dropping rules of other programs in nftables: :class:`Filters`.
+
+    :raises check.NotChecked: without OVN or root, or when nft does not answer
+    """
     sources.ovn()
     sources.privileged()
     try:
@@ -44,6 +48,12 @@ def read_filters(sources):
 
 
 def judge_filters(has):
+    """Warn of each rule that drops packets of this node's addresses.
+
+    A rule that certainly drops the packets of all addresses is broken.
+
+    :param has: :class:`Filters`
+    """
     wrong = False
     for one in has.found.filters:
         taken = {each for each in has.addresses if one.covers(each)}

@@ -64,6 +64,11 @@ class Foreign(typing.NamedTuple):
 
 
 def read_order(sources):
+    """Read the rules of other programs before the agent's: :class:`Order`.
+
+    :raises check.NotChecked: without OVN
+    :raises ovsdb.connection.Unavailable: without a database
+    """
     sources.ovn()
     conf, addresses = sources.conf, sources.announceable()
     leak, pair = (conf.veth_leak.veth_leak_rule_priority,
@@ -105,6 +110,12 @@ def _routes(sources, table):
 
 
 def judge_order(found):
+    """Warn of each rule that decides about packets of this node's addresses.
+
+    A rule that certainly drops the packets of all addresses is broken.
+
+    :param found: :class:`Order`
+    """
     wrong = False
     for foreign in found.rules:
         taken = _taken(foreign, found)

@@ -57,6 +57,7 @@ def options(conf):
 
 
 def read_tables(sources):
+    """Read the routing tables of the agent: :class:`Tables`."""
     conf = sources.conf
     read = {table: sources.routes(table)
             for table in options(conf).values()}
@@ -72,6 +73,10 @@ def read_tables(sources):
 
 
 def judge_tables(found):
+    """A foreign or a lost default route is broken; other routes are warnings.
+
+    :param found: :class:`Tables`
+    """
     fine = True
     for option, table, foreign in found.tables:
         defaults = [route for route in foreign if route.dst in _DEFAULT]
@@ -136,6 +141,7 @@ def priorities(conf):
 
 
 def read_rules(sources):
+    """Read the policy rules of all programs: :class:`Rules`."""
     leak = sources.conf.veth_leak
     return Rules(tuple(priorities(sources.conf)),
                  (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
@@ -144,6 +150,10 @@ def read_rules(sources):
 
 
 def judge_rules(found):
+    """Warn of each priority of the agent that another program uses.
+
+    :param found: :class:`Rules`
+    """
     strange = [rule for rule, exact in found.rules
                if rule.priority in found.priorities and
                not explained(rule, exact, found.leak)]
@@ -188,6 +198,10 @@ def _shown(rule):
 
 
 def judge_l3mdev(found):
+    """A VRF without the kernel's rule for VRFs is broken.
+
+    :param found: :class:`Rules`
+    """
     if not found.vrf:
         yield check.not_checked('no VRF')
     elif any(not exact and rule.protocol == _KERNEL and
@@ -202,6 +216,10 @@ def judge_l3mdev(found):
 
 
 def read_default(sources):
+    """Whether the VRF has a default route, a bool; None without a VRF.
+
+    :raises check.NotChecked: when the configured VRF does not exist
+    """
     if not sources.vrf:
         return None
     vrf = sources.links().get(sources.vrf)
@@ -211,6 +229,10 @@ def read_default(sources):
 
 
 def judge_default(present):
+    """A VRF without a default route is broken.
+
+    :param present: see :func:`read_default`
+    """
     if present is None:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
     elif present:

@@ -44,6 +44,10 @@ class Versions(typing.NamedTuple):
 
 
 def read_versions(sources):
+    """Ask each program for its version: :class:`Versions`.
+
+    A program that does not tell has the version ''.
+    """
     return Versions((
         (KERNEL, os.uname().release),
         (FRR, _said(lambda: sources.frr().version)),
@@ -81,6 +85,10 @@ def numbers(version):
 
 
 def judge_versions(found):
+    """A version below :data:`LEAST` is broken; one never tried is a warning.
+
+    :param found: :class:`Versions`
+    """
     odd = [said for name, version in found.found if version
            for said in _judged(name, version)]
     yield from odd

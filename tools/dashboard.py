@@ -66,10 +66,12 @@ class Window:
 
     @property
     def step(self):
+        """Seconds between two points of a curve, one scrape at least."""
         return max(self.scrape, (self.end - self.start) / _POINTS)
 
     @property
     def rate_interval(self):
+        """Seconds of the variable ``$__rate_interval`` of Grafana."""
         return max(self.step + self.scrape, _SCRAPES * self.scrape)
 
 

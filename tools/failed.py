@@ -41,6 +41,10 @@ def ending(details):
 
 
 def say(test):
+    """Print a failed test, and nothing of another one.
+
+    :param test: dict of testtools.StreamToDict
+    """
     if test['status'] in ('success', 'skip', 'exists', 'xfail'):
         return
     print(f'{test["status"].upper()}: {test["id"]}')

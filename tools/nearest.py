@@ -194,6 +194,7 @@ def order(start, known):
 
 
 def is_test(name):
+    """Whether the dotted name is that of a module of functional tests."""
     return (name.startswith(FUNCTIONAL) and
             name.rpartition('.')[2].startswith('test_'))
 

@@ -80,6 +80,10 @@ class Endpoint(base.Serving):
                     self._report, more), self._changed)
 
     def seen(self, snapshot):
+        """Note since when drains and handovers last; see :class:`since.Since`.
+
+        :param snapshot: :class:`model.Snapshot`
+        """
         self._since.note(snapshot)
 
     def _report(self):

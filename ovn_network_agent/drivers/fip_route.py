@@ -41,6 +41,12 @@ class FipRouteDriver(base.Driver):
     ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
+        """The provider bridge is up, has bridge_ip and answers ARP requests.
+
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.LinkUp`,
+            :class:`resources.Address` and :class:`resources.Sysctl`
+        """
         bridge = self.settings.bridge_dev
         yield resources.LinkUp(bridge)
         if self.settings.bridge_ip:
@@ -66,6 +72,17 @@ class FipRouteDriver(base.Driver):
                         port.networks, self.settings.network_cidr))
 
     def for_router(self, router, node):
+        """The routes, flows and announcements of a router's addresses.
+
+        A router that has left keeps what its handover still needs.  For a port
+        whose segment is in doubt, the announcements stay as they are.
+
+        :param router: :class:`model.Router`
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.Resource`, with a
+            :class:`resources.Problem` for addresses that are left out; the
+            proof that the router is announced comes last
+        """
         wanted = list(self._wanted(router, node))
         yield from wanted
         yield from announcing.proofs(router, node, wanted)

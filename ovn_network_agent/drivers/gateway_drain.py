@@ -65,6 +65,15 @@ class GatewayDrainDriver(base.Driver):
                                           self.settings.bridge_dev)
 
     def for_group(self, group, node):
+        """The wanted priorities of a group, and the relays of its ports.
+
+        :param group: :class:`model.GatewayGroup`, whose state decides the
+            order (:mod:`gateways.transitions`)
+        :param node: :class:`model.Node`; priorities only in the phases RUNNING
+            and DRAINING
+        :returns: iterator of :class:`resources.GatewayPriority`, one for each
+            candidate to change, and of the resources of relays
+        """
         if self.settings.gateway_drain.relay:
             yield from relays.ports(group, node, self.settings.bridge_dev)
             yield from relays.arriving(group, node, self.settings.bridge_dev)

@@ -54,11 +54,27 @@ class PortForwardDriver(base.Driver):
         return True
 
     def for_node(self, node):
+        """The configured provider networks, as elements of the nftables table.
+
+        Overlapping and adjacent networks are merged.
+
+        :param node: :class:`model.Node`; without ``extent`` no port is
+            forwarded
+        :returns: iterator of :class:`resources.NftElement`
+        """
         if node.extent and 4 in node.extent.versions:
             yield from self._networks(4, ipaddress.collapse_addresses(
                 iptext.network(n) for n in self.settings.network_cidr))
 
     def for_router(self, router, node):
+        """The provider networks and SNAT addresses of a router, as elements.
+
+        A configured ``network_cidr`` takes the place of the IPv4 networks.
+
+        :param router: :class:`model.Router`
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.NftElement`
+        """
         if not node.extent:
             return
         for version in node.extent.versions:
@@ -103,6 +119,13 @@ class PortForwardDriver(base.Driver):
     # -- the rules --------------------------------------------------------
 
     def for_forwards(self, forwards, node):
+        """The tables, policy rules and announcements of all VIPs.
+
+        :param forwards: :class:`port_forwards.Forwards`
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.Resource`, with a
+            :class:`resources.Problem` for each VIP that a router has, too
+        """
         for vip in forwards.vips:
             if vip.taken:
                 yield resources.Problem(

@@ -41,6 +41,13 @@ class VethLeakDriver(base.Driver):
         return bool(settings.frr.vrf_name)
 
     def for_node(self, node):
+        """The veth pair, and the leak of the configured provider networks.
+
+        :param node: :class:`model.Node`
+        :returns: iterator of :class:`resources.Resource`; with the leak off,
+            of :class:`resources.Keep` for the same objects; empty without a
+            VRF
+        """
         yield from self._unless_off(self._node(node))
 
     def for_group(self, group, node):
@@ -67,6 +74,13 @@ class VethLeakDriver(base.Driver):
                     for leak in self._way_back(network))
 
     def for_router(self, router, node):
+        """The leak of the networks of a router that packets still pass.
+
+        :param router: :class:`model.Router`
+        :param node: :class:`model.Node`
+        :returns: as of :meth:`for_node`, with a :class:`resources.Problem` if
+            the VRF has no way out
+        """
         yield from self._unless_off(self._router(router, node))
 
     def _unless_off(self, wanted):

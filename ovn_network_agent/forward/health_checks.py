@@ -61,11 +61,22 @@ class Checks(health.Health):
     # -- for the agent (any thread) ---------------------------------------
 
     def start(self, trigger):
+        """Remember the trigger; the thread starts with the first target.
+
+        :param trigger: :class:`trigger.Trigger`
+        """
         with self._lock:
             self._trigger = trigger
             self._tell()
 
     def want(self, targets):
+        """Begin and end the checks of single targets.
+
+        A dead target whose check has changed stays dead until the first good
+        result.
+
+        :param targets: frozenset of :class:`health.Target`
+        """
         with self._lock:
             # A dead target whose check has changed stays dead until the first
             # good result.
@@ -79,12 +90,21 @@ class Checks(health.Health):
             self._tell()
 
     def alive(self, target):
+        """Whether no check has found the target dead; True without a result.
+
+        :param target: :class:`health.Target`
+        """
         return target not in self._dead
 
     def why(self, target):
+        """The result of the check that found the target dead, text, or ''.
+
+        :param target: :class:`health.Target`
+        """
         return self._dead.get(target, '')
 
     def stop(self):
+        """Have the thread cancel the checks and end, without a wait."""
         with self._lock:
             self._stopping = True
             self._tell()

@@ -63,21 +63,44 @@ class Collection(record.Record):
     # -- what the loop tells ----------------------------------------------
 
     def ended(self, seconds):
+        """Observe the duration of a pass, in ``reconcile_duration_seconds``.
+
+        :param seconds: duration
+        """
         self.store.observe('reconcile_duration_seconds', seconds)
 
     def failed(self):
+        """Count a failed pass, in ``reconcile_failures_total``."""
         self.store.count('reconcile_failures_total')
 
     def reloaded(self, good):
+        """Count a reload by its result, in ``config_reload_total``.
+
+        :param good: False when the configuration stays as it was
+        """
         self.store.count('config_reload_total',
                          result='success' if good else 'error')
 
     def drained(self, result, seconds):
+        """Count a drain by its result, and observe its duration.
+
+        A drain without a port to wait for has no duration.
+
+        :param result: text, a value of :class:`drain.Result`
+        :param seconds: duration
+        """
         self.store.count('drain_total', result=result)
         if result != 'noop':
             self.store.observe('drain_duration_seconds', seconds)
 
     def made(self, passed):
+        """Count the changes, failures, drift and announcements of a pass.
+
+        Failures count when they begin.  The gauges of objects are taken from
+        the tracker, but only if one of them may have changed.
+
+        :param passed: :class:`record.Passed`
+        """
         outcome = passed.outcome
         self.store.count('reconcile_total', trigger=passed.trigger)
         for verb, resource in outcome.applied:

@@ -37,6 +37,10 @@ class Request(commands.NorthboundCommand):
         self._gone = gone
 
     def run_idl(self, txn):
+        """Change the only row of NB_Global; without the row, refuse a request.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         self.refused = ''
         for row in self.rows('NB_Global').values():
             self._change(txn, row)

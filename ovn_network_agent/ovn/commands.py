@@ -51,6 +51,13 @@ class SetDefaultRoute(TakeOverCommand):
     """
 
     def run_idl(self, txn):
+        """Take over the managed route of the router, or insert a row.
+
+        Refused without the router, beside a route of somebody else, and in
+        doubt.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         self.refused = ''
         router = self.rows('Logical_Router').get(uuid.UUID(
             self.wanted.router))
@@ -115,6 +122,10 @@ class RemoveDefaultRoute(NorthboundCommand):
         self.unwanted = unwanted
 
     def run_idl(self, txn):
+        """Delete the managed routes of the router with this chassis' tag.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         router = self.rows('Logical_Router').get(uuid.UUID(
             self.unwanted.router))
         if router is None:
@@ -142,6 +153,10 @@ class SetAdvertised(NorthboundCommand):
         self.wanted = wanted
 
     def run_idl(self, txn):
+        """Write the proof; refused without a managed route of this chassis.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         self.refused = 'the router has no default route of ours'
         router = self.rows('Logical_Router').get(uuid.UUID(
             self.wanted.router))
@@ -168,6 +183,13 @@ class SetMacBinding(TakeOverCommand):
     """
 
     def run_idl(self, txn):
+        """Correct the row of (port, address), or insert one.
+
+        Refused with an OVN that lacks the table, and in doubt if the row has
+        another MAC address.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         if 'Static_MAC_Binding' not in self.api.idl.tables:
             self.refused = ('this version of OVN has no table '
                             'Static_MAC_Binding; that of 23.03 has it')
@@ -199,6 +221,10 @@ class RemoveMacBinding(NorthboundCommand):
         self.unwanted = unwanted
 
     def run_idl(self, txn):
+        """Delete the row, also one that does not override learned bindings.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         row = find_mac_binding(self.rows('Static_MAC_Binding'),
                                self.unwanted.lrp, self.unwanted.ip)
         if row is not None and self.unwanted.mac in (

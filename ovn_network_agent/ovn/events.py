@@ -42,6 +42,7 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     @property
     def key(self):
+        """(class, owner, watch); ovsdbapp keeps one event of each key."""
         return (self.__class__, self._owner, self._watch)
 
     def matches(self, event, row, old=None):
@@ -54,11 +55,23 @@ class WakeEvent(ovsdb_event.RowEvent):
                 self.match_fn(event, row, old))
 
     def match_fn(self, event, row, old):
+        """Whether one of the watched columns has changed.
+
+        :param event: 'create', 'update' or 'delete'; only an update needs a
+            change
+        :param row: ovs.db.idl.Row
+        :param old: ovs.db.idl.Row with the former values of the changed
+            columns; None without an update
+        """
         if event != self.ROW_UPDATE:
             return True
         return any(hasattr(old, column) for column in self._watch.columns)
 
     def run(self, event, row, old):
+        """Fire the trigger; nothing of the row is passed on.
+
+        :param event: not needed, as the other parameters
+        """
         self._trigger.fire(self._reason, urgent=self._watch.urgent,
                            stale=self._watch.stale)
 

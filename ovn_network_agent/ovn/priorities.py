@@ -60,6 +60,12 @@ class SetPriority(commands.NorthboundCommand):
         self._before = dict(wanted.before)
 
     def run_idl(self, txn):
+        """Write the priority if the group is as it was at the decision.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        :raises RuntimeError: with the reason, in place of a refusal, if the
+            whole transaction has to fail
+        """
         self.refused = ''
         owner, column, members = self._members()
         mine = [m for m in members

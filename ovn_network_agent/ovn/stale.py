@@ -49,6 +49,10 @@ class RemoveStaleRoute(commands.NorthboundCommand):
         self._dead = dead
 
     def run_idl(self, txn):
+        """Delete the route, and the binding that nobody else needs.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         router = self.rows('Logical_Router').get(uuid.UUID(
             self.unwanted.router))
         if router is None:

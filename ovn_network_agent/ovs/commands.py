@@ -47,6 +47,13 @@ class SetRelayPort(RelayCommand):
     """
 
     def run_idl(self, txn):
+        """Make the port, or write the settings that differ.
+
+        Refused for an unknown type of tunnel, without the bridge, for a port
+        of somebody else, and while another bridge has the port.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         bridge, port = self.bridge(), self.present()
         self.refused = self._objection(bridge, port)
         if self.refused:
@@ -97,6 +104,10 @@ class RemoveRelayPort(RelayCommand):
     """Remove the port of a relay if it still has the agent's mark."""
 
     def run_idl(self, txn):
+        """Delete the port and its interfaces from its bridge.
+
+        :param txn: see :class:`ovsdb.command.Command`
+        """
         bridge, port = self.bridge(), self.present()
         if (bridge is None or port is None or port not in bridge.ports or
                 not relay.is_ours(port)):

@@ -18,6 +18,11 @@ from ovsdbapp.backend.ovs_idl import command
 class Command(command.BaseCommand):
     """Base of commands that remember why they did not act.
 
+    A subclass has ``run_idl(txn)``, which adds the changes to an
+    ovs.db.idl.Transaction, or sets :attr:`refused` and adds nothing.  The
+    method runs on the IDL thread when the transaction is built, and again
+    whenever the transaction has to be built again.
+
     :ivar refused: reason as text, '' when the command acted or had nothing
         to do
     """

@@ -130,6 +130,14 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
                 self._session.get_seqno() == self._last_seqno)
 
     def run(self):
+        """Apply what the server has sent, and judge the replica afterwards.
+
+        An error or a warning makes the replica load everything anew
+        (:meth:`distrust`).
+
+        :returns: as of the library: whether the replica has changed; True
+            after an error
+        """
         complaints = []
         _complaints.collect(complaints)
         before = self.state
@@ -177,6 +185,16 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._session.force_reconnect()
 
     def notify(self, event, row, updates=None):
+        """Mark the row as changed, and hand the event to the handler.
+
+        The library calls this on the IDL thread for each change.  An error of
+        an event only wakes the loop.
+
+        :param event: 'create', 'update' or 'delete'
+        :param row: ovs.db.idl.Row
+        :param updates: ovs.db.idl.Row with the former values of changed
+            columns
+        """
         self.dirty.mark(row._table.name, row.uuid)
         try:
             self.handler.notify(event, row, updates)

@@ -104,6 +104,7 @@ class Limits:
                 f'[frr] vrf_name = {self.vrf}')
 
     def check_prefix_list(self, name):
+        """Check a prefix list, of the start or of a reload."""
         names = {self.prefix_list, *_lists} - {''}
         _permit(name in names, f'prefix list {name!r}',
                 f'[frr] frr_prefix_list = {", ".join(sorted(names))}')
@@ -120,6 +121,7 @@ class Limits:
                 'drivers and [port_forward] rules_file')
 
     def check_zone(self, number):
+        """Check a zone of connection tracking."""
         _permit(number == self.zone, f'zone {number!r}',
                 f'[port_forward] port_forward_ct_zone = {self.zone}')
 

@@ -119,6 +119,7 @@ class Problem(Resource):
 
     @property
     def key(self):
+        """(text,): equal texts of several drivers are one problem."""
         return (self.text,)
 
 
@@ -144,4 +145,5 @@ class Keep(Resource):
 
     @property
     def key(self):
+        """(of,): one statement for each kept object."""
         return (self.of,)

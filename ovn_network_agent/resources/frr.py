@@ -34,6 +34,7 @@ class PrefixListEntry(base.Resource):
 
     @property
     def key(self):
+        """(name, network, ge, le): the entry without the sequence number."""
         return (self.name, self.network, self.ge, self.le)
 
     @property
@@ -60,8 +61,10 @@ class Announcement(base.Resource):
 
     @property
     def key(self):
+        """(vrf, prefix); another next hop is an update."""
         return (self.vrf, self.prefix)
 
     @property
     def subject(self):
+        """The prefix, text."""
         return self.prefix

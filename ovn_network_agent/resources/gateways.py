@@ -52,6 +52,7 @@ class GatewayPriority(base.Resource):
 
     @property
     def key(self):
+        """(table, group, chassis): the place of the candidate's row."""
         return (self.table, self.group, self.chassis)
 
 
@@ -70,4 +71,5 @@ class Overlap(base.Resource):
 
     @property
     def key(self):
+        """The empty tuple, because a chassis has at most one overlap."""
         return ()

@@ -29,6 +29,7 @@ class LinkUp(base.Resource):
 
     @property
     def key(self):
+        """(dev,)."""
         return (self.dev,)
 
 
@@ -49,6 +50,7 @@ class VethPair(base.Resource):
 
     @property
     def key(self):
+        """(name,); another VRF is an update."""
         return (self.name,)
 
 
@@ -70,6 +72,7 @@ class Sysctl(base.Resource):
 
     @property
     def key(self):
+        """(path,)."""
         return (self.path,)
 
 
@@ -85,6 +88,7 @@ class Address(base.Resource):
 
     @property
     def key(self):
+        """(dev, address); the address has its prefix length."""
         return (self.dev, self.address)
 
 
@@ -100,6 +104,7 @@ class VipAddress(Address):
 
     @property
     def subject(self):
+        """The address with its prefix length, text."""
         return self.address
 
 
@@ -125,6 +130,7 @@ class Neighbour(base.Resource):
 
     @property
     def key(self):
+        """(dev, dst), as in the kernel; another MAC address is an update."""
         return (self.dev, self.dst)
 
 
@@ -148,10 +154,12 @@ class KernelRoute(base.Resource):
 
     @property
     def key(self):
+        """(table, dst); the device and the gateway are the value."""
         return (self.table, self.dst)
 
     @property
     def subject(self):
+        """The destination of a host route, text; None for another route."""
         return self.dst if self.dst.endswith(('/32', '/128')) else None
 
 
@@ -202,9 +210,15 @@ class Rule(base.Resource):
 
     @property
     def key(self):
+        """(priority, src, dst, iif, fwmark, 'ipv6' or None).
+
+        The table is the value, so a rule with another table is an update.  The
+        last item separates the rules of both families that have no prefix.
+        """
         return (self.priority, self.src, self.dst, self.iif, self.fwmark,
                 'ipv6' if self.ipv6 else None)
 
     @property
     def subject(self):
+        """The destination prefix, text, or None."""
         return self.dst

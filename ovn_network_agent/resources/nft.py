@@ -43,6 +43,7 @@ class NftTable(base.Resource):
 
     @property
     def key(self):
+        """(family,): one table in each family."""
         return (self.family,)
 
 
@@ -64,4 +65,5 @@ class NftElement(base.Resource):
 
     @property
     def key(self):
+        """(family, set, element): all of the element."""
         return (self.family, self.set, self.element)

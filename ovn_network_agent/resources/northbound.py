@@ -40,11 +40,13 @@ class DefaultRoute(base.Resource):
 
     @property
     def follows(self):
+        """True, although the stage comes before the announcements."""
         # The route of the former owner is there, or the router is new.
         return True
 
     @property
     def key(self):
+        """(router,): one default route on each router."""
         return (self.router,)
 
 
@@ -70,6 +72,7 @@ class StaleRoute(base.Resource):
 
     @property
     def key(self):
+        """(router, lrp, nexthop, chassis): all of the route."""
         return (self.router, self.lrp, self.nexthop, self.chassis)
 
 
@@ -86,11 +89,13 @@ class MacBinding(base.Resource):
 
     @property
     def follows(self):
+        """True, although the stage comes before the announcements."""
         # The MAC-tweak flow takes packets for the MAC of a former owner.
         return True
 
     @property
     def key(self):
+        """(lrp, ip), as in the index of the table."""
         return (self.lrp, self.ip)
 
 
@@ -121,6 +126,7 @@ class BfdTimers(base.Resource):
 
     @property
     def key(self):
+        """(chassis,): one request of each chassis."""
         return (self.chassis,)
 
 
@@ -149,4 +155,5 @@ class Advertised(base.Resource):
 
     @property
     def key(self):
+        """(router,): one proof on the default route of each router."""
         return (self.router,)

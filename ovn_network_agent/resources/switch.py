@@ -37,6 +37,7 @@ class RelayPort(base.Resource):
 
     @property
     def key(self):
+        """(bridge, name)."""
         return (self.bridge, self.name)
 
 
@@ -77,15 +78,21 @@ class Flow(base.Resource):
 
     @property
     def key(self):
+        """(bridge, priority, in_port, family, dst): the match of the flow.
+
+        The cookie, the MAC addresses and the output are the value.
+        """
         return (self.bridge, self.priority, self.in_port, self.family,
                 self.dst)
 
     @property
     def follows(self):
+        """True for a hairpin flow, which only routers of this chassis need."""
         # Meanwhile, packets from router to router on this chassis take the
         # announced route, as on every other chassis.
         return self.output == 'in_port'
 
     @property
     def subject(self):
+        """The destination prefix, text, or None."""
         return self.dst

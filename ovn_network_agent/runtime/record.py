@@ -90,18 +90,23 @@ class Guarded(Record):
         self._said = set()
 
     def made(self, passed):
+        """Hand a completed pass on; see :meth:`Record.made`."""
         self._try(self._inner.made, passed)
 
     def failed(self):
+        """Hand a failed pass on; see :meth:`Record.failed`."""
         self._try(self._inner.failed)
 
     def ended(self, seconds):
+        """Hand a duration on; see :meth:`Record.ended`."""
         self._try(self._inner.ended, seconds)
 
     def reloaded(self, good):
+        """Hand a reload on; see :meth:`Record.reloaded`."""
         self._try(self._inner.reloaded, good)
 
     def drained(self, result, seconds):
+        """Hand the end of a drain on; see :meth:`Record.drained`."""
         self._try(self._inner.drained, result, seconds)
 
     def _try(self, method, *args):

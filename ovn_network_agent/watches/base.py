@@ -89,11 +89,17 @@ class Serving(Observer):
         return (trouble,) if trouble else ()
 
     def start(self, trigger):
+        """Start the server, if there is one.
+
+        :param trigger: :class:`trigger.Trigger`, fired when the server's
+            trouble has changed
+        """
         self._trigger = trigger
         if self._server is not None:
             self._server.start()
 
     def stop(self):
+        """Stop the server, if there is one."""
         if self._server is not None:
             self._server.stop()
 

@@ -81,9 +81,14 @@ class Flows(base.Observer):
         self._stopped = False
 
     def start(self, trigger):
+        """Start the watch.
+
+        :param trigger: not needed, because the pace wakes the loop
+        """
         self._watch.start()
 
     def stop(self):
+        """End the watch on a thread of its own."""
         if not self._stopped:
             self._stopped = True
             # The thread of the watch may wait for an ovs-vswitchd that hangs.

@@ -149,19 +149,32 @@ class Fitness(base.Observer):
 
     @property
     def unfit(self):
+        """Whether the last settled result was that BGP cannot announce."""
         return bool(self.judgement.lack)
 
     def start(self, trigger):
+        """Start the checks, every other second.
+
+        :param trigger: :class:`trigger.Trigger`, fired when the reasons have
+            changed
+        """
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-fitness',
                          daemon=True).start()
 
     def seen(self, snapshot):
+        """Note whether some group has no other successor than this chassis.
+
+        Such a chassis counts as fit as soon as a neighbour has sent a route.
+
+        :param snapshot: :class:`model.Snapshot`
+        """
         chassis = snapshot.node.chassis
         self._needed = any(group.depends_on(chassis)
                            for group in snapshot.groups)
 
     def stop(self):
+        """End the checks after the present one, without a wait."""
         self._stop.set()
 
     def _run(self):

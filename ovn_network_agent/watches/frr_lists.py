@@ -63,10 +63,15 @@ class Lists(base.Observer):
         self._trouble = None
 
     def start(self, trigger):
+        """Start the checks, once a second.
+
+        :param trigger: not needed, because the pace wakes the loop
+        """
         threading.Thread(target=self._run, name='watch-prefix-lists',
                          daemon=True).start()
 
     def stop(self):
+        """End the checks after the present one, without a wait."""
         self._stop.set()
 
     def _run(self):

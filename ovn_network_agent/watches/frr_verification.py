@@ -110,15 +110,22 @@ class Verification(base.Observer):
 
     @property
     def counts(self):
+        """The metrics ``nexthop_repairs_total`` and ``inactive_routes``."""
         return {'nexthop_repairs_total': self.repairs,
                 'inactive_routes': self.wrong}
 
     def start(self, trigger):
+        """Start the thread, which checks what the passes have noted.
+
+        :param trigger: :class:`trigger.Trigger`, fired to repair routes and
+            when the reasons have changed
+        """
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-verification',
                          daemon=True).start()
 
     def stop(self):
+        """End the thread; then the number of wrong routes is unknown."""
         with self._news:
             self._stopped = True
             self.wrong = None
@@ -127,6 +134,12 @@ class Verification(base.Observer):
     # -- what is to be looked at (loop thread) -----------------------------
 
     def after_pass(self, outcome, tracker, full):
+        """Note the changed announcements, or all after a full pass.
+
+        :param outcome: :class:`outcome.Outcome`
+        :param tracker: :class:`tracking.Tracker`
+        :param full: whether everything was read and compared
+        """
         with self._news:
             if full:
                 # Wrong routes go on to be checked at their own pace.

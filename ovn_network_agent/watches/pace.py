@@ -117,10 +117,15 @@ class Pace(base.Observer):
         self._trigger = trigger
 
     def start(self, trigger):
+        """Start the thread that fires postponed notices.
+
+        :param trigger: :class:`trigger.Trigger`
+        """
         self.wakes(trigger)
         threading.Thread(target=self._run, name='pace', daemon=True).start()
 
     def stop(self):
+        """End the thread; postponed notices are lost."""
         with self._news:
             self._stopped = True
             self._news.notify_all()
@@ -165,6 +170,16 @@ class Pace(base.Observer):
             self._news.notify_all()
 
     def after_pass(self, outcome, tracker, full):
+        """Note the repairs of a pass for the notices that caused the pass.
+
+        From :data:`FIGHT` repairs of an object in a row on, an error is
+        logged.
+
+        :param outcome: :class:`outcome.Outcome`, whose lost objects were
+            repaired
+        :param tracker: not needed
+        :param full: not needed
+        """
         if not outcome.lost:
             return
         now = self._clock()

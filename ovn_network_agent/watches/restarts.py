@@ -69,9 +69,14 @@ class RestartWatch(base.Observer):
 
     @property
     def counts(self):
+        """The number of noticed restarts, if a metric has a name for it."""
         return {self._metric: self.restarts} if self._metric else {}
 
     def start(self, trigger):
+        """Remember the present sockets, and start the checks.
+
+        :param trigger: :class:`trigger.Trigger`
+        """
         self._trigger = trigger
         # The first pass reads the state of the daemons that run now.
         self._seen = self._read()
@@ -79,6 +84,7 @@ class RestartWatch(base.Observer):
                          name=f'watch-{self._name}').start()
 
     def stop(self):
+        """End the checks after the present one, without a wait."""
         self._stop.set()
 
     def _run(self):

@@ -43,13 +43,24 @@ class Sysctls(base.Observer):
         self._expected = {}
 
     def start(self, trigger):
+        """Start the checks, once a second.
+
+        :param trigger: not needed, because the pace wakes the loop
+        """
         threading.Thread(target=self._run, name='watch-sysctls',
                          daemon=True).start()
 
     def stop(self):
+        """End the checks after the present one, without a wait."""
         self._stop.set()
 
     def after_pass(self, outcome, tracker, full):
+        """Take the values that are now in place as the expected ones.
+
+        :param outcome: not needed
+        :param tracker: :class:`tracking.Tracker`
+        :param full: not needed
+        """
         self._expected = {
             wanted.path: wanted.value
             for wanted in tracker.wanted([resources.Sysctl.kind])

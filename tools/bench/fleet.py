@@ -342,6 +342,7 @@ class Clients:
         self._read(lambda: all(mark in end for end in self._ends.values()))
 
     def close(self):
+        """Close the connections of all clients, and the selector."""
         for key in list(self._selector.get_map().values()):
             key.fileobj.close()
         self._selector.close()

@@ -45,6 +45,11 @@ def report(what, samples):
 
 
 def flows(count):
+    """Hairpin flows of different addresses.
+
+    :param count: how many
+    :returns: list of :class:`resources.Flow`
+    """
     return [base.hairpin(f'10.{n >> 16}.{n >> 8 & 255}.{n & 255}/32')
             for n in range(count)]
 
@@ -65,6 +70,13 @@ def singles(backend, repeat, what):
 
 
 def measure(ovs, name, repeat, counts):
+    """Print the times of readings and changes beside present flows.
+
+    :param ovs: a running Open vSwitch, whose flows are deleted before
+    :param name: the way to the switch, for the lines
+    :param repeat: how often one flow is added and deleted
+    :param counts: iterable of numbers of present flows
+    """
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('bridge_dev', default=base.BRIDGE))
     conf([], default_config_files=[], default_config_dirs=[])

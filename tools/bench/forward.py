@@ -65,6 +65,11 @@ def timed(function, *args):
 
 
 def nft(script):
+    """Have nft run a script in this network namespace.
+
+    :param script: text
+    :raises subprocess.CalledProcessError: when nft refuses the script
+    """
     subprocess.run(['nft', '-f', '-'], input=script, text=True, check=True)
 
 

@@ -52,12 +52,21 @@ def report(what, samples):
 
 
 def route(number, first=11):
+    """An announcement through the bridge, in the default VRF.
+
+    :param number: of the address, up to 2 ** 24
+    :param first: first number of the address
+    """
     return resources.Announcement(
         '', f'{first}.{number >> 16}.{number >> 8 & 255}.{number & 255}/32',
         base.BRIDGE)
 
 
 def configuration():
+    """The options of the backends with their defaults, without a VRF.
+
+    :returns: oslo.config ConfigOpts
+    """
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('bridge_dev', default=base.BRIDGE))
     for module in (options, veth_leak, fip_route):
@@ -68,6 +77,11 @@ def configuration():
 
 
 def apply(backend, **delta):
+    """Have a backend make changes, all of which have to succeed.
+
+    :param delta: create, update or delete, see :class:`backends.base.Delta`
+    :returns: milliseconds
+    """
     spent, failed = timed(backend.apply, backends.Delta(**delta))
     assert not failed, failed
     return spent
@@ -114,6 +128,12 @@ def over_vty(frr, repeat, what):
 
 
 def measure(frr, args):
+    """Print the times of readings and changes beside present routes.
+
+    :param frr: a running FRR with a BGP neighbour
+    :param args: Namespace with ``repeat``, the numbers of present routes
+        ``counts``, and ``vty``: whether to measure staticd's socket, too
+    """
     conf = configuration()
     backend = frr_static.StaticBackend(conf)
     prefixes = frr_prefix_list.PrefixListBackend(conf)

@@ -50,6 +50,12 @@ class World:
         self._agent = None
 
     def add_fips(self, addresses, router=0):
+        """Floating IPs in one transaction.
+
+        :param addresses: iterable of text
+        :param router: number of the router
+        :returns: monotonic time before the transaction
+        """
         started = time.monotonic()
         fips = self._neutron.add_fips(self._routers[router], [
             (address, '10.0.0.5') for address in addresses])
@@ -57,18 +63,29 @@ class World:
         return started
 
     def remove_fips(self, addresses):
+        """The reverse of :meth:`add_fips`, for addresses of the first router.
+
+        :returns: monotonic time before the transaction
+        """
         started = time.monotonic()
         self._neutron.remove_fips(self._routers[0], [
             self._fips.pop(address) for address in addresses])
         return started
 
     def launched(self):
+        """How many tasks were launched on the gateway so far."""
         return self._node.launched()
 
     def observer(self):
+        """A new :class:`observe.Observer` of the gateway."""
         return observe.Observer(plan.BRIDGE, self._node, plan.VRF)
 
     def start_agent(self, method):
+        """Start the agent on the gateway.
+
+        :param method: announce method
+        :returns: monotonic time before the start
+        """
         self._agent = self._cloud.agent('gw1', {
             'DEFAULT': {'debug': 'false'},
             'fip_route': {'announce_method': method}})
@@ -77,6 +94,10 @@ class World:
         return started
 
     def stop_agent(self):
+        """End the agent in good order, once it is ready.
+
+        :raises RuntimeError: with the end of its log, if it fails
+        """
         self._agent.wait_ready()
         status = self._agent.stop()
         if status:

@@ -159,6 +159,10 @@ def sockets(number):
 
 
 def opened_devices():
+    """The devices through a new IPRoute, which is closed afterwards.
+
+    :returns: list of pyroute2 messages
+    """
     with pyroute2.IPRoute() as iproute:
         return list(iproute.get_links())
 

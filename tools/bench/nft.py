@@ -72,6 +72,11 @@ def timed(what, function, *args):
 
 
 def applied(backend, **delta):
+    """Have a backend make changes, all of which have to succeed.
+
+    :param delta: create, update or delete, see :class:`backends.base.Delta`
+    :raises SystemExit: with the failures
+    """
     failures = backend.apply(base.Delta(**delta))
     if failures:
         raise SystemExit(f'{failures}')

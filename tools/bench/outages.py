@@ -102,10 +102,12 @@ class World:
 
     @property
     def owner(self):
+        """Name of the gateway that has the port of the router, from OVN SB."""
         return self.cloud.neutron.owner(self.router)
 
     @property
     def agent(self):
+        """The agent of gw1, which has the outages."""
         return self.cloud.agents['gw1']
 
     def settle(self):
@@ -172,6 +174,7 @@ def _last(report, since):
 
 
 def say(text):
+    """Print a line with the time of day."""
     print(f'{time.strftime("%H:%M:%S")} {text}', flush=True)
 
 

@@ -116,6 +116,7 @@ class World:
 
     @property
     def owner(self):
+        """Name of the gateway that has the port of the router, from OVN SB."""
         return self.cloud.neutron.owner(self.router)
 
     def settle(self):
@@ -190,6 +191,7 @@ class World:
 
 
 def say(text):
+    """Print a line with the time of day."""
     print(f'{time.strftime("%H:%M:%S")} {text}', flush=True)
 
 

@@ -61,6 +61,11 @@ def each(what, function, items):
 
 
 def must(failures):
+    """End the program if changes have failed.
+
+    :param failures: answer of an entry point, empty without a failure
+    :raises SystemExit: with the number of failures and the first one
+    """
     if failures:
         raise SystemExit(f'{len(failures)} items failed: {failures[0]}')
 

@@ -116,7 +116,7 @@ class World:
 
     @property
     def owner(self):
-        """Name of the gateway that has the port of the router, from OVN SB."""
+        """Host name of the gateway that has the port, '' without one."""
         return self.cloud.neutron.owner(self.router)
 
     def settle(self):

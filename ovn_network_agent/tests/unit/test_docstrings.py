@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each public function has a docstring: in the package, tools and the lab."""
+
+import ast
+import itertools
+import os
+import pathlib
+
+from oslotest import base
+
+from ovn_network_agent.tests import tree
+
+FOLDERS = ('ovn_network_agent', 'tools', 'lab')
+# Tests say by their names and assertions what they check.
+TESTS = os.path.join('ovn_network_agent', 'tests') + os.sep
+# The docstring of the module says what the program does, and its parser has
+# the arguments.
+ALLOWED = {'main'}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def programs():
+    """Relative paths of the files of Python, with or without the ending."""
+    for name in tree.files():
+        if name.startswith(TESTS) or name.split(os.sep)[0] not in FOLDERS:
+            continue
+        path = pathlib.Path(tree.ROOT, name)
+        if path.suffix == '.py' or not path.suffix and (
+                b'python' in path.read_bytes().partition(b'\n')[0]):
+            yield name
+
+
+def undocumented(text):
+    """Names of public functions and methods that have no docstring.
+
+    A nested function is a part of the function around it.  A name that begins
+    with an underscore is not public: it is private, or Python calls it by the
+    rules of its language.
+
+    :param text: source code
+    :returns: list of names, with that of the class
+    """
+    def found(body, owner):
+        for node in body:
+            if getattr(node, 'name', '_').startswith('_'):
+                continue
+            name = owner + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from found(node.body, name + '.')
+            elif name not in ALLOWED and not ast.get_docstring(node):
+                yield name
+    return list(found(ast.parse(text).body, ''))
+
+
+class DocstringsTest(base.BaseTestCase):
+
+    def test_public_functions_have_docstrings(self):
+        self.assertEqual([], [
+            f'{name}: {function}' for name in programs()
+            for function in undocumented(
+                pathlib.Path(tree.ROOT, name).read_text(encoding='utf-8'))])
+
+    def test_all_folders_are_looked_at(self):
+        self.assertEqual(set(FOLDERS), {
+            name.split(os.sep)[0] for name in programs()})
+
+    def test_what_counts(self):
+        function = 'def {}():\n    pass\n'
+        method = 'class {}:\n    @property\n    def {}(self):\n        pass\n'
+        self.assertEqual(
+            ['open', 'Box.size', 'wait', 'Box.main'],
+            undocumented(''.join((
+                function.format('open'), method.format('Box', 'size'),
+                'async def wait():\n    pass\n',
+                method.format('Box', 'main')))))
+
+    def test_what_does_not_count(self):
+        method = 'class {}:\n    def {}(self):\n        pass\n'
+        self.assertEqual([], undocumented(''.join(itertools.chain(
+            ['def main():\n    pass\n', 'def _hidden():\n    pass\n',
+             'def open():\n    """Open."""\n    def inner():\n'
+             '        pass\n'],
+            itertools.starmap(method.format, [
+                ('Box', '__len__'), ('Box', '_size'), ('_Box', 'size')])))))

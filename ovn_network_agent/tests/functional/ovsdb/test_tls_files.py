@@ -21,7 +21,7 @@ import shutil
 
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests import waiting
-from ovn_network_agent.tests.functional.ovsdb import test_tls as tls
+from ovn_network_agent.tests.functional.ovsdb import tls
 
 
 class RevokedTest(tls.TlsTestCase):

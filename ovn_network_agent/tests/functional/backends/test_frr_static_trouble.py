@@ -19,6 +19,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.functional.frr import daemons
 
 route = static_routes.route
 
@@ -134,7 +135,7 @@ class TestHolder(base.FrrTestCase):
 class TestNothingRuns(base.FrrTestCase):
 
     def test_message(self):
-        empty = base.Daemons()
+        empty = daemons.Daemons()
         self.addCleanup(empty.stop)
         self.path(empty.bindir)
         self.root_side(frr_run_dir=empty.rundir)

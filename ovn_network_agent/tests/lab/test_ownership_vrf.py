@@ -26,25 +26,13 @@ from ovn_network_agent import model
 from ovn_network_agent.netlink import links
 from ovn_network_agent.tests.functional.engine import test_ownership
 from ovn_network_agent.tests.functional.engine import whole
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.lab import vrf_cases
 
-STOPPED = model.Phase.STOPPED
-VRF = 'vrf-provider'
-UPLINK = (
-    f'link add {VRF} type vrf table 10',
-    f'link set {VRF} up',
-    'link add uplink type veth peer name uplink-peer',
-    f'link set uplink master {VRF}',
-    'link set uplink up',
-    'link set uplink-peer up',
-    'address add 192.0.2.130/29 dev uplink',
-    'route add default via 192.0.2.129 table 10 proto bgp metric 20')
-IN_THE_VRF = (
-    'route add 198.51.100.202/32 via 192.0.2.129 table 10 proto static',
-    'route add 198.51.100.0/24 via 192.0.2.129 table 10 proto static '
-    'metric 70',
-    'neighbour add 169.254.0.1 lladdr 02:00:00:00:00:09 dev uplink '
-    'nud permanent')
+STOPPED = vrf_cases.STOPPED
+VRF = vrf_cases.VRF
+IN_THE_VRF = vrf_cases.IN_THE_VRF
+ALPHA = vrf_cases.ALPHA
+WAY_BACK = vrf_cases.WAY_BACK
 # What rests on the pair goes with it, and stays as long as it does.
 ON_THE_PAIR = (
     'route add 198.51.100.10/32 via 169.254.0.1 dev veth-provider table 10 '
@@ -79,9 +67,6 @@ ORIGINAL = (
 EQUAL = ('rule add pref 2000 from 198.51.100.0/24 table 200 protocol 0',
          'rule add pref 2000 from 198.51.100.0/24 iif lo table 200 '
          'protocol 0')
-ALPHA = worlds.router(1, nats=(
-    *(worlds.fip(a) for a in ('198.51.100.10', '198.51.100.11')),
-    model.Nat('snat', '198.51.100.1', '10.0.0.0/24')))
 # Each with one value that differs from the default.
 CHANGES = (
     {'veth_nexthop': ('169.254.10.1', 'veth_leak')},
@@ -99,40 +84,7 @@ CHANGES = (
     {'network_cidr': (['198.51.100.0/25'], None)})
 
 
-# How what OVN sends leaves; 6 is FR_ACT_BLACKHOLE.
-WAY_BACK = frozenset((
-    'rule: 2000:\tfrom 198.51.100.0/24 lookup 200 proto 44',
-    'rule: 2001:\tfrom 198.51.100.0/24 iif br-ex 6 proto 44'))
-
-
-class VrfCase(whole.WholeTestCase):
-    """With a VRF, its uplink, and a default route in it."""
-
-    def setUp(self):
-        super().setUp()
-        for command in UPLINK:
-            self.ip(command)
-
-    def configure(self, vrf_name=VRF, **fip_route):
-        return super().configure(vrf_name, **fip_route)
-
-    def plant(self, *commands):
-        """Make objects, and give their lines."""
-        before = self.state()
-        for command in commands:
-            self.ip(command)
-        return self.state() - before
-
-    def decision(self, source, target='192.0.2.200'):
-        """Where what comes out of OVN goes: a device, or '' for nowhere."""
-        try:
-            found = self.shown(f'route get {target} from {source} iif br-ex')
-        except subprocess.CalledProcessError:
-            return ''
-        return found[0].get('dev', '')
-
-
-class PathsVrfTest(test_ownership.Paths, VrfCase):
+class PathsVrfTest(test_ownership.Paths, vrf_cases.VrfCase):
     """Every path, with the leak and a table for the host routes."""
 
     FOREIGN = (*test_ownership.FOREIGN, *IN_THE_VRF)
@@ -213,75 +165,7 @@ class PathsVrfTest(test_ownership.Paths, VrfCase):
         return ''.join(text).splitlines()
 
 
-class LeakStateTest(VrfCase):
-    """Rows VETH-01 to VETH-07, VETH-10, VETH-11, VETH-14, as ip(8) sees it.
-    """
-
-    NODE = {
-        'link: veth-default None ovn-network-agent True',
-        f'link: veth-provider {VRF} ovn-network-agent True',
-        '169.254.0.1/30 veth-default', '169.254.0.2/30 veth-provider',
-        'nud: 169.254.0.2 dev veth-default lladdr veth-provider PERMANENT '
-        'proto 44',
-        'nud: 169.254.0.1 dev veth-provider lladdr veth-default PERMANENT '
-        'proto 44',
-        'default via 169.254.0.2 dev veth-default table 200 proto 44',
-        'rule: 1999:\tfrom all iif veth-default lookup 254 proto 44'}
-    NETWORK = WAY_BACK | {
-        '198.51.100.0/24 via 169.254.0.1 dev veth-provider table 10 '
-        'proto 44',
-        'rule: 1997:\tfrom all to 198.51.100.0/24 iif veth-default lookup '
-        '254 suppress_prefixlength 0 proto 44',
-        'rule: 1998:\tfrom all to 198.51.100.0/24 iif veth-default '
-        '6 proto 44'}
-
-    def leak(self):
-        """The lines about it, in short."""
-        found = set()
-        for line in self.state():
-            if line.startswith('address: veth'):
-                device, _inet, address = line.split()[1:4]
-                found.add(f'{address} {device}')
-            elif line.startswith('table: 1 ') and ' proto 44' in line:
-                found.add(line[len('table: 1 '):].split(' scope')[0])
-            elif line.startswith(('link: veth-', 'nud: ')) or (
-                    ' proto 44' in line):
-                found.add(line)
-        return found
-
-    def test_what_is_there(self):
-        agent = whole.Agent(self.conf)
-        self.settled(agent.run(prune=False))
-        self.assertEqual(self.NODE, self.leak())
-        for name in ('veth-default/forwarding', 'veth-provider/forwarding',
-                     'veth-provider/accept_local'):
-            self.assertEqual('1', self.sysctl(f'net/ipv4/conf/{name}'))
-        router = worlds.router(1)
-        self.settled(agent.run(router))
-        own = {'198.51.100.1 dev br-ex table 254 proto 44',
-               '198.51.100.1 dev br-ex proto 44'}
-        self.assertEqual(self.NODE | self.NETWORK, self.leak() - own)
-        pair = links.read_all()['veth-default'].index
-        self.settled(whole.Agent(self.conf).run(router))
-        self.assertEqual(self.NODE | self.NETWORK, self.leak() - own)
-        self.assertEqual(pair, links.read_all()['veth-default'].index)
-        # Row VETH-07: a candidate has the way back in advance.
-        away = test_ownership.elsewhere(router)
-        self.settled(agent.run(away, groups=(worlds.group(away),)))
-        self.assertEqual(self.NODE | WAY_BACK, self.leak())
-        self.settled(agent.run(away))
-        self.assertEqual(self.NODE, self.leak())
-        self.settled(agent.run(phase=STOPPED))
-        self.assertEqual(set(), self.leak())
-
-    def test_a_network_by_hand_needs_no_ovn(self):
-        """Row VETH-10."""
-        self.conf.set_override('network_cidr', ['198.51.100.0/24'])
-        self.settled(whole.Agent(self.conf).run(prune=False))
-        self.assertEqual(self.NODE | self.NETWORK, self.leak())
-
-
-class UpgradeTest(VrfCase):
+class UpgradeTest(vrf_cases.VrfCase):
     """On a node where the original program was killed."""
 
     def setUp(self):
@@ -341,7 +225,7 @@ class UpgradeTest(VrfCase):
                 if 'veth' in line or line.startswith('rule:')])
 
 
-class SwitchedOffTest(VrfCase):
+class SwitchedOffTest(vrf_cases.VrfCase):
     """Row VETH-13: a node that had our leak."""
 
     def test_what_traffic_goes_through_stays(self):
@@ -354,7 +238,7 @@ class SwitchedOffTest(VrfCase):
         self.assert_state(left)
 
 
-class ChangedConfigurationTest(VrfCase):
+class ChangedConfigurationTest(vrf_cases.VrfCase):
     """Killed, and started again with another configuration."""
 
     def test_nothing_of_the_former_one_is_left(self):
@@ -379,75 +263,3 @@ class ChangedConfigurationTest(VrfCase):
         agent = whole.Agent(conf)
         self.settled(agent.run(ALPHA, phase=phase))
         return self.state()
-
-
-class LeakTest(VrfCase):
-    """What comes out of OVN leaves through the VRF, or not at all."""
-
-    def test_without_the_tables_default_route_it_is_dropped(self):
-        self.ip('address add 192.0.2.10/24 dev br-ex-peer')
-        self.ip('route add default via 192.0.2.1 dev br-ex-peer')
-        # Control: without us it takes the main table.
-        self.plant('address add 169.254.169.254/32 dev br-ex')
-        self.ip('route add 198.51.100.10/32 dev br-ex')
-        with open('/proc/sys/net/ipv4/conf/br-ex/forwarding',
-                  'w') as opened:
-            opened.write('1')
-        self.assertEqual('br-ex-peer', self.decision('198.51.100.10'))
-        self.ip('route del 198.51.100.10/32 dev br-ex')
-        agent = whole.Agent(self.conf)
-        self.settled(agent.run(ALPHA))
-        self.assertEqual('veth-default', self.decision('198.51.100.10'))
-        for damage in ('route del default table 200',
-                       'link set veth-default down',
-                       'link del veth-default'):
-            with self.subTest(damage):
-                self.ip(damage)
-                self.assertEqual('', self.decision('198.51.100.10'))
-                self.settled(agent.run(ALPHA, full=False,
-                                       stale=whole.NAMES))
-                self.assertEqual('veth-default',
-                                 self.decision('198.51.100.10'))
-        # An untranslated sender never takes the main table either.
-        self.assertEqual('', self.decision('10.0.0.5'))
-
-
-class NoWayOutTest(VrfCase):
-    """Row VETH-16: a VRF without a default route."""
-
-    def test_it_is_said_once_and_nothing_is_made(self):
-        self.ip('route del default table 10')
-        self.ip('address add 192.0.2.10/24 dev br-ex-peer')
-        self.ip('route add default via 192.0.2.1 dev br-ex-peer')
-        agent = whole.Agent(self.conf)
-        with self.assertLogs('ovn_network_agent.engine.contributions',
-                             'INFO') as logs:
-            self._ways(agent)
-            # With no router here nobody needs it.
-            self.settled(agent.run())
-        told = [record.getMessage().partition(':')[0]
-                for record in logs.records
-                if f'VRF {VRF}' in record.getMessage()]
-        # However many passes there are.
-        self.assertEqual(['Left out', 'No longer left out'] * 2, told)
-
-    def _ways(self, agent):
-        for commands, said in (
-                ((), True),
-                ((), True),
-                (('route add unreachable default table 10 '
-                  'metric 4278198272',), True),
-                (('route add default via 192.0.2.129 table 10 proto bgp '
-                  'metric 20',), False),
-                (('route del default table 10 proto bgp',
-                  'route add 0.0.0.0/1 via 192.0.2.129 table 10'), True)):
-            with self.subTest(commands):
-                for command in commands:
-                    self.ip(command)
-                reasons = ' '.join(agent.run(ALPHA).degraded)
-                self.assertEqual(said, f'VRF {VRF}' in reasons, reasons)
-                self.assertEqual([], [
-                    route for route in self.shown(
-                        '-d -N route show default table 10')
-                    if route['protocol'] == '44'])
-

@@ -17,12 +17,12 @@ import sys
 import unittest
 
 from lab import chassis
-from lab import frr
 from lab import node as nodes
 from lab import overlapping
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import draining
 from ovn_network_agent.tests.lab import leaving
 
 # Drained stops; to measure, more of them are in order.
@@ -34,7 +34,7 @@ ASKED = 280
 SWITCHED = 50
 
 
-class TestDrain(leaving.LeavingTestCase):
+class TestDrain(draining.DrainTestCase):
     """With Gateway_Chassis; beta begins on another gateway.
 
     Of [gateway_drain] everything is as by default.  What OVN does by itself
@@ -261,34 +261,6 @@ class TestDrain(leaving.LeavingTestCase):
             probe.wait_reachable(self.client, 'icmp', self.fip.address,
                                  base.SETTLE)
 
-    def _without_frr(self, name):
-        """End FRR of a standby; wait until that is what all can see."""
-        self.addCleanup(self._with_frr, name)
-        frr.stop(self.cloud[name])
-        self._wait_candidate(name, 0, 'unfit')
-        self.assertIn('drained: unfit',
-                      self.cloud.agents[name].ctl('status').stdout)
-
-    def _with_frr(self, name):
-        if 'bgpd' not in self.cloud[name].services:
-            frr.start(self.cloud[name], frr.gateway_config(name))
-
-    def _wait_candidate(self, name, priority, mark):
-        nodes.wait_until(
-            lambda: f'{name} has {priority:d} {mark}: {self.priorities()} '
-                    f'{self._marks()}',
-            lambda: (self.priorities()[name], self._marks()[name]) == (
-                priority, mark), base.SETTLE)
-
-    def _marks(self):
-        """Why candidates of alpha are at 0: dict of name to text."""
-        return {name: external_ids.get(ownership.EXT_ID_DRAINED, '')
-                for name, external_ids
-                in self.cloud.neutron.marks(self.alpha).items()}
-
-    def _route_map(self, node, line):
-        node.run(['vtysh', '-c', 'configure terminal', '-c', line])
-
     def test_successor_without_marks(self):
         """One that proves nothing is waited for until time is up."""
         owner, successor = self.settled(), self.successor()
@@ -313,16 +285,6 @@ class TestDrain(leaving.LeavingTestCase):
         self.assertGreaterEqual(stopped.seconds, 6)
         self.assertEqual((successor, ''), self.proof())
         self.assert_gap(stopped.report)
-
-    def _reload(self, name, **values):
-        """Other values of [gateway_drain]."""
-        agent = self.cloud.agents[name]
-        agent.config.setdefault('gateway_drain', {}).update(values)
-        agent.write_config()
-        if self.running(name):
-            mark = self.mark(name)
-            agent.process.send_signal(signal.SIGHUP)
-            self.wait_said(name, 'onfiguration', mark)
 
     # -- OVN is away ------------------------------------------------------
 

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a test of drains does to a gateway: FRR away, other options."""
+
+import signal
+
+from lab import frr
+from lab import node as nodes
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import leaving
+
+
+class DrainTestCase(leaving.LeavingTestCase):
+    """Candidates of the router alpha that cannot announce, or can again."""
+
+    def _without_frr(self, name):
+        """End FRR of a standby; wait until that is what all can see."""
+        self.addCleanup(self._with_frr, name)
+        frr.stop(self.cloud[name])
+        self._wait_candidate(name, 0, 'unfit')
+        self.assertIn('drained: unfit',
+                      self.cloud.agents[name].ctl('status').stdout)
+
+    def _with_frr(self, name):
+        if 'bgpd' not in self.cloud[name].services:
+            frr.start(self.cloud[name], frr.gateway_config(name))
+
+    def _wait_candidate(self, name, priority, mark):
+        nodes.wait_until(
+            lambda: f'{name} has {priority:d} {mark}: {self.priorities()} '
+                    f'{self._marks()}',
+            lambda: (self.priorities()[name], self._marks()[name]) == (
+                priority, mark), base.SETTLE)
+
+    def _marks(self):
+        """Why candidates of alpha are at 0: dict of name to text."""
+        return {name: external_ids.get(ownership.EXT_ID_DRAINED, '')
+                for name, external_ids
+                in self.cloud.neutron.marks(self.alpha).items()}
+
+    def _route_map(self, node, line):
+        node.run(['vtysh', '-c', 'configure terminal', '-c', line])
+
+    def _reload(self, name, **values):
+        """Other values of [gateway_drain]."""
+        agent = self.cloud.agents[name]
+        agent.config.setdefault('gateway_drain', {}).update(values)
+        agent.write_config()
+        if self.running(name):
+            mark = self.mark(name)
+            agent.process.send_signal(signal.SIGHUP)
+            self.wait_said(name, 'onfiguration', mark)

@@ -32,11 +32,10 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.lab import reports
 
 # Seconds in which OVN, the agent and BGP have to agree again.
 SETTLE = 20
-# Lines of an agent's log in the diagnostics.
-_TAIL = 60
 _CHANGE = re.compile(
     r' INFO ovn_network_agent\.engine\.application \[-\] '
     r'((created|updated|deleted) .*)')
@@ -82,7 +81,7 @@ class LabTestCase(testtools.TestCase):
             if cls.AGENTS:
                 cls.cloud.start_agents(cls.configuration())
         except nodes.NodeError as e:
-            raise nodes.NodeError(f'{e}\n{cls._diagnostics()}') from e
+            raise nodes.NodeError(f'{e}\n{reports.text(cls.cloud)}') from e
 
     @classmethod
     def build(cls):
@@ -347,55 +346,8 @@ class LabTestCase(testtools.TestCase):
     # -- what a failure needs ---------------------------------------------
 
     def _attach(self, _exc_info):
-        for name, text in self._reports():
+        for name, text in reports.reports(self.cloud):
             self.addDetail(name, content.text_content(text))
-
-    @classmethod
-    def _diagnostics(cls):
-        return '\n'.join(f'--- {about}\n{text}'
-                         for about, text in cls._reports())
-
-    @staticmethod
-    def _log(node, service):
-        """The end of what a service said; why not, when its node is off."""
-        try:
-            return node.log(service)[-1500:]
-        except (OSError, nodes.NodeError) as e:
-            return str(e)
-
-    @classmethod
-    def _reports(cls):
-        """(title, text) of everything; nothing of it may fail."""
-        cloud = cls.cloud
-        commands = [('spine', ('vtysh', '-c', 'show bgp ipv4 unicast')),
-                    ('central', ('ovn-sbctl', 'list', 'Port_Binding'))]
-        for name in cloud.gateways:
-            commands += [(name, argv) for argv in (
-                ('ip', 'rule'), ('ip', 'route'),
-                ('ip', 'route', 'show', 'table', VRF_TABLE),
-                ('ip', '-br', 'addr'),
-                ('vtysh', '-c', 'show running-config'),
-                ('vtysh', '-c', f'show bgp vrf {plan.VRF} ipv4 unicast'),
-                ('ovs-ofctl', 'dump-flows', plan.BRIDGE))]
-        for name, argv in commands:
-            try:
-                done = cloud[name].run(list(argv), check=False, timeout=10)
-                yield (f'{name}: {" ".join(argv)}',
-                       done.stdout + done.stderr)
-            except Exception as e:
-                yield f'{name}: {" ".join(argv)}', str(e)
-        for name, node in cloud.nodes.items():
-            for service in node.services:
-                if service != 'agent':
-                    text = cls._log(node, service)
-                    if text:
-                        yield f'{name}: {service}', text
-        for name, agent in cloud.agents.items():
-            try:
-                lines = agent.log().splitlines()[-_TAIL:]
-            except (OSError, nodes.NodeError) as e:
-                lines = [str(e)]
-            yield f'agent of {name}', '\n'.join(lines)
 
 
 def _of_address(flows, address):

@@ -117,6 +117,22 @@ class ProgramTestCase(base.BaseTestCase):
         return [sys.executable, '-W', 'ignore', '-m',
                 'ovn_network_agent.cmd.agent', *args]
 
+    def spawned(self, argv, path, mode='wb'):
+        """Start a program, ended with the test.
+
+        :param argv: list of its words
+        :param path: file for its output
+        :param mode: how to open the file
+        :returns: subprocess.Popen
+        """
+        with open(path, mode) as log:
+            started = subprocess.Popen(
+                argv, env=self.env, cwd=self.directory,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        return started
+
     def run_agent(self, *args):
         """Run the program to its end; gives a CompletedProcess."""
         return subprocess.run(

@@ -14,7 +14,6 @@
 
 import json
 import os
-import subprocess
 
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
@@ -45,15 +44,9 @@ class NodeTestCase(base.ProgramTestCase):
 
     def start(self, config, *prefix):
         """Start the program on the node; ended with the test."""
-        log = open(os.path.join(self.directory, 'log'), 'wb')
-        with log:
-            agent = subprocess.Popen(
-                self.inside(*prefix, *self.command('--config-file', config)),
-                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log)
-        self.addCleanup(agent.wait)
-        self.addCleanup(agent.kill)
-        return agent
+        return self.spawned(
+            self.inside(*prefix, *self.command('--config-file', config)),
+            os.path.join(self.directory, 'log'))
 
     def log(self):
         with open(os.path.join(self.directory, 'log')) as opened:

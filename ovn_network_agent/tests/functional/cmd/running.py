@@ -55,14 +55,8 @@ class RunningTestCase(base.ProgramTestCase):
 
         :param config: path of a configuration
         """
-        log = open(os.path.join(self.directory, 'log'), 'wb')
-        with log:
-            self.agent = subprocess.Popen(
-                self.inside('--config-file', config), env=self.env,
-                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log)
-        self.addCleanup(self.agent.wait)
-        self.addCleanup(self.agent.kill)
+        self.agent = self.spawned(self.inside('--config-file', config),
+                                  os.path.join(self.directory, 'log'))
 
     def stop(self):
         """Ask for the orderly stop, and wait for its end."""

@@ -14,36 +14,20 @@
 
 import os
 
-from ovn_network_agent.tests.functional.cmd import node
-from ovn_network_agent.tests.functional.control import base
-from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.cmd import quiet
 
-# Nothing is announced, so no FRR is needed.
-CONFIG = '''[frr]
-vrf_name =
-frr_prefix_list =
-[gateway_drain]
-relay = false
-drain_on_shutdown = false
-standby_needs_bgp = false
-'''
 # A disk of 256 kB, for this process and its children.
 _SMALL = 'mount -t tmpfs -o size=256k tmpfs "$0"; exec "$@"'
 
 
-class FullDiskTest(node.NodeTestCase, base.ControlTestCase):
+class FullDiskTest(quiet.QuietTestCase):
     """The log is alone on a small disk that only the agent sees."""
 
     def setUp(self):
         super().setUp()
-        self.socket = os.path.join(self.directory, 'control.ctl')
-        self.cloud.add_router('r1', chassis=base.THERE)
         self.disk = os.path.join(self.directory, 'disk')
         os.mkdir(self.disk)
-        config = self.config(
-            CONFIG, self.remotes(), control_socket=self.socket,
-            bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
-            cleanup_on_shutdown=False,
+        config = self.configured(
             log_file=os.path.join(self.disk, 'agent.log'))
         self.agent = self.start(config, 'unshare', '--mount', 'sh', '-ec',
                                 _SMALL, self.disk)

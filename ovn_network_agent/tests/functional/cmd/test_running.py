@@ -20,37 +20,19 @@ import subprocess
 from ovn_network_agent import ownership
 from ovn_network_agent import version
 from ovn_network_agent.control import listener
-from ovn_network_agent.tests.functional.cmd import node
+from ovn_network_agent.tests.functional.cmd import quiet
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-# On a bridge of its own; nothing is announced, so no FRR is needed.
-CONFIG = '''[frr]
-vrf_name =
-frr_prefix_list =
-[gateway_drain]
-relay = false
-drain_on_shutdown = false
-standby_needs_bgp = false
-'''
+CONFIG = quiet.CONFIG
 
 
-class ProgramTest(node.NodeTestCase, base.ControlTestCase):
-    """On a node of its own, a namespace; the databases are real."""
-
-    def setUp(self):
-        super().setUp()
-        self.socket = os.path.join(self.directory, 'control.ctl')
-        self.cloud.add_router('r1', chassis=base.THERE)
+class ProgramTest(quiet.QuietTestCase):
 
     def spawn(self, text=CONFIG, **default):
         """A real agent that has seen OVN."""
-        self.path = self.config(
-            text, self.remotes(), control_socket=self.socket,
-            bridge_dev=cloud.BRIDGE, drivers='gateway_drain',
-            # There are no flows and no FRR to clean up.
-            cleanup_on_shutdown=False, **default)
+        self.path = self.configured(text, **default)
         agent = self.start(self.path)
         self.eventually(self.seen, self.log)
         return agent

@@ -95,14 +95,10 @@ class AgentsTestCase(node.NodeTestCase, control.ControlTestCase):
             cleanup_on_shutdown=False)
         path = os.path.join(self.directory, name + '.conf')
         os.rename(made, path)
-        with open(self.log_of(name), 'ab') as log:
-            agent = subprocess.Popen(
-                self.nodes[name].inside(*self.command('--config-file', path)),
-                env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log)
-        self.addCleanup(agent.wait)
-        self.addCleanup(agent.kill)
-        return agent
+        # The second agent of a node adds to the log of the first one.
+        return self.spawned(
+            self.nodes[name].inside(*self.command('--config-file', path)),
+            self.log_of(name), 'ab')
 
     def log_of(self, name):
         return os.path.join(self.directory, name + '.log')

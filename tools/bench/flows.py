@@ -19,8 +19,6 @@ the way to the privileged daemon adds about 0.06 ms and 0.3 us an item.
 """
 
 import argparse
-import statistics
-import time
 
 from oslo_config import cfg
 
@@ -29,19 +27,9 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged import openflow
 from ovn_network_agent.tests.functional.openflow import base
+from tools.bench import timing
 
-
-def timed(function, *args):
-    """(milliseconds, result)."""
-    started = time.perf_counter()
-    result = function(*args)
-    return (time.perf_counter() - started) * 1000, result
-
-
-def report(what, samples):
-    """Print median and largest of a list of milliseconds."""
-    print(f'{what:48} median {statistics.median(samples):8.2f} ms   '
-          f'max {max(samples):8.2f} ms   n {len(samples)}', flush=True)
+report, timed = timing.report, timing.timed
 
 
 def flows(count):

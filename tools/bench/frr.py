@@ -22,7 +22,6 @@ staticd, which the agent does not use.
 import argparse
 import os
 import socket
-import statistics
 import time
 
 from oslo_config import cfg
@@ -36,19 +35,9 @@ from ovn_network_agent.conf import fip_route
 from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.tests.functional.frr import base
+from tools.bench import timing
 
-
-def timed(function, *args):
-    """(milliseconds, result)."""
-    started = time.perf_counter()
-    result = function(*args)
-    return (time.perf_counter() - started) * 1000, result
-
-
-def report(what, samples):
-    """Print median and largest of a list of milliseconds."""
-    print(f'{what:52} median {statistics.median(samples):8.1f} ms   '
-          f'max {max(samples):8.1f} ms   n {len(samples)}', flush=True)
+report, timed = timing.report, timing.timed
 
 
 def route(number, first=11):

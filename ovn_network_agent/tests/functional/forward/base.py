@@ -23,6 +23,7 @@ import subprocess
 import sys
 
 from ovn_network_agent import ownership
+from ovn_network_agent.tests import answering
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import node
@@ -32,18 +33,8 @@ CLIENT = '198.51.100.2'
 BACKENDS = ('10.0.0.5', '10.0.0.6')
 PORT = 8053
 # Answers each connection with the address that it comes from.
-SERVER = '''
-import socketserver, sys
-class Handler(socketserver.BaseRequestHandler):
-    def handle(self):
-        self.request.sendall(
-            f'{sys.argv[1]} {self.client_address[0]}'.encode())
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-server = Server((sys.argv[1], int(sys.argv[2])), Handler)
-print('listening', flush=True)
-server.serve_forever()
-'''
+SERVER = answering.program(
+    "f'{sys.argv[1]} {self.client_address[0]}'.encode()")
 ASK = '''
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as s:
@@ -127,14 +118,7 @@ class ForwardTestCase(node.NodeTestCase):
 
     def serve(self, holder, address, program=SERVER, port=PORT):
         """A server in a namespace; it is ended with the test."""
-        server = subprocess.Popen(
-            holder.inside(sys.executable, '-c', program, address, str(port)),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.stdout.close)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.kill)
-        self.assertEqual(b'listening\n', server.stdout.readline())
-        return server
+        return answering.serve(self, holder, program, address, port)
 
     def write_rules(self, text):
         with open(self.rules + '.new', 'w') as opened:

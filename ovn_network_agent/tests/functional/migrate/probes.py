@@ -16,20 +16,10 @@ import json
 import subprocess
 import sys
 
+from ovn_network_agent.tests import answering
 from ovn_network_agent.tests.functional.migrate import places
 
-# Answers each connection.
-_SERVER = '''
-import socketserver, sys
-class Handler(socketserver.BaseRequestHandler):
-    def handle(self):
-        self.request.sendall(b'here')
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-server = Server((sys.argv[1], int(sys.argv[2])), Handler)
-print('listening', flush=True)
-server.serve_forever()
-'''
+_SERVER = answering.program("b'here'")
 # Asks again and again until its input ends, and then says how often it asked,
 # and why there was no answer.  Each question has its time, so none is lost
 # because the end comes, or because the machine is slow.
@@ -99,13 +89,7 @@ def serve(case, namespace, address, port):
     :param case: the test
     :param namespace: :class:`namespaces.Namespace`
     """
-    server = subprocess.Popen(
-        namespace.inside(sys.executable, '-c', _SERVER, address, str(port)),
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    case.addCleanup(server.stdout.close)
-    case.addCleanup(server.wait)
-    case.addCleanup(server.kill)
-    case.assertEqual('listening\n', server.stdout.readline())
+    answering.serve(case, namespace, _SERVER, address, port)
 
 
 class Traffic:

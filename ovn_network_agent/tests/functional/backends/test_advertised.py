@@ -17,8 +17,6 @@ import threading
 import time
 import uuid
 
-from ovsdbapp.backend.ovs_idl import event
-
 from ovn_network_agent import backoff
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -304,22 +302,7 @@ class TestAgent(agents.AnnouncingTestCase):
             'r1', nexthop='198.51.100.254', output_port='lrp-r1',
             external_ids={**THEIRS, ownership.EXT_ID_ADVERTISED:
                           cloud.OTHER_HOSTNAME})
-        self.seen = self._history()
-
-    def _history(self):
-        """All that the route ever says, as a witness of each change."""
-        seen = []
-
-        class Witness(event.RowEvent):
-            def run(self, _event, row, _old):
-                seen.append(dict(row.external_ids))
-
-        eyes = self.eyes(start=False)
-        eyes.handlers['nb'].watch_event(Witness(
-            ('update',), 'Logical_Router_Static_Route', ()))
-        eyes.start()
-        self.witness = eyes
-        return seen
+        self.witness, self.seen = self.witnessed()
 
     def marks(self):
         return [dict(row['external_ids'][1]) for row in

@@ -168,11 +168,7 @@ class TestStatic(static_routes.StaticTestCase):
     def test_inactive_can_be_withdrawn(self):
         # zebra does not know it, and staticd would bring it back.
         self.create(route(1), route(2))
-        self.frr.ip('link', 'set', base.BRIDGE, 'down')
-        self.addCleanup(self.frr.ip, 'link', 'set', base.BRIDGE, 'up')
-        base.wait_until(
-            lambda: not json.loads(
-                self.frr.vtysh('show ip route static json')), 'inactive')
+        self.lose_bridge()
         self.assertEqual({route(1), route(2)}, self.read())
         self.assertEqual({}, self.delete(route(1)))
         self.assertEqual({route(2)}, self.read())

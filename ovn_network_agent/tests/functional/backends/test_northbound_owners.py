@@ -12,7 +12,6 @@
 
 """Backend northbound: rows of other chassis and of other programs."""
 
-from ovsdbapp.backend.ovs_idl import event
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
@@ -43,16 +42,7 @@ class ProofTest(northbound_rows.NorthboundTestCase):
     def test_in_the_very_transaction(self):
         """Trap T26: nobody ever sees our tag with a mark on the route."""
         self.present({**THEIRS, PROOF: cloud.OTHER_HOSTNAME})
-        seen = []
-
-        class Watch(event.RowEvent):
-            def run(self, _event, row, _old):
-                seen.append(dict(row.external_ids))
-
-        eyes = self.eyes(start=False)
-        eyes.handlers['nb'].watch_event(Watch(
-            ('update',), 'Logical_Router_Static_Route', ()))
-        eyes.start()
+        eyes, seen = self.witnessed()
         self.create(self.route())
         self.eventually(lambda: seen, 'the change')
         self.synchronise(eyes)

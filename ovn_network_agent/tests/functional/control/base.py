@@ -124,8 +124,11 @@ class CtlTestCase(ControlTestCase):
         self.assertNotIn('Traceback', ended.stderr)
         return ended
 
-    def waiting(self, *argv):
-        """The program, once it has said what it waits for."""
+    def begun(self, *argv):
+        """Our program, which goes on; ended with the test.
+
+        :returns: subprocess.Popen with pipes for the output
+        """
         started = subprocess.Popen(
             self.ctl_argv('--socket', self.socket, *argv), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -133,6 +136,11 @@ class CtlTestCase(ControlTestCase):
         self.addCleanup(started.kill)
         self.addCleanup(started.stdout.close)
         self.addCleanup(started.stderr.close)
+        return started
+
+    def waiting(self, *argv):
+        """The program, once it has said what it waits for."""
+        started = self.begun(*argv)
         while 'waiting for ' not in (line := started.stdout.readline()):
             if not line:
                 self.fail(started.stderr.read())

@@ -13,7 +13,6 @@
 """The addresses of a running agent, over its socket."""
 
 import json
-import subprocess
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.control import base
@@ -94,14 +93,7 @@ class FipsTest(base.CtlTestCase):
 
     def test_again_and_again(self):
         self.ready('lrp-r1', 'lrp-r2')
-        started = subprocess.Popen(
-            self.ctl_argv('--socket', self.socket, 'fips', '--json',
-                          '--watch', '0.05'), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(started.wait)
-        self.addCleanup(started.kill)
-        self.addCleanup(started.stdout.close)
-        self.addCleanup(started.stderr.close)
+        started = self.begun('fips', '--json', '--watch', '0.05')
         for _time in range(3):
             self.assertIn('addresses', json.loads(
                 started.stdout.readline()))

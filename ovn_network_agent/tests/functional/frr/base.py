@@ -235,6 +235,14 @@ class FrrTestCase(unittest.TestCase):
             cfg.CONF.set_override(name, value, 'frr')
             self.addCleanup(cfg.CONF.clear_override, name, 'frr')
 
+    def lose_bridge(self):
+        """Set the bridge down, until zebra has no static route."""
+        self.frr.ip('link', 'set', BRIDGE, 'down')
+        self.addCleanup(self.frr.ip, 'link', 'set', BRIDGE, 'up')
+        wait_until(
+            lambda: not json.loads(
+                self.frr.vtysh('show ip route static json')), 'inactive')
+
     @contextlib.contextmanager
     def wedged(self, daemon):
         """A daemon that hangs, for which the root side waits 1 s.

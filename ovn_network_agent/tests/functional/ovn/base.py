@@ -164,6 +164,23 @@ class OvsdbTestCase(base.BaseTestCase):
         self.addCleanup(made.stop)
         return made.start() if start else made
 
+    def witnessed(self):
+        """See each change of a static route of a router.
+
+        :returns: (:class:`Eyes`, list to which each change adds the new
+            external_ids, a dict)
+        """
+        seen = []
+
+        class Witness(ovsdb_event.RowEvent):
+            def run(self, _event, row, _old):
+                seen.append(dict(row.external_ids))
+
+        eyes = self.eyes(start=False)
+        eyes.handlers['nb'].watch_event(Witness(
+            ('update',), 'Logical_Router_Static_Route', ()))
+        return eyes.start(), seen
+
     def synchronise(self, eyes):
         """Wait until all that was written has been seen and handed on."""
         text = f'mark{uuid.uuid4().hex}'

@@ -96,11 +96,7 @@ class TestVerification(VerificationTestCase):
 
     def test_inactive(self):
         self.announce(route(1))
-        self.frr.ip('link', 'set', base.BRIDGE, 'down')
-        self.addCleanup(self.frr.ip, 'link', 'set', base.BRIDGE, 'up')
-        base.wait_until(
-            lambda: not json.loads(
-                self.frr.vtysh('show ip route static json')), 'inactive')
+        self.lose_bridge()
         # Once it may be that zebra is not through yet.
         self.assertEqual((), self.look(1))
         self.assertEqual({'frr_static'}, self.stale())

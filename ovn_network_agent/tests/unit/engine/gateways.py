@@ -107,3 +107,15 @@ class ReconcilerTestCase(base.BaseTestCase):
         made = self.gateway()
         made.run(worlds.router(fips=[FIP]))
         return made
+
+
+class OneGatewayTestCase(ReconcilerTestCase):
+    """With a gateway that has made no pass."""
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.gateway()
+
+    def run_pass(self, **options):
+        """A pass that wants the floating IP of one router."""
+        return self.made.run(worlds.router(fips=[FIP]), **options)

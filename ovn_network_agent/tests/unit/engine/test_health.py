@@ -18,14 +18,7 @@ from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
 
-class HealthTest(gateways.ReconcilerTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.made = self.gateway()
-
-    def run_pass(self, **options):
-        return self.made.run(worlds.router(fips=[gateways.FIP]), **options)
+class HealthTest(gateways.OneGatewayTestCase):
 
     def health(self, name):
         found, = (each for each in self.made.reconciler.health

@@ -24,14 +24,7 @@ ROUTER_ROUTE = resources.Ref('default_route', (worlds.router().uuid,))
 State = ledger.State
 
 
-class TableTest(gateways.ReconcilerTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.made = self.gateway()
-
-    def run_pass(self, **options):
-        return self.made.run(worlds.router(fips=[FIP]), **options)
+class TableTest(gateways.OneGatewayTestCase):
 
     def row(self, ref):
         """The one line of the table about a key."""

@@ -54,8 +54,8 @@ OPTS = [
         'standby_prepare', default=True, mutable=True,
         help='Whether a standby prepares the way out of OVN: the flows of '
              'the patch port, the policy rules of the provider network and '
-             'of the networks of tenants, and its entry in the prefix list of '
-             'FRR. Then packets of virtual machines are neither lost nor sent '
+             'of the networks of tenants, and its entries in the prefix list '
+             'of FRR, those of managed VIPs included. Then packets of virtual machines are neither lost nor sent '
              'into the management network between the move of a gateway port '
              'and the reaction of the agent. Without the entry every takeover '
              'would wait for vtysh. The flows, rules and entries attract no '

@@ -162,8 +162,10 @@ class PortForwardDriver(base.Driver):
         yield from way
         requires = tuple(resource.ref for resource in way)
         for vip in vips:
-            if self._announced(vip, forwards):
+            announced = self._announced(vip, forwards)
+            if announced or self._prepared(vip):
                 yield from self._filter(vip)
+            if announced:
                 yield from self._attract(vip, node, requires)
 
     def _manner(self):
@@ -215,6 +217,16 @@ class PortForwardDriver(base.Driver):
         return not vip.dead and (
             forwards.gateway is True or
             self.settings.port_forward.vip_announce.lower() != WITH_GATEWAY)
+
+    def _prepared(self, vip):
+        """Whether the prefix list permits a VIP that is not announced.
+
+        bgpd applies a new line to the routes that it has only after its
+        route-map delay-timer, 5 s by default: a VIP that comes back would be
+        dark for so long.  Without the address on the device, the line permits
+        nothing.  The device of an unmanaged VIP has the address all the time.
+        """
+        return vip.managed and self.settings.fip_route.standby_prepare
 
     def _filter(self, vip):
         """A VIP is in no provider network (trap T37)."""

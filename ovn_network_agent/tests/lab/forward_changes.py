@@ -17,6 +17,7 @@ import time
 from lab import crowd
 from lab import dump
 from lab import echo
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
@@ -301,6 +302,8 @@ class Changes:
         """
         self.assertEqual(set(), self.vips_of('gw2'))
         self.assertIn(pf.PLAIN, self.table('gw2'))
+        self.assertIn(f'permit {pf.PLAIN}/32 ge 32 le 32', frr.ask(
+            self.cloud['gw2'], 'bgpd', 'show ip prefix-list'))
         self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(pf.PLAIN))
         self.cloud.move(self.alpha, 'gw2')
         self.addCleanup(self.cloud.wait_announced, self.fip.address, 'gw1',

@@ -42,7 +42,7 @@ TEST = re.compile(r'``((?:unit|functional|lab)(?:\.\w+)+\.test_\w+)``')
 # Prefix, first and last number.
 ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 14), ('EVT', 1, 9),
         ('ST', 1, 14), ('FIP', 1, 24), ('NB', 1, 18), ('OVS', 1, 12),
-        ('VETH', 1, 18), ('CLN', 1, 5), ('DRY', 1, 3), ('LOOP', 1, 4),
+        ('VETH', 1, 18), ('CLN', 1, 5), ('DRY', 1, 3), ('LOOP', 1, 5),
         ('MNT', 1, 15), ('STL', 1, 10), ('DRN', 1, 27),
         ('PFM', 1, 4), ('HC', 1, 7), ('RUL', 1, 11), ('UNF', 1, 8),
         ('PFT', 1, 13), ('PF', 1, 30), ('NFT', 1, 7),

@@ -91,6 +91,8 @@ MARK_FORWARD = 0x100
 MARK_REPLY = 0x200
 PRIORITY_FORWARD = 150
 PRIORITY_REPLY = 151
+# Directly behind PRIORITY_REPLY, so that no other rule comes in between.
+PRIORITY_REPLY_GUARD = 152
 
 # external_ids of Logical_Router_Static_Route rows.  They must not start with
 # "neutron": Neutron's database sync deletes rows that carry such keys.

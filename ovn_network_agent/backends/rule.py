@@ -145,7 +145,10 @@ class RuleBackend(kernel.KernelBackend):
         :class:`base.Kept`.
         """
         wanted = kernel.wanted(delta)
-        gone = [*(old for old, _new in delta.update), *delta.delete]
+        # A rule that drops comes behind the rule that finds the way, so the
+        # last rule goes first: no packet with a way is dropped in between.
+        gone = sorted((*(old for old, _new in delta.update), *delta.delete),
+                      key=lambda old: old.priority, reverse=True)
         originals = self._originals or set()
         failures = {
             **kernel.refused(netlink.set_rules, wanted,

@@ -35,8 +35,9 @@ OPTS = [
     cfg.Opt(
         'port_forward_table_id', type=types.Integer(1, 252), default=201,
         help='Routing table with the way back of replies, through the veth '
-             'pair. The table must differ from [veth_leak] '
-             'veth_leak_table_id and [fip_route] route_table_id.'),
+             'pair. While the table has no route, replies are dropped. The '
+             'table must differ from [veth_leak] veth_leak_table_id and '
+             '[fip_route] route_table_id.'),
     cfg.Opt(
         'port_forward_ct_zone', type=types.Integer(1, 65535), default=64000,
         help='Connection tracking zone of forwarded connections. Nothing '

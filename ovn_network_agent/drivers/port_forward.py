@@ -194,10 +194,16 @@ class PortForwardDriver(base.Driver):
             table, DEFAULT[version], ownership.VETH_DEFAULT, provider,
             requires=(_PAIR,))
         yield route
+        # The last rule is for a table without its route: an answer would
+        # otherwise follow the main table into the management network.  The
+        # answer is dropped without an ICMP error: the error would go to the
+        # destination, and could end a new connection there.
         for priority, to, mark in (
                 (ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
-                (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY)):
+                (ownership.PRIORITY_REPLY, table, ownership.MARK_REPLY),
+                (ownership.PRIORITY_REPLY_GUARD, resources.BLACKHOLE,
+                 ownership.MARK_REPLY)):
             yield resources.Rule(priority, to, fwmark=(mark, mark),
                                  ipv6=version == 6 or None,
                                  requires=(route.ref,))

@@ -223,13 +223,15 @@ class Backends:
                 not self.hopeless(name)]
 
     def _first_to_be_changed(self, name):
-        """Whether its system has just answered and something is to be done.
+        """Whether its system answers or works, and something is to be done.
 
-        A system takes no changes while it is read.  One that is put in doubt
-        faster than it answers would be read for ever, and never changed.
+        A system takes no changes while it is read.  So one that was put in
+        doubt faster than it answers would be read for ever, also where the
+        readings of two backends overlap.
         """
         system = self._known[name].backend.system
-        return system in self._answered and any(
+        busy = system and system in self._answered | self._beside.systems()
+        return bool(busy) and any(
             self._tracker.delta(known.kinds) for known in self._known.values()
             if known.backend.system == system)
 

@@ -57,7 +57,8 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
     return rules.Rule(
         checks.priority(priority),
         # Table 0 is a blackhole, which only such a rule may have.
-        0 if table == 0 and iif and (src or dst) else checks.table(table),
+        0 if table == 0 and (fwmark or iif and (src or dst))
+        else checks.table(table),
         None if src is None else checks.selector(src),
         None if dst is None else checks.selector(dst),
         None if iif is None else checks.device(iif),
@@ -78,8 +79,9 @@ def set_rules(items):
 
     :param items: list of [priority, table, src, dst, iif, fwmark,
         suppress, ipv6], with None for an absent selector and fwmark as [mark,
-        mask]; table 0 is a blackhole for packets from a device to a prefix;
-        ipv6 is True for an IPv6 rule without a prefix
+        mask]; table 0 is a blackhole for packets with a packet mark, or
+        with a device and a prefix; ipv6 is True for an IPv6 rule without a
+        prefix
     """
     within = limits.current()
 

@@ -140,6 +140,8 @@ def shapes(conf):
                 mark=ownership.MARK_FORWARD)
     yield Shape(_FORWARD, ownership.PRIORITY_REPLY, table,
                 mark=ownership.MARK_REPLY)
+    yield Shape(_FORWARD, ownership.PRIORITY_REPLY_GUARD, _BLACKHOLE,
+                mark=ownership.MARK_REPLY)
 
 
 def _of_the_pair(conf):

@@ -202,6 +202,9 @@ def rule_text(rule):
     """A rule in the manner of ip-rule(8)."""
     words = [f'{rule.priority}:', f'from {rule.src or "all"}']
     words += [f'to {rule.dst}'] if rule.dst else []
+    if rule.fwmark is not None:
+        mark, mask = rule.fwmark
+        words += [f'fwmark {mark:#x}/{mask:#x}']
     words += [f'iif {rule.iif}'] if rule.iif else []
     words += [f'lookup {rule.table}' if rule.table else 'blackhole']
     if rule.suppress is not None:

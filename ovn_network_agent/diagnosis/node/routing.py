@@ -61,15 +61,35 @@ def read_tables(sources):
     conf = sources.conf
     read = {table: sources.routes(table)
             for table in options(conf).values()}
-    leak = conf.veth_leak.veth_leak_table_id
-    lost = [leak] if leak in read and sources.holder() and not any(
-        route.protocol == ownership.ROUTE_PROTOCOL and
-        route.dst in _DEFAULT for route in read[leak]) else []
     return Tables(tuple(
         (option, table, tuple(
             route for route in read[table]
             if route.protocol != ownership.ROUTE_PROTOCOL))
-        for option, table in options(conf).items()), tuple(lost))
+        for option, table in options(conf).items()),
+        tuple(_lost(sources, read)) if sources.holder() else ())
+
+
+def _lost(sources, read):
+    """Tables that lack a default route which the agent makes.
+
+    The table of replies has one for each family of the VIPs, and so a rule
+    that looks there.
+
+    :param read: dict of table to its routes
+    :returns: iterator of tables
+    """
+    own = {(table, route.dst) for table, found in read.items()
+           for route in found if route.protocol == ownership.ROUTE_PROTOCOL}
+    leak = sources.conf.veth_leak.veth_leak_table_id
+    if leak in read and not any((leak, dst) in own for dst in _DEFAULT):
+        yield leak
+    replies = sources.conf.port_forward.port_forward_table_id
+    if replies in read and any(
+            (replies, _DEFAULT[bool(rule.ipv6)]) not in own
+            for rule, exact in sources.rules()
+            if exact and rule.table == replies and
+            rule.protocol == ownership.RULE_PROTOCOL):
+        yield replies
 
 
 def judge_tables(found):
@@ -131,7 +151,8 @@ def priorities(conf):
     """
     found = []
     if conf.port_forward.rules_file and conf.frr.vrf_name:
-        found += [ownership.PRIORITY_FORWARD, ownership.PRIORITY_REPLY]
+        found += [ownership.PRIORITY_FORWARD, ownership.PRIORITY_REPLY,
+                  ownership.PRIORITY_REPLY_GUARD]
     if conf.fip_route.route_table_id:
         found.append(conf.fip_route.route_rule_priority)
     if veth_leak.enabled(conf):

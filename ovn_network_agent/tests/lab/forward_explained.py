@@ -90,8 +90,13 @@ FAULTS = (
     Fault('policy-rules', f'no rule {ownership.PRIORITY_FORWARD}: ',
           _lose('rule', 'priority', str(ownership.PRIORITY_FORWARD)),
           _again),
-    Fault('leak-table', 'table 200 has no default route',
-          _lose('route', 'table', '200'), _again),
+    Fault('policy-rules', f'no rule {ownership.PRIORITY_REPLY_GUARD}: from '
+          'all fwmark 0x200/0x200 blackhole',
+          _lose('rule', 'priority', str(ownership.PRIORITY_REPLY_GUARD)),
+          _again),
+    *(Fault('leak-table', f'table {table} has no default route',
+            _lose('route', 'table', table), _again)
+      for table in ('200', '201')),
     Fault('prefix-list-bgpd', 'seq 1 deny', faults.routing(_DENY),
           settles=_announced),
     Fault('redistribute', 'does not redistribute connected',

@@ -13,12 +13,15 @@
 
 import collections
 import socket
+import time
 
 from lab import crowd
+from lab import dump
 from lab import echo
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import forwarding as pf
 
@@ -88,6 +91,51 @@ class Paths:
             self.assertLess(pair, 120)
             self.assertLess(back, 20)
             self.assertGreaterEqual(uplink, 100)
+
+    def test_answers_without_a_way_back_are_dropped(self):
+        """Row PFT-13: not even one leaves by the management network.
+
+        Somebody deletes the address of the pair's end, and the routes of
+        IPv6.  The agent does nothing at first, so that many answers miss
+        their way.
+        """
+        gw1, agent = self.cloud['gw1'], self.cloud.agents['gw1']
+        before, usual = self.cloud.sink.leaked(), self.state('gw1')
+        running = [self.running_probe(*where) for where in (
+            (pf.PLAIN, 80), (pf.PLAIN, 81), (pf.PLAIN6, 80), (pf.PLAIN6, 81))]
+        for one in running:
+            self.addCleanup(one.__exit__)
+            one.start()
+        agent.freeze()
+        self.addCleanup(agent.thaw)
+        gw1.batch('addr del 169.254.0.1/30 dev veth-default\n')
+        gw1.run(['ip', '-6', 'route', 'del', 'default', 'table', '201'])
+        for one in running:
+            nodes.wait_until('many answers are missing', lambda one=one: (
+                one.report().lost > 10), base.SETTLE)
+        agent.thaw()
+        began = time.monotonic()
+        for one in running:
+            one.wait_answered(base.SETTLE, after=began)
+        base.note('the way back of answers: repaired after '
+                  f'{time.monotonic() - began:.2f} s')
+        for one in running:
+            base.note(f'meanwhile: {one.stop()}')
+        nodes.wait_until('all is as before', lambda: not dump.difference(
+            usual, self.state('gw1')), base.SETTLE)
+        self.assertEqual(before, self.cloud.sink.leaked())
+
+    def test_the_guard_of_answers_is_repaired(self):
+        """Row PFT-13: rule 152, which somebody deletes."""
+        gw1 = self.cloud['gw1']
+        for family in '-4', '-6':
+            rule = ('ip', family, 'rule', 'show', 'priority',
+                    str(ownership.PRIORITY_REPLY_GUARD))
+            usual = gw1.out(*rule)
+            self.assertIn('blackhole', usual)
+            gw1.run(['ip', family, 'rule', 'del', *rule[-2:]])
+            nodes.wait_until('the rule is back', lambda rule=rule, u=usual: (
+                gw1.out(*rule) == u), base.SETTLE)
 
     def test_large_answers_through_a_small_mtu(self):
         """A client behind a smaller MTU gets all of a large answer.

@@ -177,6 +177,24 @@ class ForwardOrderTest(base.BaseTestCase):
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
         self.assertEqual(1, len(self.world.found(resources.VipAddress)))
 
+    def test_no_answer_is_dropped_before_its_route_is_there(self):
+        """Nor after: the rule that drops, and the route that it waits for."""
+        route = resources.Ref('kernel_route', (201, '0.0.0.0/0'))
+        guard = resources.Ref(
+            'rule', (152, None, None, None, (0x200, 0x200), None))
+        self.world.refuses[route] = 'on purpose'
+        self.run_pass(golden.vip())
+        self.assertNotIn(guard.key, self.world.found(resources.Rule))
+        self.world.refuses.clear()
+        self.reconciler.heed(['route', 'rule'])
+        self.assertEqual([], self.run_pass(golden.vip()).degraded)
+        self.assertIn(guard.key, self.world.found(resources.Rule))
+        self.world.journal.clear()
+        self.run_pass()
+        self.assertEqual([guard, route], [
+            ref for _verb, ref in self.world.journal
+            if ref in (guard, route)])
+
     def test_a_table_that_cannot_be_changed_withdraws_nothing(self):
         """Row PF-28: the former one is in force."""
         self.run_pass(golden.vip())

@@ -13,11 +13,14 @@
 """Backend rule on the real kernel."""
 
 import dataclasses
+import json
+import re
 import subprocess
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import rule
+from ovn_network_agent.tests import monitors
 from ovn_network_agent.tests.functional.netlink import base
 
 LEAK = resources.Rule(2000, 200, src='198.51.100.0/24')
@@ -25,6 +28,7 @@ INGRESS = resources.Rule(1999, 254, iif='veth-default')
 ROUTE = resources.Rule(1000, 100, dst='198.51.100.10/32')
 MARKS = (resources.Rule(150, 254, fwmark=(0x100, 0x100)),
          resources.Rule(151, 201, fwmark=(0x200, 0x200)))
+REPLY_GUARD = resources.Rule(152, resources.BLACKHOLE, fwmark=(0x200, 0x200))
 ALL = (LEAK, INGRESS, ROUTE, *MARKS)
 
 
@@ -221,6 +225,59 @@ class RuleTest(base.KernelTestCase):
         self.assertCountEqual(MARKS, self.change(self.backend, delete=six))
         self.assertEqual(2, len(self.rules()))
         self.assertNotIn('fwmark', self.ip('-6 rule show'))
+
+    def _marked(self, family, destination):
+        """The device that a marked answer leaves by, '' for a dropped one."""
+        done = subprocess.run(
+            ['ip', family, '-j', 'route', 'get', destination, 'mark',
+             '0x200'], capture_output=True, text=True)
+        return json.loads(done.stdout)[0]['dev'] if not done.returncode else ''
+
+    def test_an_answer_without_its_route_is_dropped(self):
+        """Only a marked one, of each family; the rule survives a restart."""
+        for command in (
+                'link add veth-default type veth peer name veth-provider',
+                'address add 169.254.0.1/30 dev veth-default',
+                'address add fe80::a9fe:1/64 dev veth-default nodad',
+                'link set veth-default up', 'link set veth-provider up',
+                'link add eth0 type veth peer name office',
+                'address add 10.9.9.9/24 dev eth0',
+                'address add fd00::9/64 dev eth0 nodad',
+                'link set eth0 up', 'link set office up',
+                'route add default via 10.9.9.1',
+                '-6 route add default via fd00::1'):
+            self.ip(command)
+        wanted = [dataclasses.replace(each, ipv6=ipv6)
+                  for each in (*MARKS, REPLY_GUARD) for ipv6 in (None, True)]
+        self.assertCountEqual(wanted, self.create(self.backend, *wanted))
+        for family, client, route in (
+                ('-4', '203.0.113.9', 'via 169.254.0.2 dev veth-default'),
+                ('-6', '2001:db8::9', 'via fe80::a9fe:2 dev veth-default')):
+            with self.subTest(family):
+                self.assertEqual('', self._marked(family, client))
+                self.ip(f'{family} route add default {route} table 201')
+                self.assertEqual('veth-default', self._marked(family, client))
+                self.ip(f'{family} route del default table 201')
+                self.assertEqual('', self._marked(family, client))
+                self.assertIn('dev eth0',
+                              self.ip(f'{family} route get {client}'))
+        later = rule.RuleBackend(self.conf)
+        self.assertCountEqual(wanted, later.read(frozenset()))
+        self.assertEqual([], self.change(later, delete=wanted))
+        self.assertEqual('eth0', self._marked('-4', '203.0.113.9'))
+
+    def test_the_last_rule_goes_first(self):
+        """What drops is gone before what finds a way."""
+        self.create(self.backend, *MARKS, REPLY_GUARD)
+        with monitors.telling(
+                ['ip', 'monitor', 'rule'],
+                lambda number: self.ip(f'rule add pref {number:d} '
+                                       'from 192.0.2.1 table 7'),
+                re.compile(r'^(\d+):\tfrom 192', re.MULTILINE)) as told:
+            self.change(self.backend, delete=(*MARKS, REPLY_GUARD))
+            gone = [line.split()[1] for line in told()
+                    if line.startswith('Deleted')]
+        self.assertEqual(['152:', '151:', '150:'], gone)
 
     def test_an_equal_one_of_ipv6_is_not_the_originals(self):
         self.ip('-6 rule add pref 150 fwmark 0x100/0x100 table 254 '

@@ -19,12 +19,24 @@ Devices of VRFs are only in the lab (tests/lab/test_doctor.py).
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
+from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.netlink import base
 
 _CONF = '/proc/sys/net/ipv4/conf/'
+# Ends with its standard input.
+_HOLDER = '''
+import sys
+from ovn_network_agent.runtime import sole
+place = sole.Place('test')
+place.answer()
+print('held', flush=True)
+sys.stdin.read()
+'''
 
 
 class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
@@ -87,6 +99,41 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         self.looked('routing-tables', doctor.WARN)
         self.ip('route add unreachable default table 77')
         self.looked('routing-tables', doctor.BROKEN)
+
+    def test_a_table_of_replies_without_its_route(self):
+        """Of each family that has a rule, beside a running agent."""
+        self.conf.set_override('vrf_name', 'blue', 'frr')
+        self.conf.set_override('veth_leak_enabled', False, 'veth_leak')
+        self.conf.set_override('rules_file', '/rules', 'port_forward')
+        self.bridge_up()
+        self.ip('-6 address add fd00::9/64 dev br-ex nodad')
+        for family in '-4', '-6':
+            self.ip(f'{family} rule add pref 151 fwmark 0x200/0x200 '
+                    'table 201 protocol 44')
+        self.assertEqual([], self._lost_tables())
+        self._hold_the_lock()
+        for family in '-4', '-6':
+            self.assertEqual(
+                ['table 201 has lost its default route, although an agent '
+                 'runs'], self._lost_tables())
+            self.ip(f'{family} route add default dev br-ex table 201 '
+                    'proto 44')
+        self.assertEqual([], self._lost_tables())
+
+    def _hold_the_lock(self):
+        """Have a process hold the lock of the only agent, as an agent does."""
+        holder = self.enterContext(subprocess.Popen(
+            [sys.executable, '-c', _HOLDER], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE))
+        self.assertEqual(b'held\n', holder.stdout.readline())
+
+    def _lost_tables(self):
+        """What the check says is broken; without a VRF it is not made."""
+        found = sources.Sources(self.conf, [])
+        self.addCleanup(found.close)
+        return [said.evidence for said in routing.judge_tables(
+            routing.read_tables(found))
+            if said.verdict is doctor.BROKEN]
 
     def test_rules_of_another_program(self):
         self.conf.set_override('route_table_id', 77, 'fip_route')

@@ -81,8 +81,9 @@ class AnnouncingTestCase(ServiceTestCase):
         self.world = worlds.World()
 
     def agent(self, start=True, retries=None, **options):
-        conf = self.conf_on_servers(fip_route__route_table_id=100,
-                                    reconcile_interval=600, **options)
+        conf = self.conf_on_servers(**{
+            'fip_route__route_table_id': 100, 'reconcile_interval': 600,
+            **options})
         self.fix_limits(conf)
         return self.service(conf, 'fip_route', self._backends(conf),
                             frr_observers.make(conf), start, retries)

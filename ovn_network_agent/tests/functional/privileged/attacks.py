@@ -104,7 +104,12 @@ ITEMS = {
         [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
         # Nobody forwards ports here.
         [150, 254, None, None, None, [0x100, 0x100], None, None],
-        [151, 201, None, None, None, [0x200, 0x200], None, True]],
+        [151, 201, None, None, None, [0x200, 0x200], None, True],
+        [152, 0, None, None, None, [0x200, 0x200], None, None],
+        # What drops marked packets of others, or all.
+        [152, 0, None, None, None, [0x100, 0x100], None, None],
+        [152, 0, None, None, None, [0, 1], None, True],
+        [152, 0, None, None, None, None, None, True]],
     'netlink.delete_rules': [
         [True, [100, 77, '10.9.9.0/24', None, None, None, None, None]]],
     'netlink.set_addresses': [

@@ -232,6 +232,26 @@ class WallTest(whole.WholeTestCase):
                     found[f'nft.{name}'](*args)
         self.assertEqual([], self.started())
 
+    def test_only_answers_may_be_dropped_by_their_mark(self):
+        conf = self.configure('vrf-provider')
+        conf.set_override('rules_file', '/rules', 'port_forward')
+        self.fix_limits(conf)
+        set_rules = entry_points.found()['netlink.set_rules']
+        for priority, mark, ipv6 in (
+                (149, [0x200, 0x200], None), (151, [0x200, 0x200], None),
+                (152, [0x100, 0x100], None), (152, [0, 1], True),
+                (152, [0, 0x200], None), (152, [0x200, 0x300], None)):
+            item = [priority, 0, None, None, None, mark, None, ipv6]
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in set_rules([item])])
+        narrow = [152, 0, None, '10.9.9.0/24', None, [0x200, 0x200], None,
+                  None]
+        self.assertEqual([errno.EPERM], [f[1] for f in set_rules([narrow])])
+        self.assertEqual([], set_rules([
+            [152, 0, None, None, None, [0x200, 0x200], None, ipv6]
+            for ipv6 in (None, True)]))
+
     def test_nftables_where_ports_are_forwarded(self):
         """Whatever stands in any field: nft is not even started."""
         conf = self.configure('vrf-provider')

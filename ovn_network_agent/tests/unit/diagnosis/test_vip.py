@@ -101,7 +101,12 @@ class VipTest(explained.AddressTestCase):
             self.assert_broken('policy-rules', healthy.with_kernel(
                 facts, rules=tuple(each for each in facts.kernel.rules
                                    if each != rule)))
-        self.assertIn(150, [rule.priority for rule in facts.kernel.rules])
+        self.assertLessEqual({150, 151, 152}, {
+            rule.priority for rule in facts.kernel.rules})
+        without = healthy.with_kernel(facts, rules=tuple(
+            rule for rule in facts.kernel.rules if rule.priority != 152))
+        self.assertIn('no rule 152: from all fwmark 0x200/0x200 blackhole',
+                      self.evidence(without, 'policy-rules'))
 
     def test_each_table(self):
         facts = healthy.vip(said())
@@ -126,6 +131,15 @@ class VipTest(explained.AddressTestCase):
             self.assert_broken(check, found)
             self.assertRegex(self.evidence(found, check), words)
             self.assertIn(remedy, explanation.explain(found).remedy[1])
+
+    def test_without_its_route_an_answer_is_dropped(self):
+        """The lost route is the fault, and not the rule that drops."""
+        facts = healthy.with_lookup(
+            healthy.vip(said()), 'marked', error='dropped by a rule or route '
+            'of type blackhole', dst='', dev='', table=0)
+        self.assert_broken('way-back', facts)
+        self.assert_broken('leak-table', healthy.with_kernel(
+            facts, routes={**facts.kernel.routes, 201: ()}))
 
     def test_the_way_follows_from_the_rules(self):
         facts = healthy.with_lookup(healthy.vip(said()), 'marked',

@@ -69,6 +69,8 @@ class PortForwardTest(base.BaseTestCase):
         for resource in (
                 resources.Rule(150, 254, fwmark=(0x100, 0x100)),
                 resources.Rule(151, 201, fwmark=(0x200, 0x200)),
+                resources.Rule(152, resources.BLACKHOLE,
+                               fwmark=(0x200, 0x200)),
                 resources.KernelRoute(201, '0.0.0.0/0', 'veth-default',
                                       '169.254.0.2'),
                 LINE, ADDRESS):
@@ -80,7 +82,7 @@ class PortForwardTest(base.BaseTestCase):
         address, = self.only(resources.VipAddress, wanted)
         way = {r.ref for r in wanted
                if r.kind in ('rule', 'kernel_route', 'nft_table')}
-        self.assertEqual(4, len(way))
+        self.assertEqual(5, len(way))
         self.assertEqual(way, set(address.requires))
 
     def test_a_vip_has_no_flow(self):
@@ -144,6 +146,8 @@ class PortForwardTest(base.BaseTestCase):
                                       'fe80::a9fe:2'),
                 resources.Rule(150, 254, fwmark=(0x100, 0x100), ipv6=True),
                 resources.Rule(151, 201, fwmark=(0x200, 0x200), ipv6=True),
+                resources.Rule(152, resources.BLACKHOLE,
+                               fwmark=(0x200, 0x200), ipv6=True),
                 resources.PrefixListEntry('ANNOUNCED-NETWORKS',
                                           '2001:db8::53/128', 128, 128),
                 resources.VipAddress('loopback1', '2001:db8::53/128')):
@@ -156,7 +160,7 @@ class PortForwardTest(base.BaseTestCase):
                                golden.vip(address='2001:db8::53'))
         self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.only(
             resources.NftTable, wanted)])
-        self.assertEqual(4, len(self.only(resources.Rule, wanted)))
+        self.assertEqual(6, len(self.only(resources.Rule, wanted)))
         self.assertEqual(len(wanted), len({r.ref for r in wanted}))
 
     # -- announcing -------------------------------------------------------

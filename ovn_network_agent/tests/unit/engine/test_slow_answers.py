@@ -101,6 +101,32 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.pass_(full=True)
         self.assertIn(gateways.DST, self.made.addresses())
 
+    def test_no_reading_begins_beside_another_one(self):
+        """A comparison that comes while only one of the two has answered.
+
+        Otherwise the next one would find the other still at work, and so on.
+        """
+        self.take_away()
+        self.pass_(full=True)
+        self.gates['frr_static'].set()
+        self.ended('frr_static')
+        self.gates['frr_static'].clear()
+        self.pass_()
+        reads = len(self.made.world.reads)
+        self.pass_(full=True)
+        self.gates['frr_prefix_list'].set()
+        self.ended('frr_prefix_list')
+        self.gates['frr_prefix_list'].clear()
+        self.assertNotIn('frr_static', self.made.world.reads[reads:])
+        self.pass_()
+        self.assertIn(gateways.DST, self.made.addresses())
+        # The comparison is made up for.
+        self.answer(*FRR)
+        self.pass_()
+        self.answer(*FRR)
+        self.assertIn('frr_static', self.made.world.reads[reads:])
+        self.assertTrue(self.pass_().settled)
+
     def ended(self, name):
         """Wait until the loop was woken because a reading has ended."""
         self.made.reconciler.wait_beside(0.05)

@@ -227,11 +227,15 @@ class Backends:
 
         A system takes no changes while it is read.  So one that was put in
         doubt faster than it answers would be read for ever, also where the
-        readings of two backends overlap.
+        readings of two backends overlap.  A retry of a failed reading is
+        rare, and would be lost here, because its back-off begins anew.
         """
-        system = self._known[name].backend.system
-        busy = system and system in self._answered | self._beside.systems()
-        return bool(busy) and any(
+        known = self._known[name]
+        system = known.backend.system
+        at_work = (known.unreadable is None and not known.never_read and
+                   system in self._beside.systems())
+        return bool(system) and (
+            system in self._answered or at_work) and any(
             self._tracker.delta(known.kinds) for known in self._known.values()
             if known.backend.system == system)
 

@@ -127,6 +127,22 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.assertIn('frr_static', self.made.world.reads[reads:])
         self.assertTrue(self.pass_().settled)
 
+    def test_a_failed_reading_is_tried_beside_another_one(self):
+        """When its back-off is over; otherwise that would begin anew."""
+        self.made.world.down.add('frr_static')
+        self.pass_(full=True)
+        self.gates['frr_static'].set()
+        self.ended('frr_static')
+        more = worlds.router(fips=[gateways.FIP, '198.51.100.12'])
+        self.assertIn('frr_static', self.made.run(more).unreadable)
+        self.made.world.down.clear()
+        self.made.clock += 60
+        reads = len(self.made.world.reads)
+        self.made.run(more)
+        self.made.reconciler.wait_beside(0.05)
+        self.assertIn('frr_static', self.made.world.reads[reads:])
+        self.assertEqual({}, self.made.run(more).unreadable)
+
     def ended(self, name):
         """Wait until the loop was woken because a reading has ended."""
         self.made.reconciler.wait_beside(0.05)

@@ -122,6 +122,10 @@ EXT_ID_DRAIN = 'ovn-network-agent-drain'
 EXT_ID_OVERLAP = 'ovn-network-agent-overlap'
 EXT_ID_OVERLAP_REMOTE = 'ovn-network-agent-overlap-remote'
 
+# external_ids of NAT, Load_Balancer, Logical_Router_Port, Logical_Router and
+# Logical_Switch rows, which operators write: whether to announce addresses.
+EXT_ID_ANNOUNCE = 'ovn-network-agent:announce'
+
 
 def is_managed(external_ids):
     """Whether an NB row carries the mark of an agent (of any node).

@@ -33,8 +33,8 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
 VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices', 'ownership',
-          'port_forwards', 'private_names', 'resources', 'trigger', 'typos',
-          'version')
+          'port_forwards', 'private_names', 'resources', 'selection',
+          'trigger', 'typos', 'version')
 # Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {

@@ -25,6 +25,7 @@ import itertools
 from oslo_config import cfg
 
 from ovn_network_agent.conf import agent
+from ovn_network_agent.conf import announce
 from ovn_network_agent.conf import base
 from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import fip_route
@@ -41,8 +42,8 @@ PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
-MODULES = (base, agent, ovn, ovs, frr, fip_route, veth_leak, gateway_drain,
-           port_forward, metrics)
+MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
+           gateway_drain, port_forward, metrics)
 
 
 def list_opts():

@@ -187,6 +187,37 @@ def _bfd_timers(conf):
                   'set the three to 0')
 
 
+def _selections(conf):
+    """Check that no address is both included and excluded by one option.
+
+    An exclusion of a part of an inclusion is the purpose of both.
+    """
+    values = conf.announce
+    excluded = list(map(iptext.network, values.exclude_cidrs))
+    for text in values.include_cidrs:
+        network = iptext.network(text)
+        for other in excluded:
+            if network.subnet_of(other):
+                yield say('[announce] include_cidrs', text,
+                          f'exclude_cidrs has {other}, which wins, so '
+                          'nothing of it would be announced; remove one of '
+                          'the two')
+    for kind in ('routers', 'networks'):
+        both = set(values['include_' + kind]) & set(
+            values['exclude_' + kind])
+        for name in sorted(both):
+            yield say(f'[announce] include_{kind}', name,
+                      f'exclude_{kind} has it, too, and wins; remove it from '
+                      'one of the two')
+    if conf.network_cidr and values.include_cidrs and not any(
+            iptext.network(text).overlaps(iptext.network(other))
+            for text in values.include_cidrs for other in conf.network_cidr):
+        yield say('[announce] include_cidrs', values.include_cidrs,
+                  'no address of [DEFAULT] network_cidr is in it, so nothing '
+                  'would be announced; name networks within '
+                  f'{",".join(conf.network_cidr)}')
+
+
 RULES = (_devices, _vip_device, _tables, _reply_table, _priorities, _pair,
          _pair_overlaps, _networks, _no_time_to_drain,
-         _silent_before_missing, _bfd_timers)
+         _silent_before_missing, _bfd_timers, _selections)

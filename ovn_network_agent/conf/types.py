@@ -98,6 +98,19 @@ class PortName(_Text):
         return value
 
 
+class ObjectName(_Text):
+    """A name or UUID of an object of OVN or Neutron."""
+
+    TYPE_NAME = 'name or UUID'
+
+    def _checked(self, value):
+        if not value or not value.isprintable():
+            raise ValueError(f'{value!r} is not a name; give the name or the '
+                             'UUID that "openstack router list" or "openstack '
+                             'network list" shows')
+        return value
+
+
 class InterfaceName(Name):
     """The name of a network device."""
 

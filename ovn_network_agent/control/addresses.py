@@ -21,6 +21,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.control import moments
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import standing
@@ -79,6 +80,7 @@ class Addresses:
         self._problems = {address: problem.text for problem in table.problems
                           for address in problem.addresses}
         self._known = {}
+        self._withheld = {}
         for router in snapshot.routers if snapshot else ():
             self._add_router(router)
         for each in standings:
@@ -119,6 +121,8 @@ class Addresses:
         return known
 
     def _add_router(self, router):
+        self._withheld.update(((address, router.uuid), reason)
+                              for address, reason in router.withheld)
         for nat in router.nats:
             port = networks.owner(nat.external_ip, router.ports) \
                 if router.ports else None
@@ -126,7 +130,9 @@ class Addresses:
                 self._add(nat.external_ip, _OF_NAT.get(nat.type, OTHER),
                           router, port).distributed = bool(
                               nat.distributed_mac)
-        for port in router.served_ports:
+        for port in router.served_ports or [
+                port for port in router.ports
+                if router.routed_by_ovn and port.local]:
             for text in port.networks:
                 self._add_own(str(networks.parse_interface(text).ip), router,
                               port)
@@ -231,6 +237,9 @@ class Addresses:
         if known.distributed:
             return State.OMITTED, ('distributed: the chassis of its machine '
                                    'answers for it')
+        withheld = self._withheld_for(known)
+        if withheld:
+            return State.OMITTED, withheld
         if known.address in self._problems:
             return State.OMITTED, self._problems[known.address]
         if port and port.handover is model.Handover.FORWARD:
@@ -250,6 +259,15 @@ class Addresses:
             return State.FAILED, (f'the VRF {name} of [frr] vrf_name is '
                                   'missing on this node')
         return State.OMITTED, 'no driver announces it ([DEFAULT] drivers)'
+
+    def _withheld_for(self, known):
+        """Why an address is not announced on purpose, '' for no such reason.
+        """
+        if known.router is None:
+            return ''
+        if known.router.routed_by_ovn:
+            return selection.BY_OVN
+        return self._withheld.get((known.address, known.router.uuid), '')
 
     def _trouble(self, known):
         """The reason why a driver cannot do anything about an address."""

@@ -81,6 +81,7 @@ def run(given):
     else:
         sys.stdout.write(found.text() + _text(traces, given.verbose))
     return {explanation.Outcome.OK: exits.OK,
+            explanation.Outcome.WITHHELD: exits.OK,
             explanation.Outcome.BROKEN: exits.FAILED,
             explanation.Outcome.UNKNOWN: exits.FAILED,
             explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,

@@ -34,10 +34,13 @@ class Target:
 
     :ivar address: IP address
     :ivar mac: MAC of the router port that answers for it
+    :ivar withheld: the reason why it is not announced on purpose, '' for an
+        announced address
     """
 
     address: str
     mac: str
+    withheld: str = ''
 
 
 def port_targets(router, port, nets):
@@ -58,7 +61,9 @@ def port_targets(router, port, nets):
     addresses.update(port.nat_addresses)
     addresses = {a for a in addresses if networks.inside(a, nets)}
     addresses.update(_own(port, nets))
-    return tuple(Target(a, port.mac) for a in sorted(addresses))
+    withheld = dict(router.withheld)
+    return tuple(Target(a, port.mac, withheld.get(a, ''))
+                 for a in sorted(addresses))
 
 
 def _balanced(router, port):
@@ -161,7 +166,8 @@ def proofs(router, node, wanted):
 
     The proof is a key on the default route, so there is no proof without this
     route.  Nor is there one while a resource of the router is only kept as
-    found, or while a reachable address is not announced.
+    found, or while a reachable address is not announced.  An address that is
+    not announced on purpose does not count.
 
     :param router: :class:`model.Router`
     :param node: :class:`model.Node`
@@ -169,6 +175,8 @@ def proofs(router, node, wanted):
     :returns: iterable of :class:`resources.Advertised`, at most one
     """
     routes, announced, addresses, following = [], {}, set(), []
+    withheld = {networks.host_prefix(address)
+                for address, _reason in router.withheld}
     for resource in wanted:
         if resource.kind == resources.Keep.kind:
             return
@@ -180,7 +188,8 @@ def proofs(router, node, wanted):
             announced[resource.subject] = resource.ref
         elif (resource.subject or '').endswith('/32'):
             addresses.add(resource.subject)
-    if routes and node.hostname and addresses <= announced.keys():
+    if routes and node.hostname and (
+            addresses - withheld <= announced.keys()):
         prefixes = tuple(sorted(announced))
         yield resources.Advertised(
             router.uuid, node.hostname, prefixes,

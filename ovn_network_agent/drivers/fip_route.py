@@ -65,8 +65,8 @@ class FipRouteDriver(base.Driver):
         """
         if self.settings.fip_route.standby_prepare:
             for port in group.ports:
-                if port.chassis != node.chassis and self._usable(
-                        port.segment):
+                if port.chassis != node.chassis and not (
+                        port.routed_by_ovn) and self._usable(port.segment):
                     yield from self._mac_tweak(port.segment)
                     yield from self._prefix_list(networks.provider_networks(
                         port.networks, self.settings.network_cidr))
@@ -88,6 +88,8 @@ class FipRouteDriver(base.Driver):
         yield from announcing.proofs(router, node, wanted)
 
     def _wanted(self, router, node):
+        if router.routed_by_ovn:
+            return
         if router.local_ports:
             yield from gatewayless.rows(router, node, self._usable)
             yield from self._left_out(router)
@@ -119,7 +121,9 @@ class FipRouteDriver(base.Driver):
             yield from self._prefix_list(nets)
         if not self._passable(port):
             if announced:
-                yield from self._keep(wanted, node)
+                yield from self._keep(
+                    [target for target in wanted if not target.withheld],
+                    node)
             return
         requires = ()
         if port.segment.patch_port:
@@ -129,7 +133,9 @@ class FipRouteDriver(base.Driver):
         for target in wanted:
             if port.local:
                 yield self._hairpin(port.segment, target)
-            if networks.family(target.address) == 4:
+            # Routers of this chassis reach each other in any case; see
+            # decision record 25.
+            if networks.family(target.address) == 4 and not target.withheld:
                 yield from self._reachable(target, port.segment, node,
                                            requires, announced)
 
@@ -156,6 +162,7 @@ class FipRouteDriver(base.Driver):
                 'Neutron, or clear external_mac in the NAT rows',
                 router=router.uuid, addresses=distributed)
         yield from self._unanswered(router)
+        withheld = dict(router.withheld)
         if self.settings.network_cidr:
             # Then leaving out is what was asked for.
             return
@@ -167,7 +174,8 @@ class FipRouteDriver(base.Driver):
         external.update(each.address for each in router.balanced
                         if each.floating)
         outside = sorted(address for address in external
-                         if not networks.inside(address, nets))
+                         if address not in withheld and
+                         not networks.inside(address, nets))
         if outside and not any(not p.local for p in router.ports):
             some = ', '.join(outside[:_NAMED])
             yield resources.Problem(
@@ -182,8 +190,10 @@ class FipRouteDriver(base.Driver):
         nets = [net for port in router.ports
                 for net in networks.provider_networks(
                     port.networks, self.settings.network_cidr)]
+        withheld = dict(router.withheld)
         for each in router.balanced:
-            if (each.unanswered and networks.family(each.address) == 4 and
+            if (each.unanswered and each.address not in withheld and
+                    networks.family(each.address) == 4 and
                     networks.inside(each.address, nets)):
                 yield resources.Problem(
                     f'router {router.called}: {each.address} of a load '

@@ -102,7 +102,7 @@ def leaving(router, port, nets, bridge):
     output = 'ports:' + ','.join(str(number) for number in (
         port.relay, port.segment.patch_port) if number)
     for target in announcing.port_targets(router, port, nets):
-        if networks.family(target.address) != 4:
+        if networks.family(target.address) != 4 or target.withheld:
             continue
         yield resources.Flow(
             bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,

@@ -63,7 +63,7 @@ class VethLeakDriver(base.Driver):
         if not self.settings.fip_route.standby_prepare:
             return
         for port in group.ports:
-            if port.chassis == node.chassis:
+            if port.chassis == node.chassis or port.routed_by_ovn:
                 continue
             yield from self._unless_off(
                 self._untranslated(tenant) for tenant in port.tenants)

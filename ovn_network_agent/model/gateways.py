@@ -153,6 +153,7 @@ class GroupPort:
     :ivar segment: :class:`Segment` or None when it cannot be resolved
     :ivar tenants: tuple of IPv4 networks of tenants that the router translates
         (SNAT), text, sorted
+    :ivar routed_by_ovn: see :class:`model.Router`
     """
 
     redirect: str
@@ -161,6 +162,7 @@ class GroupPort:
     networks: tuple = ()
     segment: Segment | None = None
     tenants: tuple = ()
+    routed_by_ovn: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

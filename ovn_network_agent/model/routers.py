@@ -131,6 +131,10 @@ class Router:
     :ivar balanced: tuple of :class:`BalancedAddress`, sorted, each address
         once
     :ivar label: name of the router in Neutron, '' without one
+    :ivar withheld: tuple of (IPv4 address, reason), sorted: the addresses
+        that are not announced on purpose
+    :ivar routed_by_ovn: whether OVN routes the router itself, so that the
+        agent leaves the router alone; it has no local port then
     """
 
     uuid: str
@@ -141,6 +145,8 @@ class Router:
     problems: tuple = ()
     balanced: tuple = ()
     label: str = ''
+    withheld: tuple = ()
+    routed_by_ovn: bool = False
 
     @property
     def called(self):
@@ -156,7 +162,8 @@ class Router:
     @property
     def local_ports(self):
         """The gateway ports that are active on this chassis."""
-        return tuple(p for p in self.ports if p.local)
+        return () if self.routed_by_ovn else tuple(
+            p for p in self.ports if p.local)
 
     @property
     def served_ports(self):
@@ -165,5 +172,6 @@ class Router:
         These are the ports that are active here, and the ports that have left
         and whose handover is under way.
         """
-        return tuple(p for p in self.ports
-                     if p.local or p.handover is not Handover.NONE)
+        return () if self.routed_by_ovn else tuple(
+            p for p in self.ports
+            if p.local or p.handover is not Handover.NONE)

@@ -20,6 +20,7 @@ import dataclasses
 from ovn_network_agent.ovn import rows
 
 NEUTRON_NAME = 'neutron:router_name'
+NETWORK_NAME = 'neutron:network_name'
 NEUTRON_PREFIX = 'neutron-'
 
 

@@ -104,18 +104,22 @@ VIEW = (
                events=('update',)),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
     base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
-    # This table is replicated only for Port_Binding.datapath.
-    base.Watch('sb', 'Datapath_Binding', ('tunnel_key',), events=()),
+    # This table is replicated only for Port_Binding.datapath, and for the
+    # UUID of the logical switch.
+    base.Watch('sb', 'Datapath_Binding', ('tunnel_key', 'external_ids'),
+               events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
-                             'external_mac', 'logical_port')),
+                             'external_mac', 'logical_port', 'external_ids',
+                             'options')),
+    base.Watch('nb', 'Logical_Switch', ('name', 'external_ids')),
     base.Watch('nb', 'Logical_Router',
                ('name', 'nat', 'ports', 'static_routes', 'external_ids',
-                'load_balancer', 'load_balancer_group')),
+                'options', 'load_balancer', 'load_balancer_group')),
     base.Watch('nb', 'Load_Balancer', ('vips', 'options', 'external_ids')),
     base.Watch('nb', 'Load_Balancer_Group', ('load_balancer',)),
     base.Watch('nb', 'Logical_Router_Port',
                ('name', 'mac', 'networks', 'gateway_chassis',
-                'ha_chassis_group')),
+                'ha_chassis_group', 'external_ids', 'options')),
     # Urgent, so that a port that is about to move is relayed before the move.
     base.Watch('nb', 'Gateway_Chassis',
                ('chassis_name', 'priority', 'external_ids'),

@@ -101,12 +101,11 @@ class Groups:
                 for group in self._depends.get(lrp, ())}
 
     def _of_router(self, uuid):
-        """Groups of ports that a router has got or lost.
+        """Groups of ports that a router or OVN has got or lost.
 
         A router's row changes with every floating IP, its ports do not.
         """
-        ports = frozenset(self._find('nb', 'Logical_Router',
-                                     'port').keys_of(uuid))
+        ports = self._ports_of(uuid)
         before = self._router_ports.get(uuid, frozenset())
         self._router_ports[uuid] = ports
         changed = ports ^ before
@@ -115,8 +114,18 @@ class Groups:
         if found:
             self._loose -= found
             changed = ports | before
-        return {group for port in changed
+        return {group for port, _routed in changed
                 for group in self._depends.get(port, ())}
+
+    def _ports_of(self, router):
+        """The ports of a router, and whether OVN routes each, a frozenset."""
+        routed = self._is_routed(router)
+        return frozenset((port, routed) for port in self._find(
+            'nb', 'Logical_Router', 'port').keys_of(router))
+
+    def _is_routed(self, router):
+        return bool(self._find('nb', 'Logical_Router',
+                               'routed').keys_of(router))
 
     def _of_nat(self, uuid):
         """Groups of the router that has got a network of a tenant.
@@ -193,7 +202,7 @@ class Groups:
         by_port = self._find('nb', 'Logical_Router', 'port')
         routers = {router for port in ports for router in by_port.find(port)}
         for router in routers:
-            self._router_ports[router] = frozenset(by_port.keys_of(router))
+            self._router_ports[router] = self._ports_of(router)
         applied = self._applied(nb, sb, key, ports)
         return model.GatewayGroup(
             table, str(uuid), owner.name,
@@ -256,7 +265,9 @@ class Groups:
             yield model.GroupPort(
                 binding.logical_port, rows.chassis_name(binding), row.name,
                 rows.networks(row)[0], located.segment,
-                self._tenants(group, uuid))
+                self._tenants(group, uuid),
+                any(map(self._is_routed, self._find(
+                    'nb', 'Logical_Router', 'port').find(uuid))))
 
     def _tenants(self, group, port):
         """Networks of tenants that the router of a port translates."""

@@ -13,12 +13,16 @@
 """The indexes by which the view finds rows, kept up row by row.  Pure."""
 
 import collections
+import functools
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import words
 from ovn_network_agent.ovsdb import columns
 
 
@@ -116,15 +120,18 @@ def make():
             'group': Index(
                 lambda r: columns.referenced(r, 'ha_chassis_group')),
             'nexthop': Index(_nexthop_keys),
-            'address': Index(_address_keys)},
+            'address': Index(_address_keys),
+            **_words('router port')},
         ('nb', 'Load_Balancer'): {
-            'address': Index(rows.vip_keys)},
+            'address': Index(rows.vip_keys),
+            **_words('load balancer')},
         ('nb', 'Load_Balancer_Group'): {
             'balancer': Index(
                 lambda r: columns.referenced(r, 'load_balancer'))},
         ('nb', 'NAT'): {
             'address': Index(lambda r: [r.external_ip]),
-            'tenant': Index(_tenant_keys)},
+            'tenant': Index(_tenant_keys),
+            **_words('NAT row')},
         ('nb', 'Logical_Router'): {
             'port': Index(lambda r: [p.uuid for p in r.ports]),
             'nat': Index(lambda r: columns.referenced(r, 'nat')),
@@ -133,12 +140,29 @@ def make():
             'group': Index(
                 lambda r: columns.referenced(r, 'load_balancer_group')),
             'route': Index(
-                lambda r: columns.referenced(r, 'static_routes'))},
+                lambda r: columns.referenced(r, 'static_routes')),
+            'routed': Index(
+                lambda r: [True] if words.is_routed(r) else ()),
+            **_words('router')},
+        ('nb', 'Logical_Switch'): {
+            'uuid': Index(lambda r: [str(r.uuid)]),
+            'names': Index(_network_names),
+            **_words('network')},
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
             'request': Index(bfd.requesters)},
     }
+
+
+def _words(kind):
+    return {'words': Index(functools.partial(words.statement, kind))}
+
+
+def _network_names(row):
+    return selection.names(
+        directory.NEUTRON_PREFIX, str(row.uuid), row.name,
+        columns.entry(row, 'external_ids', directory.NETWORK_NAME) or '')
 
 
 def _redirect_keys(row):

@@ -70,11 +70,14 @@ class Routers:
 
     # From a table to the columns that decide about announcements.
     COLUMNS = {'Logical_Router': ('nat', 'ports', 'load_balancer',
-                                  'load_balancer_group'),
-               'Load_Balancer': ('vips',),
+                                  'load_balancer_group', 'external_ids',
+                                  'options'),
+               'Logical_Switch': ('name', 'external_ids'),
+               'Load_Balancer': ('vips', 'external_ids', 'options'),
                'Load_Balancer_Group': ('load_balancer',),
-               'Logical_Router_Port': ('name', 'networks'),
-               'NAT': ('type', 'external_ip'),
+               'Logical_Router_Port': ('name', 'networks', 'external_ids',
+                                       'options'),
+               'NAT': ('type', 'external_ip', 'external_ids', 'options'),
                'Gateway_Chassis': ('chassis_name', 'priority'),
                'HA_Chassis_Group': ('ha_chassis',),
                'HA_Chassis': ('chassis_name', 'priority')}
@@ -116,7 +119,7 @@ class Whole:
     """
 
     TABLES = ('Logical_Router', 'Logical_Router_Port', 'NAT',
-              'Load_Balancer', 'Load_Balancer_Group')
+              'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch')
 
     def __init__(self, nb):
         self._columns = {table: _columns(nb, table, Routers.COLUMNS[table])

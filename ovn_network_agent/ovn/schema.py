@@ -25,17 +25,22 @@ OLDEST = '22.03'
 # Without such a table the view reads none of its rows.  The command that
 # would write to Static_MAC_Binding reports its absence.
 _OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
-                    'Load_Balancer', 'Load_Balancer_Group',
+                    'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch',
                     'Static_MAC_Binding'}
 _OPTIONAL_COLUMNS = {
+    ('Datapath_Binding', 'external_ids'),
     ('Logical_Router', 'load_balancer'),
     ('Logical_Router', 'load_balancer_group'),
+    ('Logical_Router', 'options'),
+    ('Logical_Router_Port', 'external_ids'),
     ('Logical_Router_Port', 'gateway_chassis'),
     ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Port', 'options'),
     ('Logical_Router_Static_Route', 'output_port'),
     ('Logical_Router_Static_Route', 'policy'),
     ('Logical_Router_Static_Route', 'route_table'),
-    ('NAT', 'external_mac'), ('NAT', 'logical_port'),
+    ('NAT', 'external_ids'), ('NAT', 'external_mac'),
+    ('NAT', 'logical_port'), ('NAT', 'options'),
     ('Port_Binding', 'tag'),
 }
 

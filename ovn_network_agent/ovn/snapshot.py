@@ -27,6 +27,7 @@ from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
+from ovn_network_agent.ovn import withholding
 
 
 class Builder:
@@ -34,11 +35,12 @@ class Builder:
 
     :param gateway_port: name of the only chassisredirect port to follow,
         '' for all
+    :param selected: :class:`selection.Selection`
     :ivar whole: whether the last view was built from whole tables, and not
         only from the changes that the servers reported
     """
 
-    def __init__(self, gateway_port=''):
+    def __init__(self, gateway_port='', selected=None):
         self._gateway_port = gateway_port
         self._indexes = indexes.make()
         self._wiring = None
@@ -51,8 +53,18 @@ class Builder:
         self._users = segments.Users(self._index)
         self._groups = groups.Groups(self._index, self._follows,
                                      self._segments)
+        self._withholding = withholding.Withholding(self._index)
+        if selected is not None:
+            self.select(selected)
         self._filled = False
         self.whole = False
+
+    def select(self, selected):
+        """Let other options decide, from the next full view on.
+
+        :param selected: :class:`selection.Selection`
+        """
+        self._withholding.selection = selected
 
     def build(self, nb, sb, wiring, dirty, phase, full=False,
               also=frozenset()):
@@ -176,6 +188,8 @@ class Builder:
         elif table in ('NAT', 'Load_Balancer', 'Logical_Router_Port'):
             for address in self._index('nb', table, 'address').keys_of(uuid):
                 stale.update(self._routers_via(address))
+        elif table == 'Logical_Switch':
+            stale.update(self._depends.pop(str(uuid), ()))
         elif table == 'Port_Binding':
             stale.update(self._routers_bound(uuid))
         for router in stale:
@@ -255,10 +269,19 @@ class Builder:
                  for port in self._gateway_ports(sb, uuid, lrp, problems)]
         nats = self._router_nats(uuid, row, problems)
         balanced = self._router_balanced(uuid, row, problems)
+        ports = tuple(sorted(ports, key=lambda p: p.lrp))
+        judged = self._withholding.judge(
+            sb['Port_Binding'], row, ports,
+            {each.external_ip for each in nats} |
+            {each.address for each in balanced})
+        for used in judged.depends:
+            self._depends[used].add(uuid)
         return model.Router(
-            str(uuid), row.name, tuple(sorted(ports, key=lambda p: p.lrp)),
-            nats, self._default_routes(uuid, row), tuple(sorted(problems)),
-            balanced, row.external_ids.get(directory.NEUTRON_NAME, ''))
+            str(uuid), row.name, ports, nats, self._default_routes(uuid, row),
+            tuple(sorted({*problems, *judged.problems})), balanced,
+            row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
+            bool(self._index('nb', 'Logical_Router',
+                             'routed').keys_of(uuid)))
 
     def _router_nats(self, router, row, problems):
         found = set()

@@ -22,6 +22,7 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
+from ovn_network_agent import selection
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.netlink import links
@@ -76,7 +77,8 @@ class View:
                  dead_after=tunnels.DEAD):
         self._conf = conf
         self._databases = databases
-        self._builder = snapshot.Builder(conf.gateway_port)
+        self._builder = snapshot.Builder(conf.gateway_port,
+                                         selection.read(conf.announce))
         self._wiring = None
         self._look_at_ports = look_at_ports
         self._dirty = {}
@@ -167,6 +169,9 @@ class View:
                 # Only now, with both replicas held still: a change that is
                 # marked but not visible would be lost otherwise.
                 full = self._collect_dirty() or full
+                if full:
+                    # A reload asks for a full view.
+                    self._builder.select(selection.read(self._conf.announce))
                 now = self._builder.build(
                     nb, sb, self._wiring, self._dirty, phase, full,
                     frozenset(map(uuid.UUID, self._handovers.routers)))

@@ -22,6 +22,20 @@ def optional(row, column, default=''):
     return values[0] if values else default
 
 
+def entry(row, column, key):
+    """The value of a key in a column that is a map.
+
+    The map is not converted as a whole, because a table may have many rows.
+
+    :returns: str; None without the key, and where the schema lacks the column
+    """
+    if column in row._data:
+        for name, value in row._data[column].values.items():
+            if name.value == key:
+                return value.value
+    return None
+
+
 def referenced(row, column):
     """UUIDs that a column refers to, also of rows that are not replicated.
 

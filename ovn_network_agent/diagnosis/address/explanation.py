@@ -37,6 +37,8 @@ class Outcome(enum.Enum):
     ELSEWHERE = 'elsewhere'
     #: nobody has the address
     NOBODY = 'nobody'
+    #: the address is here, and not announced on purpose
+    WITHHELD = 'withheld'
     #: too little could be read for an answer
     UNKNOWN = 'unknown'
 
@@ -100,6 +102,8 @@ _SUMMARIES = {
     Outcome.OK: 'Nothing that explain looks at is broken on this node.',
     Outcome.ELSEWHERE: '{owner} has the address: ask there.',
     Outcome.NOBODY: 'Nobody has the address.',
+    Outcome.WITHHELD: 'The address is not announced on purpose, and nothing '
+                      'else is broken.',
     Outcome.UNKNOWN: 'Too little could be read for an answer.'}
 
 
@@ -125,8 +129,13 @@ def explain(facts):
 def _here(facts):
     """The findings of an address whose gateway port is on this node."""
     segment = facts.subject.port.segment
-    if segment is None or not segment.device:
+    if segment is None or not segment.device or (
+            facts.subject.router is not None and
+            facts.subject.router.routed_by_ovn):
         return []
+    if facts.subject.withheld:
+        # Packets of other routers on this node are all that comes.
+        return switch.judge(facts)
     found = [] if facts.databases else switch.judge(facts)
     found += [*kernel.judge(facts), packet_filters.judge(facts)]
     if not facts.announces:
@@ -143,4 +152,6 @@ def _outcome(facts, findings):
         return Outcome.BROKEN
     if not facts.subject.here:
         return Outcome.ELSEWHERE
+    if facts.subject.withheld:
+        return Outcome.WITHHELD
     return Outcome.OK

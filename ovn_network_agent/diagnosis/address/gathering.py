@@ -20,6 +20,7 @@ import dataclasses
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis import readers
@@ -38,6 +39,7 @@ from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.runtime import loader
 
@@ -160,8 +162,10 @@ def find(conf, address, drivers):
     bindings = tuple(
         (row.logical_port, row.ip, row.mac.lower())
         for row in nb.get('Static_MAC_Binding', {}).values())
-    return subjects.make(address, conf.gateway_port, nb, sb, wiring,
-                         drivers), bindings
+    return subjects.make(
+        address, snapshot.Builder(conf.gateway_port,
+                                  selection.read(conf.announce)),
+        nb, sb, wiring, drivers), bindings
 
 
 def _machines(address, nb):

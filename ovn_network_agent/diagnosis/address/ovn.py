@@ -13,6 +13,7 @@
 """Judges of what OVN has for an address.  Pure."""
 
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
@@ -21,6 +22,8 @@ from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.drivers import announcing
 
 Kind = subjects.Kind
+# ovn-nbctl takes an unquoted colon for the end of the key.
+_MARK = ownership.EXT_ID_ANNOUNCE.replace(':', '\\:')
 
 
 def judge(facts):
@@ -166,6 +169,8 @@ def _standing(facts):
             'again: "systemctl restart ovn-network-agent"')
     text = ': '.join(filter(None, (found.get('state', ''),
                                    found.get('why', ''))))
+    if facts.subject.withheld and found.get('state') == 'omitted':
+        return verdicts.ok('agent', f'runs; {text}')
     if found.get('state') != 'announced':
         return verdicts.warn(
             'agent', text, '"ovn-network-agent-ctl fips '
@@ -176,6 +181,8 @@ def _standing(facts):
 def wanted(facts):
     """The finding whether the agent wants to announce the address."""
     subject, setup = facts.subject, facts.setup
+    if subject.withheld:
+        return _withheld(subject)
     if subject.announcement is not None:
         return verdicts.ok('wanted', f'to be announced as {subject.prefix} '
                                      f'({setup.method} route)')
@@ -206,9 +213,26 @@ def wanted(facts):
         'name all provider networks in [DEFAULT] network_cidr')
 
 
+def _withheld(subject):
+    """The finding about an address that is not announced on purpose."""
+    if subject.router.routed_by_ovn:
+        remedy = ('to have the agent announce it, too: "ovn-nbctl set '
+                  f'Logical_Router {subject.router.name} '
+                  f"'external_ids:{_MARK}=true'\"")
+    else:
+        remedy = ('to have it announced, change that; or set external_ids:'
+                  f'{ownership.EXT_ID_ANNOUNCE}=true in '
+                  f'{"its NAT row" if subject.nat else "the router port"}, '
+                  'which wins over routers, networks and options')
+    return verdicts.warn(
+        'wanted', f'not announced on purpose: {subject.withheld}', remedy)
+
+
 def default_route(facts):
     """The finding about the router's default route in OVN."""
     subject = facts.subject
+    if subject.router.routed_by_ovn:
+        return verdicts.unchecked('default-route', 'it is left to OVN')
     routes = subject.router.default_routes
     foreign = [each for each in routes if not each.managed]
     if foreign:

@@ -25,10 +25,10 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovsdb import columns
 
 
@@ -79,6 +79,7 @@ class Subject:
     :ivar kept: whether the drivers keep its objects as they are, in doubt
     :ivar vip: :class:`port_forwards.Vip`, or None
     :ivar machine: :class:`Machine` of a distributed floating IP, or None
+    :ivar withheld: why it is not announced on purpose, '' without a reason
     """
 
     address: str
@@ -94,6 +95,7 @@ class Subject:
     kept: bool = False
     vip: port_forwards.Vip | None = None
     machine: Machine | None = None
+    withheld: str = ''
 
     @property
     def prefix(self):
@@ -133,18 +135,18 @@ class Subject:
             resources.VipAddress) if each.subject == self.prefix), None)
 
 
-def make(address, gateway_port, nb, sb, wiring, drivers):
+def make(address, builder, nb, sb, wiring, drivers):
     """Find what an address is in OVN, and what has to exist for it.
 
     :param address: IP address in canonical notation
-    :param gateway_port: the option of that name
+    :param builder: new :class:`ovn.snapshot.Builder`
     :param nb: rows of NB, see :mod:`readers.northbound`
     :param sb: rows of SB, see :mod:`readers.southbound`
     :param wiring: :class:`model.wiring.Wiring`
     :param drivers: list of :class:`drivers.base.Driver`
     :returns: :class:`Subject`
     """
-    seen = snapshot.Builder(gateway_port).build(
+    seen = builder.build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
         also=frozenset(nb['Logical_Router']))
     found = [(router, *_place_in(address, router)) for router in seen.routers]
@@ -164,7 +166,18 @@ def make(address, gateway_port, nb, sb, wiring, drivers):
         any(each.kind == resources.Keep.kind and
             networks.host_prefix(address) in each.of.key
             for each in wanted),
-        machine=_machine(address, nb, sb))
+        machine=_machine(address, nb, sb),
+        withheld=withheld(address, router))
+
+
+def withheld(address, router):
+    """Why an address of a router is not announced on purpose, or ''.
+
+    :param address: IP address in canonical notation
+    :param router: :class:`model.Router`
+    """
+    return (selection.BY_OVN if router.routed_by_ovn
+            else dict(router.withheld).get(address, ''))
 
 
 def distributed(address, nb):

@@ -59,11 +59,22 @@ def _select(session, address):
     session.by_uuid('HA_Chassis', {
         key for group in groups
         for key in columns.referenced(group, 'ha_chassis')})
+    _switches(session, ports)
     if session.has('Static_MAC_Binding'):
         session.select(*(
             ('Static_MAC_Binding', ['logical_port', '==', port.name])
             for port in ports if port.gateway_chassis or
             columns.referenced(port, 'ha_chassis_group')))
+
+
+def _switches(session, ports):
+    """Select the networks on the other side of router ports."""
+    found = session.select(*(
+        ('Logical_Switch_Port', ['options', 'includes', [
+            'map', [['router-port', port.name]]]]) for port in ports))
+    session.select(*(
+        ('Logical_Switch', ['ports', 'includes', _reference(row)])
+        for rows_of_port in found for row in rows_of_port))
 
 
 def _routers(session, address):

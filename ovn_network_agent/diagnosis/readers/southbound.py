@@ -57,6 +57,8 @@ def _select(session, here, lrps, chassis, hostnames, machines):
     bindings = [row for rows in answers[names:] for row in rows]
     session.by_uuid('Chassis', {
         key for row in bindings for key in columns.referenced(row, 'chassis')})
+    session.by_uuid('Datapath_Binding', {
+        row.datapath.uuid for row in bindings if row.type == 'patch'})
     session.select(*(
         ('Port_Binding', ['type', '==', 'localnet'],
          ['datapath', '==', ['uuid', str(row.datapath.uuid)]])

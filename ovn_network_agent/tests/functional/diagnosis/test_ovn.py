@@ -13,6 +13,8 @@
 
 """Doctor and real databases of OVN, of which one part is wrong."""
 
+from ovn_network_agent import ownership
+from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
@@ -178,3 +180,41 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertEqual(doctor.BROKEN, self.verdicts('chassis')[0][0])
         self.local(**{'system-id': None})
         self.assertIn('system-id', self.verdicts('chassis')[0][1])
+
+
+class WithheldTest(doctor.Looks, base.OvsdbTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.in_this_process()
+        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
+        self.cloud.add_nat('r1', '198.51.100.10')
+        self.cloud.add_nat('r1', '2001:db8::10')
+
+    def look(self, verdict, *parts, **options):
+        self.conf = self.of_databases(frr__vrf_name='', **{
+            'announce__' + name: value for name, value in options.items()})
+        found = self.looked('withheld-addresses', verdict)
+        for part in parts:
+            self.assertIn(part, found)
+
+    def test_what_is_counted(self):
+        self.look(doctor.OK, 'none of 2 addresses')
+        self.cloud.say('NAT', {'external_ip': '198.51.100.10'}, external_ids={
+            ownership.EXT_ID_ANNOUNCE: 'false'})
+        self.look(doctor.OK, '1 of 2 addresses', '(1: NAT row ')
+        self.look(doctor.WARN, '2 of 2 addresses',
+                  '1: [announce] exclude_routers has r1',
+                  exclude_routers=['r1'])
+        self.cloud.say('Logical_Router', {'name': 'neutron-r1'},
+                       options={'dynamic-routing': 'true'})
+        self.look(doctor.WARN, '2 of 2 addresses', '2: ' + selection.BY_OVN)
+
+    def test_names_that_ovn_does_not_know(self):
+        self.cloud.add_switch()
+        self.look(doctor.OK, include_routers=['r1'],
+                  include_networks=['neutron-public'])
+        self.look(doctor.WARN, 'exclude_routers has r2, and OVN has no such '
+                  'router', exclude_routers=['r2'])
+        self.look(doctor.WARN, 'exclude_networks has publik, and OVN has no '
+                  'such network', exclude_networks=['publik'])

@@ -17,10 +17,14 @@ import shlex
 import subprocess
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
+from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.ovsdb import streams
@@ -185,6 +189,49 @@ class WantedTest(SubjectTestCase):
         self.assertIsNone(found.announcement)
         self.assertIn('in no network of its gateway ports',
                       found.problems[0])
+
+    def withheld(self, **options):
+        """Why the address is not announced, as the agent sees it, too."""
+        found = self.subject(FIP, **options)
+        self.assertEqual(not found.withheld, found.announcement is not None)
+        eyes = self.eyes(**options)
+        seen = eyes.router('one')
+        eyes.stop()
+        self.assertEqual(
+            selection.BY_OVN if seen.routed_by_ovn
+            else dict(seen.withheld).get(FIP, ''), found.withheld)
+        return found.withheld
+
+    def test_what_withholds_it(self):
+        self.cloud.add_switch(lrps=['lrp-one'])
+        self.assertEqual('', self.withheld())
+        self.assertEqual('[announce] exclude_networks has public',
+                         self.withheld(announce__exclude_networks=['public']))
+        for table, where, words in (
+                ('NAT', {'external_ip': FIP}, 'NAT row '),
+                ('Logical_Router', {'name': 'neutron-one'},
+                 'router neutron-one'),
+                ('Logical_Switch', {'name': 'neutron-public'},
+                 'network neutron-public')):
+            for value in ('false', None):
+                self.cloud.say(table, where, external_ids={
+                    ownership.EXT_ID_ANNOUNCE: value})
+                self.assertIs(value is not None,
+                              self.withheld().startswith(words))
+        for value, reason in (('true', selection.BY_OVN), (None, '')):
+            self.cloud.say('Logical_Router', {'name': 'neutron-one'},
+                           options={'dynamic-routing': value})
+            self.assertEqual(reason, self.withheld())
+
+    def test_the_remedy_of_a_router_that_ovn_routes(self):
+        self.cloud.say('Logical_Router', {'name': 'neutron-one'},
+                       options={'dynamic-routing': 'true'})
+        finding = ovn.wanted(facts.Facts(None, self.subject(FIP)))
+        command, = re.findall('"(ovn-nbctl [^"]+)"', finding.remedy)
+        program, *words = shlex.split(command)
+        subprocess.run([program, f'--db={self.nb.remote}', *words],
+                       check=True, timeout=60)
+        self.assertEqual('', self.withheld())
 
     def test_static_mac_bindings_are_read(self):
         self.nb.transact({'op': 'insert', 'table': 'Static_MAC_Binding',

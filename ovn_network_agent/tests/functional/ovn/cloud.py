@@ -285,6 +285,47 @@ class Cloud:
         return self.sb.transact(ovsdb.insert(
             'Datapath_Binding', tunnel_key=self._key()))[0]['uuid']
 
+    def add_switch(self, name='public', network=None, lrps=()):
+        """The row of a network in NB, which ovn-northd names in SB.
+
+        :param name: short name; the row is called neutron-<name>
+        :param network: see :meth:`add_network`, default the provider network
+        :param lrps: names of its router ports
+        :returns: UUID of the row, text
+        """
+        *_ports, row = self.nb.transact(
+            *(ovsdb.insert('Logical_Switch_Port', f'port{number}',
+                           name=self.ports[lrp], type='router',
+                           options=ovsdb.ovsdb_dict({'router-port': lrp}))
+              for number, lrp in enumerate(lrps)),
+            ovsdb.insert(
+                'Logical_Switch', name=f'neutron-{name}',
+                ports=ovsdb.ovsdb_set([['named-uuid', f'port{number}']
+                                       for number in range(len(lrps))]),
+                external_ids=ovsdb.ovsdb_dict(
+                    {'neutron:network_name': name})))
+        uuid_text = row['uuid'][1]
+        self.sb.transact(ovsdb.update(
+            'Datapath_Binding', {'_uuid': network or self.network},
+            external_ids=ovsdb.ovsdb_dict({'logical-switch': uuid_text})))
+        return uuid_text
+
+    def say(self, table, where, /, **words):
+        """Put words into a map of rows, or take them out (None).
+
+        :param where: dict of column to value
+        :param words: column=dict of key to text or None
+        """
+        self.nb.transact(*(
+            operation for column, entries in words.items()
+            for key, text in entries.items()
+            for operation in (
+                ovsdb.mutate(table, where, column, 'delete',
+                             ovsdb.ovsdb_set([key])),
+                *([] if text is None else [ovsdb.mutate(
+                    table, where, column, 'insert',
+                    ovsdb.ovsdb_dict({key: text}))]))))
+
     def _add_binding(self, datapath, logical_port, type, **row):
         self.sb.transact(ovsdb.insert(
             'Port_Binding', logical_port=logical_port, type=type,

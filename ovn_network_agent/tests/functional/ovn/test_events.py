@@ -110,11 +110,12 @@ class EventsTest(base.OvsdbTestCase):
     def test_what_nobody_watches_wakes_nobody(self):
         for server, operation in (
                 (self.nb, ovsdb.update(
-                    'NAT', {}, external_ids=ovsdb.ovsdb_map(a='b'))),
+                    'NAT', {}, external_port_range='1-9')),
                 (self.nb, ovsdb.update(
                     'Logical_Router_Port', {},
-                    options=ovsdb.ovsdb_map(a='b'))),
-                (self.nb, ovsdb.insert('Logical_Switch', name='net')),
+                    ipv6_ra_configs=ovsdb.ovsdb_map(a='b'))),
+                (self.nb, ovsdb.insert('Logical_Switch_Port', 'port',
+                                       name='port')),
                 (self.sb, ovsdb.update('Port_Binding', {},
                                        mac=ovsdb.ovsdb_set(['unknown']))),
                 (self.sb, ovsdb.update('Chassis', {'name': HERE}, nb_cfg=5)),

@@ -15,6 +15,7 @@
 import dataclasses
 
 from ovn_network_agent import model
+from ovn_network_agent import selection
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.tests.functional.ovn import cloud
 
@@ -25,7 +26,8 @@ def fresh(eyes):
     """The same view built by somebody who has never seen anything."""
     with (eyes.databases['nb'].rows() as nb,
           eyes.databases['sb'].rows() as sb):
-        builder = snapshot.Builder(eyes.view._conf.gateway_port)
+        builder = snapshot.Builder(eyes.view._conf.gateway_port,
+                                   selection.read(eyes.view._conf.announce))
         return builder.build(nb, sb, eyes.view._wiring, {},
                              model.Phase.RUNNING)
 

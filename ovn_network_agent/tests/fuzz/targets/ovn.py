@@ -19,10 +19,12 @@ another type is made one of the type, as no server sends another.
 
 import json
 import types
+import typing
 import uuid
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent import selection
 from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import marks
@@ -54,7 +56,8 @@ _SCHEMA = {
             'options': _MAP, 'gateway_chassis': ('Gateway_Chassis',),
             'ha_chassis_group': ('HA_Chassis_Group',)},
         'NAT': {'type': _TEXT, 'external_ip': _TEXT, 'logical_ip': _TEXT,
-                'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS},
+                'logical_port': _MAYBE, 'external_mac': _MAYBE, **_IDS,
+                'options': _MAP},
         'Logical_Router_Static_Route': {
             'ip_prefix': _TEXT, 'nexthop': _TEXT, 'route_table': _TEXT,
             'output_port': _MAYBE, 'policy': _MAYBE, **_IDS},
@@ -62,7 +65,8 @@ _SCHEMA = {
         'Load_Balancer_Group': {'load_balancer': ('Load_Balancer',)},
         'Gateway_Chassis': _MEMBER, 'HA_Chassis': _MEMBER,
         'HA_Chassis_Group': {'name': _TEXT, 'ha_chassis': ('HA_Chassis',),
-                             **_IDS}},
+                             **_IDS},
+        'Logical_Switch': {'name': _TEXT, **_IDS}},
     'sb': {
         'Chassis': {'name': _TEXT, 'hostname': _TEXT, **_IDS,
                     'other_config': _MAP, 'encaps': ('Encap',)},
@@ -89,6 +93,14 @@ _SCHEMA = {
                       'bfd': _MAP, 'bfd_status': _MAP, 'options': _MAP,
                       'error': _MAYBE}}}
 _INT = 1 << 63
+_SELECTION = selection.Selection(
+    exclude_routers=frozenset({'r9'}), exclude_networks=frozenset({'n9'}))
+
+
+class _Atom(typing.NamedTuple):
+    """A value as python-ovs has it."""
+
+    value: object
 
 
 class NoInput(Exception):
@@ -165,10 +177,11 @@ def _fill(row, columns, values, tables):
     for column, kind in columns.items():
         value = _of_type(kind, values.get(column), tables)
         setattr(row, column, value)
-        atoms = [each.uuid for each in value] if isinstance(
-            kind, tuple) else []
-        data[column] = types.SimpleNamespace(values=[
-            types.SimpleNamespace(value=atom) for atom in atoms])
+        atoms = {_Atom(key): _Atom(of) for key, of in value.items()} if (
+            kind == _MAP) else [
+                _Atom(each.uuid) for each in value] if isinstance(
+                    kind, tuple) else []
+        data[column] = types.SimpleNamespace(values=atoms)
     row._data = data
 
 
@@ -193,7 +206,7 @@ def _view(data):
     """From the rows to what the drivers want, as a pass does it."""
     nb, sb, ovs = _databases(data)
     here = wiring.read(ovs, _DEVICES)
-    builder = snapshot.Builder()
+    builder = snapshot.Builder('', _SELECTION)
     for phase in (model.Phase.RUNNING, model.Phase.DRAINING):
         seen = builder.build(nb, sb, here, {}, phase, full=True)
     builder.hosts()

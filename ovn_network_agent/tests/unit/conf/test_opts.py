@@ -135,8 +135,8 @@ class ListTest(base.ConfTestCase):
     def test_groups(self):
         self.assertEqual(
             ['DEFAULT', 'agent', 'ovn', 'ovs', 'frr', 'fip_route',
-             'veth_leak', 'gateway_drain', 'port_forward', 'metrics',
-             *opts.DAEMONS],
+             'announce', 'veth_leak', 'gateway_drain', 'port_forward',
+             'metrics', *opts.DAEMONS],
             [group for group, opts_ in opts.list_opts()])
 
     def test_the_daemons(self):

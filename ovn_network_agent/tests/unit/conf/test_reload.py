@@ -32,6 +32,8 @@ VALUES = ('false', 'true', '61', '1001', '201', '3000', '400.5', '0', '5',
           '127.0.0.1:9132', 'other', '/nowhere/other')
 # These have to fit to other options.
 ANOTHER = {
+    'exclude_cidrs': '192.0.2.0/24', 'exclude_routers': 'another',
+    'exclude_networks': 'another',
     'drivers': 'fip_route,gateway_drain', 'veth_nexthop': '169.254.3.2',
     'veth_provider_ip': '169.254.3.1', 'silent_chassis_limit': '400',
     'bridge_dev': 'br-new', 'vrf_name': 'vrf-new',

@@ -148,6 +148,33 @@ class ProblemsTest(base.ConfTestCase):
                        three.format(200, 200, 3), 'gateway_drain',
                        '[DEFAULT] drivers')
 
+    def test_selections(self):
+        for right in ('include_cidrs = 198.51.100.0/24\n'
+                      'exclude_cidrs = 198.51.100.0/28\n',
+                      'include_routers = r1, the big one\n'
+                      'exclude_routers = r2\n'):
+            self.assertEqual([], self.problems('[announce]\n' + right))
+        for wrong, *parts in (
+                ('exclude_cidrs = 198.51.100.1\n', '[announce] exclude_cidrs',
+                 "'198.51.100.1'", 'write it like'),
+                ('include_cidrs = 2001:db8::/64\n', 'include_cidrs',
+                 "'2001:db8::/64'", 'not an IPv4 network'),
+                ('exclude_routers = r1,r\t2\n', 'exclude_routers',
+                 "'r\\t2'", 'openstack router list'),
+                ('include_cidrs = 198.51.100.0/24\n'
+                 'exclude_cidrs = 192.0.2.0/24, 198.51.0.0/16\n',
+                 '[announce] include_cidrs = 198.51.100.0/24: ',
+                 '198.51.0.0/16', 'remove one'),
+                ('include_networks = public\nexclude_networks = x,public\n',
+                 '[announce] include_networks = public: ', 'exclude_networks',
+                 'remove it')):
+            self.check_one('[announce]\n' + wrong, *parts)
+        self.check_one(
+            '[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n'
+            '[announce]\ninclude_cidrs = 192.0.2.0/24\n',
+            '[announce] include_cidrs = 192.0.2.0/24: ', 'network_cidr',
+            'name networks within 198.51.100.0/24')
+
     def test_several_bad_values_at_once(self):
         self.assertEqual(2, len(self.problems(
             '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))

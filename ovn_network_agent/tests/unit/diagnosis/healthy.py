@@ -45,14 +45,15 @@ MACS = {'br-ex': world.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
 INDEXES = {name: index for index, name in enumerate(MACS, 2)}
 
 
-def case(address=FIP, **options):
+def case(address=FIP, router=None, **options):
     """Facts about a floating IP of a router that is here.
 
+    :param router: dict of further values of the :class:`model.Router`
     :param options: of the configuration, see :func:`world.conf`
     :returns: :class:`facts.Facts`
     """
     conf = world.conf(**options)
-    about = subject_of(address, conf)
+    about = subject_of(address, conf, router or {})
     return facts.Facts(
         gathering.setup(conf, CLIENT), about,
         agent={'phase': 'running', 'degraded': []},
@@ -138,11 +139,11 @@ def vip(said=None, managed=True, **options):
         filters=filters.Found())
 
 
-def subject_of(address, conf):
+def subject_of(address, conf, values):
     """The :class:`subject.Subject` of a floating IP."""
     route = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
                                  world.HOSTNAME, world.HOSTNAME)
-    router = world.router(fips=[address], default_routes=(route,))
+    router = world.router(fips=[address], default_routes=(route,), **values)
     node = world.node()
     wanted = [each for name in ('fip_route', 'veth_leak')
               for driver in [world.driver(name, conf)]
@@ -152,7 +153,8 @@ def subject_of(address, conf):
     return subject.Subject(
         address, subject.Kind.FIP, node, router, router.ports[0],
         router.nats[0], world.HOSTNAME, (),
-        tuple(each for each in wanted if subject.concerns(each, address)))
+        tuple(each for each in wanted if subject.concerns(each, address)),
+        withheld=subject.withheld(address, router))
 
 
 def kernel_of(about, conf):

@@ -60,6 +60,8 @@ class LimitsTest(unittest.TestCase):
             return self.OTHER[option.name]
         if isinstance(option.default, bool):
             return not option.default
+        if isinstance(option.default, list):
+            return ['192.0.2.0/24']
         return option.default + 1
 
     def test_a_reload_changes_none(self):

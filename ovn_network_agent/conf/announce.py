@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""[announce]: which addresses are announced.
+
+Rows of OVN may make exceptions: external_ids:ovn-network-agent:announce.
+"""
+
+from oslo_config import cfg
+
+from ovn_network_agent.conf import types
+
+GROUP = 'announce'
+
+_EXCLUSION = ('An exclusion wins over an inclusion. The key '
+              '"ovn-network-agent:announce" in external_ids of a row of OVN '
+              'wins over this option.')
+_NAMES = ('by their UUIDs, their names in Neutron, or the names of their rows '
+          'in OVN, comma-separated')
+
+OPTS = [
+    cfg.Opt(
+        'include_cidrs', type=types.CommaList(types.IPv4Network()),
+        default=[], mutable=True,
+        help='Networks, comma-separated, like "198.51.100.0/24". Only '
+             'addresses in these networks are announced. Empty (the default) '
+             f'means that the address does not matter. {_EXCLUSION}'),
+    cfg.Opt(
+        'exclude_cidrs', type=types.CommaList(types.IPv4Network()),
+        default=[], mutable=True,
+        help='Networks, comma-separated, like "198.51.100.0/28". Addresses '
+             f'in these networks are not announced. {_EXCLUSION}'),
+    cfg.Opt(
+        'include_routers', type=types.CommaList(types.ObjectName()),
+        default=[], mutable=True,
+        help=f'Routers, {_NAMES}. Only addresses of these routers are '
+             'announced. Empty (the default) means that the router does not '
+             f'matter. {_EXCLUSION}'),
+    cfg.Opt(
+        'exclude_routers', type=types.CommaList(types.ObjectName()),
+        default=[], mutable=True,
+        help=f'Routers, {_NAMES}. Addresses of these routers are not '
+             f'announced. {_EXCLUSION}'),
+    cfg.Opt(
+        'include_networks', type=types.CommaList(types.ObjectName()),
+        default=[], mutable=True,
+        help=f'Provider networks, {_NAMES}. Only addresses of these networks '
+             'are announced. Empty (the default) means that the network does '
+             f'not matter. {_EXCLUSION}'),
+    cfg.Opt(
+        'exclude_networks', type=types.CommaList(types.ObjectName()),
+        default=[], mutable=True,
+        help=f'Provider networks, {_NAMES}. Addresses of these networks are '
+             f'not announced. {_EXCLUSION}'),
+]

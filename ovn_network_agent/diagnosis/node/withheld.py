@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses of this node that are not announced on purpose."""
+
+import collections
+import typing
+
+from ovn_network_agent import networks
+from ovn_network_agent import selection
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.drivers import announcing
+from ovn_network_agent.ovn import directory
+
+# The most reasons and names that one line has.
+_NAMED = 5
+
+
+class Withheld(typing.NamedTuple):
+    """The addresses of the routers on this node.
+
+    :ivar addresses: number of IPv4 addresses
+    :ivar reasons: tuple of (number of addresses, why they are not announced),
+        the largest number first
+    :ivar unknown: tuple of (option of [announce], 'router' or 'network',
+        name that none in OVN has)
+    """
+
+    addresses: int
+    reasons: tuple
+    unknown: tuple
+
+
+def read_withheld(sources):
+    """Count the addresses of this node, and those that are withheld.
+
+    :param sources: :class:`sources.Sources`
+    :returns: :class:`Withheld`
+    :raises ovsdb.connection.Unavailable: without NB or SB
+    """
+    addresses, reasons = 0, collections.Counter()
+    for router in sources.snapshot().routers:
+        found = _targets(router, sources.conf.network_cidr)
+        addresses += len(found)
+        reasons.update(filter(None, found.values()))
+    with sources.database('nb').rows() as nb:
+        known = {'router': _names(nb, 'Logical_Router',
+                                  directory.NEUTRON_NAME),
+                 'network': _names(nb, 'Logical_Switch',
+                                   directory.NETWORK_NAME)}
+    return Withheld(
+        addresses, tuple((number, reason) for reason, number
+                         in reasons.most_common()),
+        tuple((f'{verb}_{kind}s', kind, name) for kind in sorted(known)
+              for verb in ('include', 'exclude')
+              for name in sources.conf.announce[f'{verb}_{kind}s']
+              if name not in known[kind]))
+
+
+def _targets(router, manual):
+    """The IPv4 addresses that this node answers for.
+
+    :param manual: [DEFAULT] network_cidr
+    :returns: dict of address to why the address is not announced, or ''
+    """
+    return {target.address: (selection.BY_OVN if router.routed_by_ovn
+                             else target.withheld)
+            for port in router.ports if port.local
+            for target in announcing.port_targets(
+                router, port, networks.provider_networks(port.networks,
+                                                         manual))
+            if networks.family(target.address) == 4}
+
+
+def _names(nb, table, key):
+    """All names of the rows of a table, a set."""
+    found = set()
+    for uuid, row in nb.get(table, {}).items():
+        found |= selection.names(
+            directory.NEUTRON_PREFIX, str(uuid), row.name,
+            row.external_ids.get(key, ''))
+    return found
+
+
+def judge_withheld(found):
+    """Judge unknown names, and whether anything is left to announce.
+
+    :param found: :class:`Withheld`
+    :returns: iterator of :class:`check.Said`
+    """
+    for option, kind, name in found.unknown:
+        yield check.warn(
+            f'[announce] {option} has {name}, and OVN has no such {kind}',
+            'correct the name, or remove it: '
+            f'"openstack {kind} list" shows all names')
+    number = sum(each for each, _reason in found.reasons)
+    if not number:
+        yield check.ok(f'none of {found.addresses:d} addresses is withheld')
+        return
+    why = '; '.join(f'{each:d}: {reason}'
+                    for each, reason in found.reasons[:_NAMED])
+    text = (f'{number:d} of {found.addresses:d} addresses are not announced '
+            f'on purpose ({why})')
+    if number < found.addresses:
+        yield check.ok(text)
+        return
+    yield check.warn(text, 'if this node is to announce something, change '
+                     'what these reasons name; "ovn-network-agent-ctl fips" '
+                     'has the reason of each address')
+
+
+CHECKS = (
+    check.Check(
+        'withheld-addresses', 'OVN', 'rows of OVN and the options of '
+        '[announce] leave something to announce, and OVN knows the names in '
+        'these options',
+        read_withheld, judge_withheld,
+        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+)

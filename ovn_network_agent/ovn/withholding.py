@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The addresses of a router that are not announced on purpose.  Pure."""
+
+import dataclasses
+
+from ovn_network_agent import networks
+from ovn_network_agent import selection
+from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn import words
+from ovn_network_agent.ovsdb import columns
+
+_SWITCH = 'logical-switch'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """The outcome for one router.
+
+    :ivar withheld: see :class:`model.Router`
+    :ivar problems: tuple of str: words of rows that cannot be read
+    :ivar depends: frozenset of the UUIDs of the rows of provider networks
+        that this was read from, and of the UUIDs, text, of Logical_Switch
+        rows
+    """
+
+    withheld: tuple = ()
+    problems: tuple = ()
+    depends: frozenset = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Network:
+    """The provider network on the other side of a gateway port.
+
+    :ivar said: :class:`words.Statement`
+    :ivar names: frozenset of names, empty while the network is unknown
+    :ivar depends: see :class:`Judgement`
+    """
+
+    said: words.Statement = words.Statement()
+    names: frozenset = frozenset()
+    depends: frozenset = frozenset()
+
+
+class Withholding:
+    """Judges the addresses of routers.
+
+    :param find: function(database, table, name) that returns the
+        :class:`indexes.Index` of that name
+    :ivar selection: :class:`selection.Selection`; a new one counts for the
+        routers that are judged afterwards
+    """
+
+    def __init__(self, find):
+        self._find = find
+        self.selection = selection.Selection()
+
+    def judge(self, bindings, row, ports, addresses):
+        """Judge all addresses of a router.
+
+        :param bindings: dict of UUID to row of Port_Binding
+        :param row: Logical_Router
+        :param ports: tuple of :class:`model.GatewayPort` of the router
+        :param addresses: iterable of the addresses that do not belong to a
+            port alone, IP addresses, text
+        :returns: :class:`Judgement`
+        """
+        own, problems = self._speaking(row)
+        router = self._said('Logical_Router', row.uuid)
+        places = {port.lrp: self._network(bindings, port.lrp)
+                  for port in ports}
+        for said in (router, *(each.said for each in places.values())):
+            problems += said.problems
+        withheld = ()
+        if own or router.own or self.selection != selection.Selection() or (
+                any(each.said.own for each in places.values())):
+            names = selection.names(
+                directory.NEUTRON_PREFIX, str(row.uuid), row.name,
+                row.external_ids.get(directory.NEUTRON_NAME, ''))
+            withheld = self._withheld(
+                own, router.own, names,
+                ((address, places[lrp]) for address, lrp
+                 in sorted(_owners(ports, addresses).items())))
+        return Judgement(
+            tuple(withheld), tuple(dict.fromkeys(problems)),
+            frozenset().union(*(each.depends for each in places.values())))
+
+    def _withheld(self, own, router, names, placed):
+        """The withheld addresses of a router with the reasons.
+
+        :param own: dict of address to :class:`words.Statement`
+        :param router: words of the router
+        :param names: names of the router
+        :param placed: iterable of (address, :class:`_Network`)
+        """
+        for address, network in placed:
+            about = own.get(address, words.Statement())
+            reason = self.selection.objection(selection.Subject(
+                address, about.own, router, network.said.own, about.native,
+                names, network.names))
+            if reason:
+                yield address, reason
+
+    def _speaking(self, row):
+        """The rows of single addresses.
+
+        :returns: (dict of address to :class:`words.Statement`; tuple of
+            problems)
+        """
+        found, problems = {}, ()
+        for table, uuids in (
+                ('NAT', columns.referenced(row, 'nat')),
+                ('Load_Balancer', rows.load_balancers(row)[0]),
+                ('Logical_Router_Port', columns.referenced(row, 'ports'))):
+            said = self._find('nb', table, 'words')
+            if not said.keys():
+                # The common case does not look at ten thousand rows.
+                continue
+            for each in uuids:
+                for part in said.keys_of(each):
+                    problems += part.problems
+                    for address in self._find('nb', table,
+                                              'address').keys_of(each):
+                        found[address] = found.get(
+                            address, words.Statement()) + part
+        return found, problems
+
+    def _said(self, table, key):
+        """The :class:`words.Statement` of a row."""
+        return next(iter(self._find('nb', table, 'words').keys_of(key)),
+                    words.Statement())
+
+    def _network(self, bindings, lrp):
+        """The :class:`_Network` of a gateway port."""
+        patch = self._find('sb', 'Port_Binding', 'peer').first(lrp)
+        if patch is None:
+            return _Network()
+        datapath = bindings[patch].datapath
+        depends = {patch, datapath.uuid}
+        text = columns.entry(datapath, 'external_ids', _SWITCH)
+        if text is None:
+            return _Network(depends=frozenset(depends))
+        # The row may follow, because NB and SB are two servers.
+        switch = self._find('nb', 'Logical_Switch', 'uuid').first(text)
+        names = self._find('nb', 'Logical_Switch', 'names').keys_of(switch)
+        return _Network(self._said('Logical_Switch', switch),
+                        frozenset(names), frozenset({*depends, text}))
+
+
+def _owners(ports, addresses):
+    """The gateway port of each IPv4 address of a router.
+
+    :returns: dict of address to the name of the port; empty without a port
+    """
+    if not ports:
+        return {}
+    found = {address: networks.owner(address, ports).lrp
+             for address in addresses}
+    for port in ports:
+        for text in port.networks:
+            found[str(networks.parse_interface(text).ip)] = port.lrp
+        found.update(dict.fromkeys(port.nat_addresses, port.lrp))
+    return {address: lrp for address, lrp in found.items()
+            if networks.family(address) == 4}

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The words of rows about the announcement of addresses.  Pure.
+
+Statements are keys of indexes.  So each row is read once for each of its
+changes, although a router may have 10,000 rows.
+"""
+
+import dataclasses
+
+from ovn_network_agent import ownership
+from ovn_network_agent import selection
+from ovn_network_agent.ovsdb import columns
+
+_READABLE = {'true': True, 'false': False}
+# OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
+_ROUTES = 'dynamic-routing'
+_ADVERTISE = 'dynamic-routing-advertise'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statement:
+    """What one row or several rows say.
+
+    :ivar own: tuple of :class:`selection.Word` from external_ids
+    :ivar native: likewise from OVN's own options
+    :ivar problems: tuple of str: the words that cannot be read
+    """
+
+    own: tuple = ()
+    native: tuple = ()
+    problems: tuple = ()
+
+    def __add__(self, other):
+        return Statement(self.own + other.own, self.native + other.native,
+                         self.problems + other.problems)
+
+
+def statement(kind, row):
+    """The statement of a row.
+
+    In doubt, addresses are announced: an unreadable value in external_ids
+    counts as true.  In the options only "false" turns the advertisement off,
+    as in OVN.
+
+    :param kind: what the row is, for messages
+    :param row: row of a table with external_ids
+    :returns: tuple of at most one :class:`Statement`
+    """
+    text = columns.entry(row, 'external_ids', ownership.EXT_ID_ANNOUNCE)
+    option = columns.entry(row, 'options', _ADVERTISE)
+    if text is None and option is None:
+        return ()
+    name = f'{kind} {getattr(row, "name", "") or row.uuid}'
+    own, problems = ((), ()) if text is None else _own(name, text)
+    native = () if option is None else (selection.Word(
+        option.lower() != 'false',
+        f'{name} has {_ADVERTISE}={option} in its options'),)
+    return (Statement(own, native, problems),)
+
+
+def _own(name, text):
+    """The words and the problems of a value in external_ids."""
+    announce = _READABLE.get(text.strip().lower())
+    word = selection.Word(
+        announce is not False,
+        f'{name} has {ownership.EXT_ID_ANNOUNCE}={text} in its external_ids')
+    return (word,), () if announce is not None else (
+        f'{name}: external_ids:{ownership.EXT_ID_ANNOUNCE} = {text!r} is '
+        'neither true nor false, and counts as true; set it to one of them, '
+        'or remove it',)
+
+
+def is_routed(row):
+    """Whether OVN routes a router itself, and the agent leaves it alone.
+
+    A word of the agent's own in the router's row wins, so that both can
+    announce while the one replaces the other.
+
+    :param row: row of Logical_Router
+    :returns: bool
+    """
+    text = columns.entry(row, 'options', _ROUTES)
+    return (text is not None and text.lower() == 'true' and
+            not any(word.announce for each in statement('', row)
+                    for word in each.own))

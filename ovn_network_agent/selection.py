@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The selection: which addresses are announced.  Pure.
+
+The rows of OVN come before the options, and the row of the address comes
+before the rows of its router and of its network.  So a row can make an
+exception of any rule.
+"""
+
+import dataclasses
+
+from ovn_network_agent import iptext
+
+BY_OVN = ('OVN routes the router itself (dynamic-routing=true in its options '
+          'in OVN NB)')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Word:
+    """One row's statement about the announcement of addresses.
+
+    :ivar announce: whether the addresses are to be announced
+    :ivar where: the row and its key with the value, for messages
+    """
+
+    announce: bool
+    where: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """One address, and all that decides about its announcement.
+
+    Rows without a statement are in none of the tuples.
+
+    :ivar address: IPv4 address, text
+    :ivar own: tuple of :class:`Word` from the external_ids of rows of the
+        address: NAT rows, load balancers, the router port
+    :ivar router: likewise of the router
+    :ivar network: likewise of the provider network
+    :ivar native: likewise from OVN's own options of rows of the address
+    :ivar router_names: frozenset of all names of the router
+    :ivar network_names: frozenset of all names of the provider network,
+        empty while the network is unknown
+    """
+
+    address: str
+    own: tuple = ()
+    router: tuple = ()
+    network: tuple = ()
+    native: tuple = ()
+    router_names: frozenset = frozenset()
+    network_names: frozenset = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """The options of section [announce].
+
+    An empty inclusion includes everything, and an exclusion wins over an
+    inclusion.
+
+    :ivar include_cidrs: tuple of IPv4Network, likewise exclude_cidrs
+    :ivar include_routers: frozenset of names of routers, likewise
+        exclude_routers
+    :ivar include_networks: frozenset of names of provider networks, likewise
+        exclude_networks
+    """
+
+    include_cidrs: tuple = ()
+    exclude_cidrs: tuple = ()
+    include_routers: frozenset = frozenset()
+    exclude_routers: frozenset = frozenset()
+    include_networks: frozenset = frozenset()
+    exclude_networks: frozenset = frozenset()
+
+    def objection(self, subject):
+        """The reason why an address is not announced.
+
+        Of contradictory rows with the same rank, the row wins that wants the
+        announcement: nothing is withdrawn in doubt.
+
+        :param subject: :class:`Subject`
+        :returns: text, '' when the address is announced
+        """
+        for words in (subject.own, subject.router, subject.network):
+            if any(word.announce for word in words):
+                return ''
+            if words:
+                return words[0].where
+        # Announcement is the default of OVN, so such a word is no exception
+        # of the options.
+        if subject.native and not any(w.announce for w in subject.native):
+            return subject.native[0].where
+        return (self._by_cidr(subject.address) or
+                _by_name('router', subject.router_names,
+                         self.include_routers, self.exclude_routers) or
+                _by_name('network', subject.network_names,
+                         self.include_networks, self.exclude_networks))
+
+    def _by_cidr(self, address):
+        ip = iptext.address(address)
+        for network in self.exclude_cidrs:
+            if ip in network:
+                return f'[announce] exclude_cidrs has {network}'
+        if self.include_cidrs and not any(
+                ip in network for network in self.include_cidrs):
+            return 'no network of [announce] include_cidrs has it'
+        return ''
+
+
+def read(options):
+    """The selection of the options.
+
+    :param options: the options of section [announce], by attributes
+    :returns: :class:`Selection`
+    """
+    return Selection(
+        *(tuple(map(iptext.network, cidrs))
+          for cidrs in (options.include_cidrs, options.exclude_cidrs)),
+        *map(frozenset, (options.include_routers, options.exclude_routers,
+                         options.include_networks,
+                         options.exclude_networks)))
+
+
+def names(prefix, *found):
+    """All names by which an operator may know a router or network.
+
+    :param prefix: the text that Neutron puts before the UUID in the name of
+        a row
+    :param found: str, perhaps ''
+    :returns: frozenset of str
+    """
+    return (frozenset(found) | {
+        name.removeprefix(prefix) for name in found}) - {''}
+
+
+def _by_name(kind, known, include, exclude):
+    """The reason from the options about routers or networks, '' for none.
+
+    :param kind: 'router' or 'network'
+    :param known: frozenset of names; nothing is decided about an unknown one
+    """
+    if not known:
+        return ''
+    excluded = sorted(known & exclude)
+    if excluded:
+        return f'[announce] exclude_{kind}s has {excluded[0]}'
+    if include and not known & include:
+        return f'[announce] include_{kind}s does not have its {kind}'
+    return ''

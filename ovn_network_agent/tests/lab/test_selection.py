@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses that an operator does not want to be announced."""
+
+import json
+
+from lab import echo
+from lab import node as nodes
+from lab import plan
+from lab import probe
+from lab import routers
+from ovn_network_agent import ownership
+from ovn_network_agent.tests.lab import base
+
+_ROUTED = 'dynamic-routing'
+
+
+class TestSelection(base.LabTestCase):
+    """Routers alpha and beta on gw1; alpha has two floating IPs."""
+
+    @classmethod
+    def build(cls):
+        cloud = cls.cloud
+        cls.alpha = cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.beta = cloud.add_router('beta', ['gw1', 'gw2'])
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+        cls.vm_two, cls.fip_two = cls.machine(cls.alpha)
+        cls.vm_beta, cls.fip_beta = cls.machine(cls.beta)
+        echo.start(cloud['client'])
+
+    def setUp(self):
+        super().setUp()
+        if self.cloud.neutron.owner(self.alpha) != 'gw1':
+            self.cloud.move(self.alpha, 'gw1')
+        for fip in (self.fip, self.fip_two, self.fip_beta):
+            self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
+
+    def say(self, table, column, key, value, **where):
+        """Put a word into a row, or take it out (None)."""
+        def write(_txn, tables):
+            row = routers.find_one(tables, table, **where)
+            if value is None:
+                row.delkey(column, key)
+            else:
+                row.setkey(column, key, value)
+
+        self.cloud.nb.transact(write)
+
+    def announce(self, value, table='NAT', **where):
+        self.say(table, 'external_ids', ownership.EXT_ID_ANNOUNCE, value,
+                 **(where or {'external_ip': self.fip.address}))
+
+    def through_the_bridge(self):
+        """Let beta believe that the bridge has the address of alpha.
+
+        OVN learns that by itself now and then, because the kernel answers
+        ARP there for an address that it has no route for.
+        """
+        mac = self.mac('gw1')
+
+        def write(txn, tables):
+            row = txn.insert(tables['Static_MAC_Binding'])
+            row.logical_port, row.ip = self.beta.lrp, self.fip.address
+            row.mac, row.override_dynamic_mac = mac, True
+
+        def remove(_txn, tables):
+            routers.find_one(tables, 'Static_MAC_Binding',
+                             ip=self.fip.address).delete()
+
+        self.cloud.nb.transact(write)
+        self.addCleanup(self.cloud.nb.transact, remove)
+
+    def explained(self, address):
+        """(exit status, outcome, evidence of what is wanted)."""
+        done = self.cloud.agents['gw1'].ctl(
+            'explain', address, '--client', plan.CLIENT, '--json',
+            check=False)
+        said = json.loads(done.stdout)
+        return done.returncode, said['outcome'], next(
+            one['evidence'] for one in said['findings']
+            if one['check'] == 'wanted')
+
+    def test_a_row_that_is_marked_and_unmarked(self):
+        """From the spine and back; nothing else loses a packet."""
+        address = self.fip.address
+        self.through_the_bridge()
+        self.reach(self.client, 'icmp', address)
+        with self.probing(self.fip_two.address) as sibling, \
+                self.probing(self.fip_beta.address) as other, \
+                self.probing(address, node=self.vm_beta.node) as local:
+            self.announce('false')
+            self.addCleanup(self.announce, None)
+            self.cloud.wait_withdrawn(address, base.SETTLE)
+            nodes.wait_until('the flow alone is there', lambda: (
+                self.traces('gw1', address)[address] == {'flow'}),
+                base.SETTLE)
+            self.assertEqual([], self.hops(address))
+            self.assertTrue(probe.unreachable(self.client, 'icmp', address,
+                                              3))
+            # Its machine still sends.
+            self.vm.node.run(['ping', '-c1', '-W5', self.fip_beta.address])
+            status, outcome, evidence = self.explained(address)
+            self.assertEqual((0, 'withheld'), (status, outcome))
+            self.assertIn('ovn-network-agent:announce=false', evidence)
+            self.announce(None)
+            self.cloud.wait_announced(address, 'gw1', base.SETTLE)
+            self.reach(self.client, 'icmp', address)
+            for probing in (sibling, other, local):
+                base.note(f'while an address was withheld: '
+                          f'{self.lossless(probing)}')
+        self.assertEqual('ok', self.explained(address)[1])
+
+    def test_a_move_with_an_address_that_is_withheld(self):
+        """The proof of the next owner does not wait for the address."""
+        address = self.fip.address
+        self.announce('false')
+        self.addCleanup(self.announce, None)
+        self.cloud.wait_withdrawn(address, base.SETTLE)
+        for name, other in (('gw2', 'gw1'), ('gw1', 'gw2')):
+            self.cloud.move(self.alpha, name)
+            self.cloud.wait_announced(self.fip_two.address, name, base.SETTLE)
+            nodes.wait_until(
+                lambda n=name: f'{n} has the proof: {self.proof()}',
+                lambda n=name: self.proof() == (n, n), base.SETTLE)
+            self.wait_gone(other, address, self.fip_two.address)
+            self.reach(self.client, 'icmp', self.fip_two.address)
+            self.assertEqual({'flow'}, self.traces(name, address)[address])
+            self.assertEqual([], self.hops(address))
+
+    def proof(self):
+        """(host of the default route, host that is proved to announce)."""
+        return self.tagged_route(self.alpha, lambda row: row.external_ids.get(
+            ownership.EXT_ID_ADVERTISED))
+
+    def test_a_router_that_ovn_routes(self):
+        """It is left alone, and its neighbour does not notice."""
+        where = {'name': self.beta.row_name}
+        with self.probing(self.fip.address) as running:
+            self.say('Logical_Router', 'options', _ROUTED, 'true', **where)
+            self.addCleanup(self.say, 'Logical_Router', 'options', _ROUTED,
+                            None, **where)
+            for address in (self.fip_beta.address, self.beta.address):
+                self.cloud.wait_withdrawn(address, base.SETTLE)
+            self.wait_gone('gw1', self.fip_beta.address, self.beta.address)
+            nodes.wait_until('its default route is gone', lambda: (
+                self.cloud.nb.find('Logical_Router', **where).static_routes
+                == []), base.SETTLE)
+            self.assertIn('OVN routes the router itself',
+                          self.explained(self.fip_beta.address)[2])
+            self.say('Logical_Router', 'options', _ROUTED, None, **where)
+            self.cloud.wait_announced(self.fip_beta.address, 'gw1',
+                                      base.SETTLE)
+            self.lossless(running)
+        self.reach(self.client, 'icmp', self.fip_beta.address)

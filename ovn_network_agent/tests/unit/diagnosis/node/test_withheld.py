@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ovn_network_agent.diagnosis.node import withheld
+from ovn_network_agent.tests.unit.diagnosis.node import base
+
+
+class WithheldTest(base.JudgeTestCase):
+
+    def judge(self, *verdicts, addresses=8, reasons=(), unknown=()):
+        return self.judged(withheld.judge_withheld, withheld.Withheld(
+            addresses, reasons, unknown), *verdicts)
+
+    def test_none(self):
+        self.assertIn('none of 8 addresses', self.judge(base.OK))
+        self.assertIn('none of 0 addresses', self.judge(base.OK, addresses=0))
+
+    def test_some(self):
+        said = self.judge(base.OK, reasons=((2, 'the row'), (1, 'an option')))
+        self.assertIn('3 of 8 addresses are not announced on purpose '
+                      '(2: the row; 1: an option)', said)
+
+    def test_all(self):
+        said = self.judge(base.WARN, reasons=((8, 'an option'),))
+        self.assertIn('8 of 8 addresses', said)
+        self.assertIn('"ovn-network-agent-ctl fips"', said)
+
+    def test_a_name_that_nothing_has(self):
+        said = self.judge(base.WARN, base.WARN, base.OK, unknown=(
+            ('include_routers', 'router', 'r9'),
+            ('exclude_networks', 'network', 'publik')))
+        self.assertIn('[announce] include_routers has r9, and OVN has no '
+                      'such router', said)
+        self.assertIn('"openstack network list"', said)

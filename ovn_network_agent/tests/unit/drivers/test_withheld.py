@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Addresses that are not announced on purpose: what drivers want for them."""
+
+from ovn_network_agent import model
+from ovn_network_agent import networks
+from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import fip_routes
+
+FIP, OTHER, OWN = '198.51.100.10', '198.51.100.11', '198.51.100.1'
+WITHHELD = ((FIP, 'because'),)
+# Each way to announce an address.
+WAYS = ({}, {'fip_route__announce_method': 'kernel'}, {'frr__vrf_name': ''},
+        {'frr__vrf_name': '', 'fip_route__announce_method': 'kernel'},
+        {'fip_route__route_table_id': 100})
+
+
+class WithheldTest(fip_routes.FipRouteTestCase):
+
+    def router(self, **values):
+        return world.router(**{'fips': [FIP, OTHER], 'withheld': WITHHELD,
+                               **values})
+
+    def about(self, address, *args, **options):
+        """Kinds of what is wanted for one address, a set."""
+        return {each.kind for each in self.wants(*args, **options)
+                if each.subject == networks.host_prefix(address) or
+                networks.host_prefix(address) in each.key}
+
+    def test_what_attracts_packets_is_not_wanted(self):
+        for options in WAYS:
+            self.assertEqual({'flow'}, self.about(
+                FIP, self.router(), **options), options)
+            self.assertEqual([OWN, OTHER],
+                             self.announced(self.router(), **options))
+
+    def test_nothing_else_changes(self):
+        for options in WAYS:
+            wanted = set(self.wants(self.router(), **options))
+            without = set(self.wants(self.router(withheld=()), **options))
+            self.assertLessEqual(
+                {each for each in wanted if each.kind != 'advertised'},
+                without, options)
+            self.assertEqual({FIP + '/32'}, {
+                each.subject or each.dst for each in without - wanted
+                if each.kind != 'advertised'}, options)
+
+    def test_the_proof_does_not_wait_for_it(self):
+        """Else the former owner would announce the others for long."""
+        for options in WAYS:
+            found, = self.kind(resources.Advertised, self.router(), **options)
+            self.assertEqual((OWN + '/32', OTHER + '/32'), found.prefixes)
+
+    def test_all_of_a_router(self):
+        router = self.router(withheld=tuple(
+            (address, 'because') for address in (OWN, FIP, OTHER)))
+        self.assertEqual([], self.announced(router))
+        found, = self.kind(resources.Advertised, router)
+        self.assertEqual((), found.prefixes)
+        self.assertEqual(1, len(self.kind(resources.DefaultRoute, router)))
+
+    def test_a_segment_in_doubt(self):
+        """What has no doubt about it does not stay."""
+        router = self.router(ports=(world.port(segment=None),))
+        about = {ref.key[-1] for ref in self.kept(router)
+                 if ref.kind == 'announcement'}
+        self.assertEqual({OWN + '/32', OTHER + '/32'}, about)
+
+    def test_it_is_no_problem(self):
+        """The operator has asked for it."""
+        for balanced, fips in (
+                ((fip_routes.balanced(FIP, unanswered='it is'),), []),
+                ((), ['203.0.113.10'])):
+            withheld = (((FIP if balanced else fips[0]), 'because'),)
+            self.assertEqual([], self.kind(resources.Problem, world.router(
+                fips=fips, balanced=balanced, withheld=withheld)))
+            self.assertEqual(1, len(self.kind(
+                resources.Problem, world.router(fips=fips,
+                                                balanced=balanced))))
+
+    def test_its_virtual_gateway_is_still_in_use(self):
+        nats = (world.fip('198.51.100.254'),)
+        self.assertEqual([], self.kind(resources.DefaultRoute, world.router(
+            nats=nats, withheld=(('198.51.100.254', 'because'),))))
+
+    def test_no_relay_of_its_packets(self):
+        """A former owner does not attract them either."""
+        driver = world.driver('gateway_drain', world.conf(
+            drivers=['gateway_drain']))
+        router = self.router(ports=(world.port(
+            local=False, chassis=world.OTHER, relay=7,
+            handover=model.Handover.ANNOUNCE),))
+        wanted = {each.dst
+                  for each in driver.for_router(router, world.node())}
+        self.assertEqual({OWN, OTHER}, {
+            text.partition('/')[0] for text in wanted})
+
+
+class RoutedByOvnTest(fip_routes.FipRouteTestCase):
+    """OVN routes the router itself."""
+
+    def test_nothing_is_wanted(self):
+        managed = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
+                                       world.HOSTNAME)
+        for name in ('fip_route', 'veth_leak', 'gateway_drain',
+                     'port_forward'):
+            driver = world.driver(name, world.conf(drivers=[name]))
+            for handover in model.Handover:
+                port = world.port(
+                    local=handover is model.Handover.NONE, relay=7,
+                    handover=handover)
+                self.assertEqual([], list(driver.for_router(world.router(
+                    fips=[FIP], ports=(port,), default_routes=(managed,),
+                    routed_by_ovn=True), world.node())), (name, handover))
+
+    def test_a_standby_prepares_nothing_either(self):
+        ports = [model.GroupPort(
+            'cr-lrp-1', world.OTHER, 'lrp-1', ('198.51.100.1/24',),
+            world.segment(), ('10.0.0.0/24',), routed)
+            for routed in (False, True)]
+        for name in ('fip_route', 'veth_leak'):
+            driver = world.driver(name, world.conf())
+            here, left = (list(driver.for_group(model.GatewayGroup(
+                'Gateway_Chassis', ports=(port,)), world.node()))
+                for port in ports)
+            self.assertNotEqual([], here)
+            self.assertEqual([], left)

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import uuid
+
+from oslotest import base
+from ovs.db import data
+from ovs.db import types as ovs_types
+
+from ovn_network_agent.ovn import words
+from ovn_network_agent.ovsdb import once
+
+KEY = uuid.UUID('11111111-2222-4333-8444-555555555555')
+MAP = ovs_types.Type.from_json({'key': 'string', 'value': 'string',
+                                'min': 0, 'max': 'unlimited'})
+
+
+def row(**columns):
+    """A row with columns that are maps, as the server sends them."""
+    return once.Row(KEY, {
+        name: data.Datum.from_json(MAP, ['map', [*map(list, value.items())]])
+        for name, value in columns.items()}, {})
+
+
+def marked(value):
+    return row(external_ids={'ovn-network-agent': 'managed', 'a': 'b',
+                             'ovn-network-agent:announce': value})
+
+
+def said(*args):
+    """The only statement of a row, or an empty one."""
+    return next(iter(words.statement(*args)), words.Statement())
+
+
+class OwnTest(base.BaseTestCase):
+
+    def announces(self, value):
+        word, = said('NAT row', marked(value)).own
+        return word.announce
+
+    def test_true_and_false(self):
+        for text in ('false', 'False', ' FALSE '):
+            self.assertFalse(self.announces(text), text)
+        for text in ('true', 'TRUE ', 'True'):
+            self.assertTrue(self.announces(text), text)
+
+    def test_a_row_without_the_key_says_nothing(self):
+        for other in (row(external_ids={}), row(external_ids={
+                'ovn-network-agent': 'false'}), row()):
+            self.assertEqual((), words.statement('NAT row', other))
+
+    def test_the_text_names_row_key_and_value(self):
+        word, = said('NAT row', marked('false')).own
+        self.assertEqual(f'NAT row {KEY} has ovn-network-agent:announce='
+                         'false in its external_ids', word.where)
+
+    def test_in_doubt_an_address_is_announced(self):
+        for text in ('', 'no', '0', 'flase', 'false true', 'f\u0430lse'):
+            self.assertTrue(self.announces(text), text)
+            problem, = said('NAT row', marked(text)).problems
+            for part in (f'NAT row {KEY}', repr(text), 'counts as true',
+                         'set it to one of them'):
+                self.assertIn(part, problem)
+        self.assertEqual((), said('NAT row', marked('false')).problems)
+
+
+class OvnTest(base.BaseTestCase):
+
+    def advertises(self, value):
+        word, = said('NAT row', row(options={
+            'dynamic-routing-advertise': value})).native
+        return word.announce
+
+    def test_as_ovn_reads_it(self):
+        """smap_get_bool() with the default true."""
+        for text in ('false', 'FALSE', 'False'):
+            self.assertFalse(self.advertises(text), text)
+        for text in ('true', '', 'no', '0', ' false'):
+            self.assertTrue(self.advertises(text), text)
+        for other in (row(options={'a': 'false'}), row()):
+            self.assertEqual((), words.statement('NAT row', other))
+
+    def test_a_router_that_ovn_routes(self):
+        """smap_get_bool() with the default false."""
+        for text, routed in (('true', True), ('True', True), ('false', False),
+                             ('1', False), ('', False), (' true', False)):
+            self.assertIs(routed, words.is_routed(row(
+                options={'dynamic-routing': text})), text)
+        self.assertFalse(words.is_routed(row()))
+
+    def test_both_may_announce_for_a_while(self):
+        for text, routed in (('true', False), ('false', True)):
+            self.assertIs(routed, words.is_routed(row(
+                options={'dynamic-routing': 'true'},
+                external_ids={'ovn-network-agent:announce': text})), text)
+
+
+class StatementTest(base.BaseTestCase):
+
+    def test_of_several_rows(self):
+        both = said('router', marked('false')) + said('network', row(
+            external_ids={'ovn-network-agent:announce': 'nonsense'},
+            options={'dynamic-routing-advertise': 'false'}))
+        self.assertEqual([False, True], [word.announce for word in both.own])
+        self.assertEqual([False], [word.announce for word in both.native])
+        self.assertEqual(1, len(both.problems))

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import types
+
+from oslotest import base
+
+from ovn_network_agent import iptext
+from ovn_network_agent import selection
+
+YES = selection.Word(True, 'a row wants it')
+NO = selection.Word(False, 'a row does not want it')
+FIP = '198.51.100.10'
+
+
+def subject(**values):
+    return selection.Subject(**{
+        'address': FIP, 'router_names': frozenset({'r1'}),
+        'network_names': frozenset({'public'}), **values})
+
+
+def selected(**options):
+    """A selection by options; those that are not named are empty."""
+    return selection.read(types.SimpleNamespace(**{
+        f'{verb}_{what}': options.get(f'{verb}_{what}', [])
+        for verb in ('include', 'exclude')
+        for what in ('cidrs', 'routers', 'networks')}))
+
+
+class RowsTest(base.BaseTestCase):
+
+    def reason(self, options=None, **words):
+        return selected(**options or {}).objection(subject(**words))
+
+    def test_everything_is_announced_by_default(self):
+        self.assertEqual('', self.reason())
+
+    def test_each_rank_alone(self):
+        for rank in ('own', 'router', 'network', 'native'):
+            self.assertEqual('', self.reason(**{rank: (YES,)}), rank)
+            self.assertEqual(NO.where, self.reason(**{rank: (NO,)}), rank)
+
+    def test_the_rank_before_wins(self):
+        ranks = ('own', 'router', 'network', 'native')
+        for number, rank in enumerate(ranks[:-1]):
+            for later in ranks[number + 1:]:
+                self.assertEqual('', self.reason(
+                    **{rank: (YES,), later: (NO,)}), (rank, later))
+                self.assertEqual(NO.where, self.reason(
+                    **{rank: (NO,), later: (YES,)}), (rank, later))
+
+    def test_nothing_is_withheld_where_rows_contradict_each_other(self):
+        for rank in ('own', 'router', 'network', 'native'):
+            self.assertEqual('', self.reason(**{rank: (NO, YES)}), rank)
+
+    def test_rows_come_before_options(self):
+        for option, value in (('cidrs', '198.51.100.0/24'),
+                              ('routers', 'r1'), ('networks', 'public')):
+            options = {'exclude_' + option: [value]}
+            for rank in ('own', 'router', 'network'):
+                self.assertEqual('', self.reason(options, **{rank: (YES,)}))
+            self.assertNotEqual('', self.reason(options))
+
+    def test_the_default_of_ovn_is_no_exception_of_an_option(self):
+        options = {'exclude_routers': ['r1']}
+        for words in ((YES,), (YES, NO)):
+            self.assertIn('exclude_routers',
+                          self.reason(options, native=words))
+
+
+class OptionsTest(base.BaseTestCase):
+
+    def check(self, wanted, changes=None, **options):
+        self.assertEqual(wanted, selected(**options).objection(
+            subject(**changes or {})))
+
+    def test_exclusions(self):
+        self.check('[announce] exclude_cidrs has 198.51.100.8/29',
+                   exclude_cidrs=['192.0.2.0/24', '198.51.100.8/29'])
+        self.check('[announce] exclude_routers has r1',
+                   exclude_routers=['r0', 'r1'])
+        self.check('[announce] exclude_networks has public',
+                   exclude_networks=['public'])
+        self.check('', exclude_cidrs=['198.51.100.0/29'],
+                   exclude_routers=['r2'], exclude_networks=['private'])
+
+    def test_inclusions(self):
+        self.check('no network of [announce] include_cidrs has it',
+                   include_cidrs=['192.0.2.0/24'])
+        self.check('[announce] include_routers does not have its router',
+                   include_routers=['r2'])
+        self.check('[announce] include_networks does not have its network',
+                   include_networks=['private'])
+        self.check('', include_cidrs=['192.0.2.0/24', '198.51.100.0/24'],
+                   include_routers=['r1', 'r2'], include_networks=['public'])
+
+    def test_an_address_has_to_pass_all_of_them(self):
+        self.check('[announce] include_routers does not have its router',
+                   include_cidrs=['198.51.100.0/24'], include_routers=['r2'])
+
+    def test_an_exclusion_wins(self):
+        self.check('[announce] exclude_cidrs has 198.51.100.10/32',
+                   include_cidrs=['198.51.100.0/24'],
+                   exclude_cidrs=['198.51.100.10/32'])
+        self.check('[announce] exclude_routers has r1',
+                   include_cidrs=['198.51.100.0/24'], exclude_routers=['r1'])
+
+    def test_an_unknown_network_withholds_nothing(self):
+        """As long as SB does not say which network that is."""
+        self.check('', {'network_names': frozenset()},
+                   include_networks=['private'], exclude_networks=['public'])
+
+    def test_a_selection_is_a_value(self):
+        one, two = (selected(exclude_cidrs=['198.51.100.0/24'],
+                             include_routers=['a', 'b']) for _time in 'xx')
+        self.assertEqual(one, two)
+        self.assertEqual(hash(one), hash(two))
+        self.assertEqual((iptext.network('198.51.100.0/24'),),
+                         one.exclude_cidrs)
+        self.assertNotEqual(one, selected())
+
+
+class NamesTest(base.BaseTestCase):
+
+    def test_all_names_an_operator_may_use(self):
+        self.assertEqual(
+            {'row', 'neutron-uuid', 'uuid', 'label'},
+            selection.names('neutron-', 'row', 'neutron-uuid', 'label'))
+
+    def test_there_is_no_empty_name(self):
+        """An empty one would be equal to that of another router."""
+        self.assertEqual({'row', 'neutron-'},
+                         selection.names('neutron-', 'row', '', 'neutron-'))

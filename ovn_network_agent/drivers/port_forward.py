@@ -210,12 +210,19 @@ class PortForwardDriver(base.Driver):
 
     def _link_local(self):
         """Addresses of the pair, and neighbours that need not be asked for.
+
+        Without the VRF, answers would come out of the pair in the default
+        VRF, and would leave by the default route of the main table.
         """
         for (dev, own), (peer, other) in itertools.permutations(
                 zip(ownership.VETH_ENDS, ownership.VETH_LINK_LOCAL,
                     strict=True)):
             yield resources.Address(dev, own + '/64', requires=(_PAIR,))
             yield resources.Neighbour(dev, other, peer, requires=(_PAIR,))
+        # For IPv4, veth_leak has this rule.
+        yield resources.Rule(
+            self.settings.veth_leak.veth_leak_rule_priority - 1,
+            resources.BLACKHOLE, iif=ownership.VETH_PROVIDER, ipv6=True)
 
     # -- BGP --------------------------------------------------------------
 

@@ -115,8 +115,21 @@ class VethLeakDriver(base.Driver):
         yield resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority - 1,
             resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT)
+        yield self._without_vrf()
         for network in self._own_networks():
             yield from self._leak(iptext.network(network), node)
+
+    def _without_vrf(self):
+        """Drop packets from the pair that the VRF does not take.
+
+        The kernel asks the table of the VRF first.  When the VRF is gone, its
+        end of the pair belongs to the default VRF.  Answers of VIPs would then
+        leave by the default route of the main table, and packets of floating
+        IPs would go round in the pair.
+        """
+        return resources.Rule(
+            self.settings.veth_leak.veth_leak_rule_priority - 1,
+            resources.BLACKHOLE, iif=ownership.VETH_PROVIDER)
 
     def _own_networks(self):
         """Configured networks whose addresses may be on this node.

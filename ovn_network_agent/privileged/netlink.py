@@ -57,7 +57,7 @@ def _rule(priority, table, src, dst, iif, fwmark, suppress=None,
     return rules.Rule(
         checks.priority(priority),
         # Table 0 is a blackhole, which only such a rule may have.
-        0 if table == 0 and (fwmark or iif and (src or dst))
+        0 if table == 0 and (fwmark or iif)
         else checks.table(table),
         None if src is None else checks.selector(src),
         None if dst is None else checks.selector(dst),

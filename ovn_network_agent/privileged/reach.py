@@ -90,6 +90,7 @@ class Shape(typing.NamedTuple):
         a source
     :ivar dst: likewise for the destination
     :ivar suppress: suppress_prefixlength or None
+    :ivar both: whether there is such a rule for IPv6, too
     """
 
     driver: str
@@ -100,6 +101,7 @@ class Shape(typing.NamedTuple):
     src: str = ''
     dst: str = ''
     suppress: int | None = None
+    both: bool = False
 
     @property
     def fwmark(self):
@@ -114,7 +116,7 @@ class Shape(typing.NamedTuple):
         """
         return (frame(self) == frame(rule) and
                 self.suppress == rule.suppress and
-                (not rule.ipv6 or self.mark is not None) and
+                (not rule.ipv6 or self.both or self.mark is not None) and
                 _within(reach, self.src, rule.src) and
                 _within(reach, self.dst, rule.dst))
 
@@ -153,6 +155,9 @@ def _of_the_pair(conf):
     yield Shape(_LEAK, first - 3, route_codec.MAIN_TABLE, arriving,
                 dst='network', suppress=0)
     yield Shape(_LEAK, first - 1, route_codec.MAIN_TABLE, arriving)
+    for driver in (_LEAK, _FORWARD):
+        yield Shape(driver, first - 1, _BLACKHOLE, ownership.VETH_PROVIDER,
+                    both=driver == _FORWARD)
     yield Shape(_LEAK, first, conf.veth_leak.veth_leak_table_id,
                 src='network')
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')

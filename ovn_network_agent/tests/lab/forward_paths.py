@@ -125,6 +125,34 @@ class Paths:
             usual, self.state('gw1')), base.SETTLE)
         self.assertEqual(before, self.cloud.sink.leaked())
 
+    def test_answers_outside_of_the_vrf_are_dropped(self):
+        """Row PFT-14: as if the VRF were gone, of which the pair has an end.
+
+        The agent does nothing at first, so that many answers come out of the
+        pair in the default VRF.
+        """
+        gw1, agent = self.cloud['gw1'], self.cloud.agents['gw1']
+        before, usual = self.cloud.sink.leaked(), self.state('gw1')
+        running = [self.running_probe(*where) for where in (
+            (pf.PLAIN, 81), (pf.PLAIN6, 81))]
+        for one in running:
+            self.addCleanup(one.__exit__)
+            one.start()
+        agent.freeze()
+        self.addCleanup(agent.thaw)
+        gw1.batch('link set veth-provider nomaster\n')
+        for one in running:
+            nodes.wait_until('many answers are missing', lambda one=one: (
+                one.report().lost > 10), base.SETTLE)
+        agent.thaw()
+        began = time.monotonic()
+        for one in running:
+            one.wait_answered(base.SETTLE, after=began)
+            base.note(f'meanwhile: {one.stop()}')
+        nodes.wait_until('all is as before', lambda: not dump.difference(
+            usual, self.state('gw1')), base.SETTLE)
+        self.assertEqual(before, self.cloud.sink.leaked())
+
     def test_the_guard_of_answers_is_repaired(self):
         """Row PFT-13: rule 152, which somebody deletes."""
         gw1 = self.cloud['gw1']

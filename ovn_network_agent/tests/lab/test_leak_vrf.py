@@ -37,7 +37,8 @@ class LeakStateTest(vrf_cases.VrfCase):
         'nud: 169.254.0.1 dev veth-provider lladdr veth-default PERMANENT '
         'proto 44',
         'default via 169.254.0.2 dev veth-default table 200 proto 44',
-        'rule: 1999:\tfrom all iif veth-default lookup 254 proto 44'}
+        'rule: 1999:\tfrom all iif veth-default lookup 254 proto 44',
+        'rule: 1999:\tfrom all iif veth-provider 6 proto 44'}
     NETWORK = WAY_BACK | {
         '198.51.100.0/24 via 169.254.0.1 dev veth-provider table 10 '
         'proto 44',

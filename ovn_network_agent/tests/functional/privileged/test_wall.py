@@ -252,6 +252,24 @@ class WallTest(whole.WholeTestCase):
             [152, 0, None, None, None, [0x200, 0x200], None, ipv6]
             for ipv6 in (None, True)]))
 
+    def test_only_what_the_vrf_does_not_take_may_be_dropped(self):
+        conf = self.configure('vrf-provider')
+        self.fix_limits(conf)
+        set_rules = entry_points.found()['netlink.set_rules']
+        for priority, device, ipv6 in (
+                (1999, 'veth-default', None), (1999, 'eth0', None),
+                (1998, 'veth-provider', None), (999, 'veth-provider', None),
+                (1999, 'veth-provider', True)):
+            item = [priority, 0, None, None, device, None, None, ipv6]
+            with self.subTest(item=item):
+                self.assertEqual([errno.EPERM], [
+                    f[1] for f in set_rules([item])])
+        item = [1999, 0, None, None, 'veth-provider', None, None, None]
+        self.assertEqual([], set_rules([item]))
+        conf.set_override('rules_file', '/rules', 'port_forward')
+        self.fix_limits(conf)
+        self.assertEqual([], set_rules([[*item[:-1], True]]))
+
     def test_nftables_where_ports_are_forwarded(self):
         """Whatever stands in any field: nft is not even started."""
         conf = self.configure('vrf-provider')

@@ -160,7 +160,10 @@ class PortForwardTest(base.BaseTestCase):
                                golden.vip(address='2001:db8::53'))
         self.assertEqual([('ip',), ('ip6',)], [r.key for r in self.only(
             resources.NftTable, wanted)])
-        self.assertEqual(6, len(self.only(resources.Rule, wanted)))
+        self.assertEqual(7, len(self.only(resources.Rule, wanted)))
+        # For IPv4, veth_leak has this rule.
+        self.assertIn(resources.Rule(1999, resources.BLACKHOLE,
+                                     iif='veth-provider', ipv6=True), wanted)
         self.assertEqual(len(wanted), len({r.ref for r in wanted}))
 
     # -- announcing -------------------------------------------------------

@@ -56,7 +56,9 @@ class VethLeakTest(base.BaseTestCase):
                                  '1'),
                 resources.KernelRoute(200, '0.0.0.0/0', 'veth-default',
                                       '169.254.0.2'),
-                resources.Rule(1999, 254, iif='veth-default')):
+                resources.Rule(1999, 254, iif='veth-default'),
+                resources.Rule(1999, resources.BLACKHOLE,
+                               iif='veth-provider')):
             self.assertIn(resource, wanted)
         for resource in wanted:
             if resource.kind in ('address', 'neighbour', 'sysctl',

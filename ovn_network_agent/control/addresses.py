@@ -21,10 +21,11 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.control import moments
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import standing
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.forward import standing as forwarding
 
@@ -260,5 +261,5 @@ class Addresses:
                 return f'driver {driver}: {why}'
         if known.port is None or not known.port.local:
             return ''
-        return announcing.objection(known.port.segment,
-                                    self._conf.bridge_dev)
+        return segments.objection(known.port.segment,
+                                  bridges.served(self._conf))

@@ -23,11 +23,13 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
+from ovn_network_agent.drivers import segments
 
 # The most addresses that one message names.
 _NAMED = 5
@@ -41,19 +43,15 @@ class FipRouteDriver(base.Driver):
     ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
-        """The provider bridge is up, has bridge_ip and answers ARP requests.
+        """Provider bridges are up, have bridge_ip and answer ARP requests.
 
         :param node: :class:`model.Node`
         :returns: iterator of :class:`resources.LinkUp`,
             :class:`resources.Address` and :class:`resources.Sysctl`
         """
-        bridge = self.settings.bridge_dev
-        yield resources.LinkUp(bridge)
-        if self.settings.bridge_ip:
-            # The kernel needs an address there to ask for a floating IP's
-            # MAC; the address itself is never used as a source outside.
-            yield resources.Address(bridge, self.settings.bridge_ip + '/32')
-        yield from self._bridge_sysctls(bridge)
+        for bridge in self._bridges():
+            yield resources.LinkUp(bridge)
+            yield from segments.attachment(bridge, self.settings.bridge_ip)
 
     def for_group(self, group, node):
         """Resources that a standby prepares and that attract no packets.
@@ -96,18 +94,6 @@ class FipRouteDriver(base.Driver):
         for port in router.served_ports:
             yield from self._port(router, port, node)
 
-    # -- the node ---------------------------------------------------------
-
-    def _bridge_sysctls(self, bridge):
-        device = f'net/ipv4/conf/{bridge}/'
-        # OVN asks for floating IPs of other chassis here.
-        yield resources.Sysctl(device + 'proxy_arp', '1')
-        yield resources.Sysctl(device + 'forwarding', '1')
-        # Proxied answers are delayed by up to 0.8 s by default, which is
-        # what the first packet between chassis would wait for (arp(7)).
-        yield resources.Sysctl(
-            f'net/ipv4/neigh/{bridge}/proxy_delay', '0')
-
     # -- one gateway port -------------------------------------------------
 
     def _port(self, router, port, node):
@@ -137,11 +123,13 @@ class FipRouteDriver(base.Driver):
         """Whether packets to a port can pass; a relay needs no OVN here."""
         if port.local or not port.relay:
             return self._usable(port.segment)
-        return (port.segment is not None and
-                port.segment.device == self.settings.bridge_dev)
+        return segments.located(port.segment, self._bridges())
 
     def _usable(self, segment):
-        return not announcing.objection(segment, self.settings.bridge_dev)
+        return not segments.objection(segment, self._bridges())
+
+    def _bridges(self):
+        return bridges.served(self.settings)
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
@@ -193,7 +181,7 @@ class FipRouteDriver(base.Driver):
     # -- flows ------------------------------------------------------------
 
     def _mac_tweak(self, segment):
-        """Flows that give OVN's packets the MAC of the bridge."""
+        """Flows that give OVN's packets the MAC of the segment's device."""
         for family in (4, 6):
             yield resources.Flow(
                 segment.bridge, ownership.COOKIE_MAC_TWEAK,

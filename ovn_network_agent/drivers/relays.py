@@ -25,6 +25,20 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
+
+
+def bridges_of(group, bridges):
+    """The bridges that need the relays of a group.
+
+    :param group: :class:`model.GatewayGroup`
+    :param bridges: names of the bridges that the agent serves, the default
+        bridge first
+    :returns: tuple of the bridges that the ports of the group are on, the
+        default bridge as long as none is known
+    """
+    used = {port.segment.bridge for port in group.ports if port.segment}
+    return tuple(b for b in bridges if b in used) or bridges[:1]
 
 
 def ports(group, node, bridge):
@@ -35,7 +49,7 @@ def ports(group, node, bridge):
 
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
-    :param bridge: the provider bridge
+    :param bridge: a provider bridge
     :returns: iterable of :class:`resources.RelayPort` and, where SB does
         not say any more which one that is, of :class:`resources.Keep`
     """
@@ -87,28 +101,31 @@ def arriving(group, node, bridge):
                     output=f'ports:{segment.patch_port:d}')
 
 
-def leaving(router, port, nets, bridge):
+def leaving(router, port, nets, bridges):
     """The resources that send the packets of a port to both chassis.
 
     :param router: :class:`model.Router`
     :param port: a port of the router, with a relay
     :param nets: IPv4 provider networks
+    :param bridges: names of the bridges that the agent serves
     :returns: iterable of :class:`resources.Resource`
     """
-    if port.segment is None or port.segment.device != bridge:
+    segment = port.segment
+    if not segments.located(segment, bridges):
         return
     # The relay first: as long as OVN here takes the packet, the datapath
     # translates its destination in place (NAT), also for the next output.
     output = 'ports:' + ','.join(str(number) for number in (
-        port.relay, port.segment.patch_port) if number)
+        port.relay, segment.patch_port) if number)
     for target in announcing.port_targets(router, port, nets):
         if networks.family(target.address) != 4:
             continue
         yield resources.Flow(
-            bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
-            resources.LOCAL, 4, dst=networks.host_prefix(target.address),
-            set_dst=target.mac, output=output)
+            segment.bridge, ownership.COOKIE_RELAY,
+            ownership.PRIORITY_RELAY, resources.LOCAL, 4,
+            dst=networks.host_prefix(target.address), set_dst=target.mac,
+            output=output)
         if port.handover is not model.Handover.NONE:
             # OVN here does not answer for it any longer.
-            yield resources.Neighbour(bridge, target.address, '',
+            yield resources.Neighbour(segment.device, target.address, '',
                                       lladdr=target.mac)

@@ -18,6 +18,7 @@ The view is built from it.  Drivers get its parts as :class:`node.Node` and
 
 import dataclasses
 
+from ovn_network_agent import vlans
 from ovn_network_agent.model import node
 
 
@@ -49,7 +50,7 @@ class Wiring:
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`node.Segment` of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
-        device = bridge if not vlan else f'{bridge}.{vlan:d}'
+        device = vlans.device(bridge, vlan)
         mac = next((d.mac for d in self.devices if d.name == device), '')
         port = next((number for b, name, number in self.patch_ports
                      if (b, name) == (bridge, localnet)), 0)

@@ -18,7 +18,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 
 Kind = subjects.Kind
 
@@ -123,7 +123,7 @@ def _distributed(subject):
 
 def _segment(facts):
     segment = facts.subject.port.segment
-    why = announcing.objection(segment, facts.setup.bridge)
+    why = segments.objection(segment, facts.setup.bridges)
     if why:
         return verdicts.broken(
             'segment', why, 'correct ovn-bridge-mappings ("ovs-vsctl get '

@@ -87,7 +87,20 @@ class FlowBackend(base.Backend):
         wanted = {ref.key[0] for ref in known} | set(
             bridges.served(self.conf))
         return [_resource(bridge, item) for bridge in sorted(wanted)
-                for item in _call(bridge, openflow.dump_flows)]
+                for item in self._flows(bridge)]
+
+    def _flows(self, bridge):
+        """The flows of a bridge.
+
+        A further bridge that is missing does not hold up the default bridge.
+        Its flows count as missing, so the next change says why it failed.
+        """
+        try:
+            return _call(bridge, openflow.dump_flows)
+        except base.BackendError:
+            if bridge == self.conf.bridge_dev:
+                raise
+            return []
 
     def apply(self, delta):
         """Change the flows, bridge by bridge.

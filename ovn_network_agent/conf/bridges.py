@@ -20,4 +20,4 @@ def served(conf):
         :class:`conf.settings.Settings`
     :returns: tuple of names
     """
-    return (conf.bridge_dev,)
+    return (conf.bridge_dev, *conf.further_bridges)

@@ -186,6 +186,8 @@ class Addresses:
                 router.name if router else ''),
             'port': known.port.lrp if known.port else '',
             'physical_network': segment.physical_network if segment else '',
+            'vlan': segment.vlan if segment else 0,
+            'device': segment.device if segment else '',
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}
         if detailed:

@@ -61,13 +61,14 @@ class FipRouteDriver(base.Driver):
         announced after 1.1 to 1.9 s with an entry of the prefix list to
         write, and after 0.2 to 0.3 s without.
         """
-        if self.settings.fip_route.standby_prepare:
-            for port in group.ports:
-                if port.chassis != node.chassis and self._usable(
-                        port.segment):
-                    yield from self._mac_tweak(port.segment)
-                    yield from self._prefix_list(networks.provider_networks(
-                        port.networks, self.settings.network_cidr))
+        if not self.settings.fip_route.standby_prepare:
+            return
+        for port in group.ports:
+            yield from self._device(port.segment, node)
+            if port.chassis != node.chassis and self._usable(port.segment):
+                yield from self._mac_tweak(port.segment)
+                yield from self._prefix_list(networks.provider_networks(
+                    port.networks, self.settings.network_cidr))
 
     def for_router(self, router, node):
         """The routes, flows and announcements of a router's addresses.
@@ -101,17 +102,18 @@ class FipRouteDriver(base.Driver):
                                           self.settings.network_cidr)
         wanted = announcing.port_targets(router, port, nets)
         announced = port.handover is not model.Handover.FORWARD
+        yield from self._device(port.segment, node)
         if announced:
             yield from self._prefix_list(nets)
         if not self._passable(port):
             if announced:
                 yield from self._keep(wanted, node)
             return
-        requires = ()
+        requires = segments.prerequisites(port.segment)
         if port.segment.patch_port:
             mac_tweak = tuple(self._mac_tweak(port.segment))
             yield from mac_tweak
-            requires = tuple(flow.ref for flow in mac_tweak)
+            requires += tuple(flow.ref for flow in mac_tweak)
         for target in wanted:
             if port.local:
                 yield self._hairpin(port.segment, target)
@@ -124,6 +126,12 @@ class FipRouteDriver(base.Driver):
         if port.local or not port.relay:
             return self._usable(port.segment)
         return segments.located(port.segment, self._bridges())
+
+    def _device(self, segment, node):
+        """The device of a segment, or those that are kept in doubt."""
+        if segments.located(segment, self._bridges()):
+            return segments.device(segment, self.settings.bridge_ip)
+        return segments.kept(node, self._bridges(), self.settings.bridge_ip)
 
     def _usable(self, segment):
         return not segments.objection(segment, self._bridges())
@@ -206,7 +214,9 @@ class FipRouteDriver(base.Driver):
     def _reachable(self, target, segment, node, requires, announced):
         dst = networks.host_prefix(target.address)
         if not self._announced_by_its_route(node):
-            route = resources.KernelRoute(self._table(), dst, segment.device)
+            route = resources.KernelRoute(
+                self._table(), dst, segment.device,
+                requires=segments.prerequisites(segment))
             yield route
             requires += (route.ref,)
         if self.settings.fip_route.route_table_id:

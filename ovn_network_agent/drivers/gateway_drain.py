@@ -76,9 +76,7 @@ class GatewayDrainDriver(base.Driver):
             candidate to change, and of the resources of relays
         """
         if self.settings.gateway_drain.relay:
-            for bridge in relays.bridges_of(group, self._bridges()):
-                yield from relays.ports(group, node, bridge)
-                yield from relays.arriving(group, node, bridge)
+            yield from self._relays(group, node)
         wanted, owned = self._order(group, node)
         before = tuple((c.chassis, c.priority) for c in group.candidates)
         after = tuple(sorted((c.chassis, c.priority) for c in wanted))
@@ -87,6 +85,17 @@ class GatewayDrainDriver(base.Driver):
                 group.table, group.key, candidate.chassis,
                 candidate.priority, candidate.drained, candidate.earlier,
                 owned=owned, before=before, after=after)
+
+    def _relays(self, group, node):
+        default, *_further = served = self._bridges()
+        for bridge in served:
+            if bridge in group.bridges(served):
+                yield from relays.ports(
+                    group, node, bridge,
+                    relays.network_of(bridge, node, default))
+                yield from relays.arriving(group, node, bridge)
+            else:
+                yield from relays.kept(group, node, bridge)
 
     def _bridges(self):
         return bridges.served(self.settings)

@@ -28,20 +28,7 @@ from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import segments
 
 
-def bridges_of(group, bridges):
-    """The bridges that need the relays of a group.
-
-    :param group: :class:`model.GatewayGroup`
-    :param bridges: names of the bridges that the agent serves, the default
-        bridge first
-    :returns: tuple of the bridges that the ports of the group are on, the
-        default bridge as long as none is known
-    """
-    used = {port.segment.bridge for port in group.ports if port.segment}
-    return tuple(b for b in bridges if b in used) or bridges[:1]
-
-
-def ports(group, node, bridge):
+def ports(group, node, bridge, network):
     """A tunnel port to each other candidate.
 
     The port to a candidate whose chassis SB lacks stays: its ovn-controller
@@ -50,18 +37,54 @@ def ports(group, node, bridge):
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
     :param bridge: a provider bridge
+    :param network: see :func:`network_of`
     :returns: iterable of :class:`resources.RelayPort` and, where SB does
         not say any more which one that is, of :class:`resources.Keep`
     """
     for candidate in group.peers(node.chassis):
         if candidate.address:
             yield resources.RelayPort(
-                bridge, ownership.relay_name(candidate.address),
-                candidate.address, candidate.encap)
+                bridge, ownership.relay_name(candidate.address, network),
+                candidate.address, candidate.encap,
+                ownership.relay_key(network))
     for relay in _of_the_gone(group, node, bridge):
         yield resources.Keep(resources.Ref(
             resources.RelayPort.kind,
-            (bridge, ownership.relay_name(relay.address))))
+            (bridge, ownership.relay_name(relay.address, network))))
+
+
+def network_of(bridge, node, default):
+    """The physical network by which both ends name the relays of a bridge.
+
+    Agents without further bridges know only the relays of the default bridge,
+    whose name and tunnel key stay as they are.
+
+    :param bridge: name of the bridge
+    :param node: :class:`model.Node`
+    :param default: name of the default bridge
+    :returns: the first physical network of the bridge; '' for the default
+        bridge
+    """
+    return '' if bridge == default else next(
+        (network for network, mapped in node.bridge_mappings
+         if mapped == bridge), '')
+
+
+def kept(group, node, bridge):
+    """The relays of a group stay while the bridge of a port is unknown.
+
+    :param group: :class:`model.GatewayGroup`
+    :param node: :class:`model.Node`
+    :param bridge: a provider bridge
+    :returns: iterable of :class:`resources.Keep`
+    """
+    if all(port.segment and port.segment.bridge for port in group.ports):
+        return
+    addresses = {c.address for c in group.peers(node.chassis)}
+    for relay in node.relays:
+        if relay.bridge == bridge and relay.address in addresses:
+            yield resources.Keep(resources.Ref(
+                resources.RelayPort.kind, (bridge, relay.name)))
 
 
 def _of_the_gone(group, node, bridge):
@@ -127,5 +150,6 @@ def leaving(router, port, nets, bridges):
             output=output)
         if port.handover is not model.Handover.NONE:
             # OVN here does not answer for it any longer.
-            yield resources.Neighbour(segment.device, target.address, '',
-                                      lladdr=target.mac)
+            yield resources.Neighbour(
+                segment.device, target.address, '', lladdr=target.mac,
+                requires=segments.prerequisites(segment))

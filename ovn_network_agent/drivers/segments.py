@@ -12,10 +12,12 @@
 
 """Provider segments on this node: which can be used, and their devices.
 
-Pure.
+Pure.  A flat segment has the device of its bridge, which the operator makes.
+A VLAN has a device of the agent on that bridge.
 """
 
 from ovn_network_agent import resources
+from ovn_network_agent import vlans
 
 
 def objection(segment, bridges):
@@ -25,20 +27,11 @@ def objection(segment, bridges):
     :param bridges: names of the bridges that the agent serves
     :returns: text, '' when it can be used
     """
-    if segment is None:
-        return 'its network has no localnet port in SB'
-    if not segment.bridge:
-        return (f'physical network {segment.physical_network} is not in '
-                'ovn-bridge-mappings of this node')
-    if segment.vlan:
-        return (f'its network is VLAN {segment.vlan:d} on {segment.bridge}; '
-                'only flat networks are handled')
-    if segment.bridge not in bridges:
-        return (f'physical network {segment.physical_network} is mapped to '
-                f'{segment.bridge}, and [DEFAULT] bridge_dev is '
-                f'{bridges[0]}')
+    text = _unlocated(segment, bridges)
+    if text:
+        return text
     if not segment.mac:
-        return f'device {segment.device} does not exist'
+        return f'device {segment.bridge} does not exist'
     if not segment.patch_port:
         return (f'{segment.bridge} has no patch port for '
                 f'{segment.localnet_port} (is ovn-controller running?)')
@@ -53,25 +46,103 @@ def located(segment, bridges):
     :param segment: :class:`model.Segment`, or None
     :param bridges: names of the bridges that the agent serves
     """
-    return (segment is not None and segment.bridge in bridges and
-            not segment.vlan)
+    return not _unlocated(segment, bridges)
 
 
-def attachment(dev, bridge_ip):
+def _unlocated(segment, bridges):
+    if segment is None:
+        return 'its network has no localnet port in SB'
+    if not segment.bridge:
+        return (f'physical network {segment.physical_network} is not in '
+                'ovn-bridge-mappings of this node')
+    if segment.bridge not in bridges:
+        return (f'physical network {segment.physical_network} is mapped to '
+                f'{segment.bridge}, which neither [DEFAULT] bridge_dev nor '
+                'further_bridges names')
+    return _no_device(segment) if segment.vlan else ''
+
+
+def _no_device(segment):
+    """Why a VLAN can have no device, or ''."""
+    if segment.vlan not in vlans.TAGS:
+        return (f'its network is VLAN {segment.vlan:d}, which no device can '
+                'have')
+    if len(segment.device) > vlans.LONGEST:
+        return (f'the name of its device {segment.device} has more than '
+                f'{vlans.LONGEST:d} characters; give the bridge a shorter '
+                'name')
+    if segment.occupied:
+        return (f'{segment.device} is there and is not VLAN '
+                f'{segment.vlan:d} on {segment.bridge}; rename or remove '
+                'that device')
+    return ''
+
+
+def prerequisites(segment):
+    """Refs of the device that a located segment needs, a tuple."""
+    return (resources.Ref(resources.VlanDevice.kind, (segment.device,)),
+            ) if segment.vlan else ()
+
+
+def device(segment, bridge_ip):
+    """The device of a located segment that has one of its own.
+
+    The devices of the bridges do not depend on the segments.
+
+    :param segment: :class:`model.Segment`
+    :param bridge_ip: see :func:`attachment`
+    :returns: iterable of :class:`resources.Resource`
+    """
+    if segment.vlan:
+        yield resources.VlanDevice(
+            segment.device, segment.bridge, segment.vlan, requires=(
+                resources.Ref(resources.LinkUp.kind, (segment.bridge,)),))
+        yield from attachment(segment.device, bridge_ip,
+                              prerequisites(segment))
+
+
+def in_doubt(node, bridges):
+    """Names of the devices that an unlocated segment may have, a list.
+
+    :param node: :class:`model.Node`
+    :param bridges: names of the bridges that the agent serves
+    """
+    return [each.name for each in node.devices
+            if vlans.is_device(each.name, bridges)]
+
+
+def kept(node, bridges, bridge_ip):
+    """The VLAN devices and their addresses stay while a segment is unknown.
+
+    :returns: iterable of :class:`resources.Keep`
+    """
+    for name in in_doubt(node, bridges):
+        if name in bridges:
+            continue
+        yield resources.Keep(resources.Ref(
+            resources.VlanDevice.kind, (name,)))
+        if bridge_ip:
+            yield resources.Keep(resources.Address(
+                name, bridge_ip + '/32').ref)
+
+
+def attachment(dev, bridge_ip, requires=()):
     """The resources with which a device of a segment answers for OVN.
 
     :param dev: name of the device
     :param bridge_ip: address of the device, '' for none
+    :param requires: refs of the prerequisites
     :returns: iterable of :class:`resources.Resource`
     """
     if bridge_ip:
         # The kernel needs an address there to ask for a floating IP's
         # MAC; the address itself is never used as a source outside.
-        yield resources.Address(dev, bridge_ip + '/32')
+        yield resources.Address(dev, bridge_ip + '/32', requires=requires)
     path = f'net/ipv4/conf/{dev}/'
     # OVN asks for floating IPs of other chassis here.
-    yield resources.Sysctl(path + 'proxy_arp', '1')
-    yield resources.Sysctl(path + 'forwarding', '1')
+    yield resources.Sysctl(path + 'proxy_arp', '1', requires=requires)
+    yield resources.Sysctl(path + 'forwarding', '1', requires=requires)
     # Proxied answers are delayed by up to 0.8 s by default, which is
     # what the first packet between chassis would wait for (arp(7)).
-    yield resources.Sysctl(f'net/ipv4/neigh/{dev}/proxy_delay', '0')
+    yield resources.Sysctl(f'net/ipv4/neigh/{dev}/proxy_delay', '0',
+                           requires=requires)

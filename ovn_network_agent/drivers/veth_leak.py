@@ -66,7 +66,7 @@ class VethLeakDriver(base.Driver):
             return
         for port in group.ports:
             if port.chassis != node.chassis:
-                yield from self._unless_off(self._standby(port))
+                yield from self._unless_off(self._standby(port, node))
 
     def for_router(self, router, node):
         """The leak of the networks of a router that packets still pass.
@@ -138,14 +138,14 @@ class VethLeakDriver(base.Driver):
             if not self.settings.network_cidr:
                 for network in networks.provider_networks(port.networks):
                     yield from self._leak(network, node)
-            yield from self._out_of_ovn(port, tenants)
+            yield from self._out_of_ovn(port, tenants, node)
 
-    def _standby(self, port):
+    def _standby(self, port, node):
         """The rules for packets from OVN, for a port that may come here."""
         if not self.settings.network_cidr:
             yield from map(self._way_back, networks.provider_networks(
                 port.networks))
-        yield from self._out_of_ovn(port, port.tenants)
+        yield from self._out_of_ovn(port, port.tenants, node)
 
     def _ends(self):
         """(address of veth-default, address of veth-provider) as text."""
@@ -198,7 +198,7 @@ class VethLeakDriver(base.Driver):
     def _bridges(self):
         return bridges.served(self.settings)
 
-    def _out_of_ovn(self, port, tenants):
+    def _out_of_ovn(self, port, tenants, node):
         """Rules for packets out of OVN that would take a wrong way.
 
         After a move, OVN here lacks the connections of the former owner, and
@@ -209,20 +209,25 @@ class VethLeakDriver(base.Driver):
         A packet with a source in the provider network gets there, too, if
         the table of the leak lacks its default route.
 
+        While the device is in doubt, the rules stay as they are.
+
         :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
         :param tenants: networks of tenants
+        :param node: :class:`model.Node`
         """
-        segment = port.segment
-        if not segments.located(segment, self._bridges()):
-            return
+        known = segments.located(port.segment, self._bridges())
         sources = list(tenants)
         # Configured networks have the rules of all bridges.
-        if not (self.settings.network_cidr and
-                segment.device in self._bridges()):
+        if not (self.settings.network_cidr and known and
+                not port.segment.vlan):
             sources += networks.provider_networks(
                 port.networks, self.settings.network_cidr)
         for source in sources:
-            yield self._stray(source, segment.device)
+            if known:
+                yield self._stray(source, port.segment.device)
+                continue
+            for dev in segments.in_doubt(node, self._bridges()):
+                yield resources.Keep(self._stray(source, dev).ref)
 
     def _stray(self, source, dev):
         """The rule that drops packets of a network out of one device."""

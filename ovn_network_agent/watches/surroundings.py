@@ -156,7 +156,7 @@ def leading_out(bridge, ports, found):
 
 def of_port(bridge, name):
     """The warning about one port of :func:`leading_out`, text."""
-    return (f'[DEFAULT] bridge_dev = {bridge}: its port {name} leads out of '
+    return (f'provider bridge {bridge}: its port {name} leads out of '
             'this node, and the agent sets proxy_arp: there the node answers '
             'ARP requests for every address that it has a route to; '
             'take the port out of the bridge (the uplink belongs into '

@@ -54,7 +54,9 @@ def bridge(facts):
     link = kernel.links.get(name)
     if link is None:
         return verdicts.broken('bridge-device', f'there is no device {name}',
-                               f'"ovs-vsctl add-br {name}"')
+                               f'"ovs-vsctl add-br {name}"'
+                               if name in facts.setup.bridges
+                               else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
     if faults:

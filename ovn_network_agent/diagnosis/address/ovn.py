@@ -127,10 +127,10 @@ def _segment(facts):
     if why:
         return verdicts.broken(
             'segment', why, 'correct ovn-bridge-mappings ("ovs-vsctl get '
-            'Open_vSwitch . external_ids") or [DEFAULT] bridge_dev, and see '
-            'that ovn-controller runs')
+            'Open_vSwitch . external_ids"), or [DEFAULT] bridge_dev and '
+            'further_bridges, and see that ovn-controller runs')
     return verdicts.ok(
-        'segment', f'{segment.physical_network} on {segment.bridge}, patch '
+        'segment', f'{segment.physical_network} on {segment.device}, patch '
         f'port {segment.patch_port} ({segment.localnet_port})')
 
 

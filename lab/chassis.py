@@ -36,8 +36,12 @@ def start_database(node):
         '/etc/openvswitch/conf.db'])
 
 
-def describe(node, gateway):
-    """Write external_ids as a deployment does."""
+def describe(node, mappings):
+    """Write external_ids as a deployment does.
+
+    :param mappings: dict of physical network to bridge, empty for a node that
+        is no gateway
+    """
     nodes.wait_until(f'{node.name} serves its database', lambda:
                      os.path.exists(node.path('/run/openvswitch/db.sock')))
     ids = {'system-id': plan.system_id(node.name), 'hostname': node.name,
@@ -45,16 +49,17 @@ def describe(node, gateway):
            'ovn-encap-ip': plan.HOSTS[node.name],
            'ovn-remote-probe-interval': '60000',
            'ovn-openflow-probe-interval': '60'}
-    if gateway:
-        ids['ovn-bridge-mappings'] = f'{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}'
+    if mappings:
+        ids['ovn-bridge-mappings'] = ','.join(
+            f'{network}:{bridge}' for network, bridge in mappings.items())
         ids['ovn-cms-options'] = 'enable-chassis-as-gw'
     command = ['ovs-vsctl', '--no-wait', 'init', '--', 'set', 'Open_vSwitch',
                '.']
     command += [f'external_ids:{key}="{value}"' for key, value in ids.items()]
     command += ['--', '--may-exist', 'add-br', 'br-int', '--', 'set',
                 'Bridge', 'br-int', 'fail-mode=secure']
-    if gateway:
-        command += ['--', '--may-exist', 'add-br', plan.BRIDGE]
+    for bridge in mappings.values():
+        command += ['--', '--may-exist', 'add-br', bridge]
     node.run(command)
 
 

@@ -51,11 +51,16 @@ class Cloud:
     :param scheduler: neutron.GATEWAY_CHASSIS or neutron.HA_CHASSIS_GROUP
     :param say: function(text) for progress
     :param root: of the gateway nodes, see :class:`node.Node`
+    :param further: whether gateways have a second provider bridge
     """
 
     def __init__(self, gateways=2, computes=1,
-                 scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None):
+                 scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None,
+                 further=False):
         self._root = root
+        self._mappings = {plan.PHYSICAL_NETWORK: plan.BRIDGE}
+        if further:
+            self._mappings[plan.FURTHER_NETWORK] = plan.FURTHER_BRIDGE
         self._say = say or (lambda text: None)
         self.gateways = [f'gw{n}' for n in range(1, gateways + 1)]
         self.computes = [f'cmp{n}' for n in range(1, computes + 1)]
@@ -142,7 +147,8 @@ class Cloud:
     def _start_chassis(self, name):
         node = self[name]
         chassis.start_database(node)
-        chassis.describe(node, name in self.gateways)
+        chassis.describe(node,
+                         self._mappings if name in self.gateways else {})
         chassis.start_vswitchd(node)
         nodes.wait_until(f'{name}: br-int is there', lambda: os.path.exists(
             node.path('/run/openvswitch/br-int.mgmt')))

@@ -107,7 +107,8 @@ class Neutron(routers.Routers):
 
     def add_fip(self, router, port, address=None):
         """One floating IP for a machine's port."""
-        return self.add_fips(router, [(address or self.allocate(), port)])[0]
+        return self.add_fips(router, [
+            (address or self.allocate(router.provider), port)])[0]
 
     def _nat(self, txn, tables, router, address, port):
         is_port = isinstance(port, Port)
@@ -115,7 +116,7 @@ class Neutron(routers.Routers):
         fip = FloatingIp(routers.new_uuid(), address, router, logical)
         ids = {'neutron:fip_id': fip.uuid,
                'neutron:fip_external_mac': self._mac(),
-               'neutron:fip_network_id': self.provider.uuid,
+               'neutron:fip_network_id': router.provider.uuid,
                'neutron:router_name': router.row_name,
                'neutron:revision_number': '2'}
         if is_port:

@@ -39,6 +39,13 @@ CROWD = ipaddress.ip_network('100.64.0.0/22')
 PROVIDER = ipaddress.ip_network('198.51.100.0/24')
 PHYSICAL_NETWORK = 'physnet1'
 BRIDGE = 'br-ex'
+
+# For the tests of several segments: a second bridge, and provider networks of
+# this range.
+FURTHER_BRIDGE = 'br-two'
+FURTHER_NETWORK = 'physnet2'
+FURTHER_PROVIDERS = ipaddress.ip_network('198.19.0.0/16')
+
 VRF = 'vrf-provider'
 VRF_TABLE = 10
 LOOPBACKS = {'gw1': '192.0.2.11', 'gw2': '192.0.2.12', 'gw3': '192.0.2.13'}

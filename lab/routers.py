@@ -30,11 +30,17 @@ HA_CHASSIS_GROUP = 'ha_chassis_group'
 
 @dataclasses.dataclass
 class Network:
-    """A network: its UUID in Neutron, and its address range."""
+    """A network: its UUID in Neutron, and its address range.
+
+    :ivar segment: (physical network, VLAN tag or 0) of a provider network
+    :ivar pool: iterator of the free addresses of a provider network
+    """
 
     uuid: str
     name: str
     cidr: object
+    segment: tuple = ()
+    pool: object = None
 
     @property
     def switch(self):
@@ -52,6 +58,7 @@ class Router:
     lrp: str
     mac: str
     internal: Network
+    provider: Network
 
     @property
     def row_name(self):
@@ -74,14 +81,19 @@ class Routers:
         self.provider = None
         self._macs = itertools.count(1)
         self._tenants = itertools.count(1)
-        self._pool = (str(ip) for ip in itertools.islice(
-            plan.PROVIDER.hosts(), 9, 253))
 
     # -- networks ---------------------------------------------------------
 
-    def add_provider_network(self):
-        """The flat, gatewayless provider network on physnet1."""
-        network = Network(new_uuid(), 'public', plan.PROVIDER)
+    def add_provider_network(self, name='public', cidr=plan.PROVIDER,
+                             physical_network=plan.PHYSICAL_NETWORK, vlan=0):
+        """A gatewayless provider network; the first one is the default.
+
+        :param vlan: VLAN tag, 0 for a flat network
+        :returns: :class:`Network`
+        """
+        network = Network(
+            new_uuid(), name, cidr, (physical_network, vlan),
+            (str(ip) for ip in itertools.islice(cidr.hosts(), 9, 253)))
 
         def write(txn, tables):
             switch = self._switch(txn, tables, network)
@@ -89,15 +101,28 @@ class Routers:
                 txn, tables, 'Logical_Switch_Port',
                 name='provnet-' + new_uuid(), type='localnet',
                 addresses=['unknown'],
-                options={'network_name': plan.PHYSICAL_NETWORK,
+                tag=[vlan] if vlan else [],
+                options={'network_name': physical_network,
                          'mcast_flood': 'false',
                          'mcast_flood_reports': 'true',
                          'localnet_learn_fdb': 'false'})
             switch.addvalue('ports', localnet.uuid)
 
         self.nb.transact(write)
-        self.provider = network
+        self.provider = self.provider or network
         return network
+
+    def set_localnet(self, network, **options):
+        """Change the options of the localnet port of a provider network.
+
+        :param options: name of the physical network as network_name
+        """
+        def write(_txn, tables):
+            for port in self._switch_row(tables, network).ports:
+                if port.type == 'localnet':
+                    port.options = {**port.options, **options}
+
+        self.nb.transact(write)
 
     def _switch(self, txn, tables, network):
         return insert(
@@ -112,20 +137,23 @@ class Routers:
 
     # -- routers ----------------------------------------------------------
 
-    def add_router(self, name, priorities, snat=True, address=None):
-        """A router on the provider network with a tenant network.
+    def add_router(self, name, priorities, snat=True, address=None,
+                   provider=None):
+        """A router on a provider network with a tenant network.
 
         :param priorities: dict of node name to gateway priority
         :param snat: whether machines without floating IP reach the outside
         :param address: gateway address, the next free one by default
+        :param provider: :class:`Network`, the first one by default
         :returns: :class:`Router`
         """
+        provider = provider or self.provider
         number = next(self._tenants)
         internal = Network(new_uuid(), f'tenant-{number:d}',
                            ipaddress.ip_network(f'192.168.{number:d}.0/24'))
         gw_port = new_uuid()
-        router = Router(new_uuid(), name, address or self.allocate(),
-                        'lrp-' + gw_port, self._mac(), internal)
+        router = Router(new_uuid(), name, address or self.allocate(provider),
+                        'lrp-' + gw_port, self._mac(), internal, provider)
 
         def write(txn, tables):
             row = self._router_row(txn, tables, router, gw_port)
@@ -155,9 +183,9 @@ class Routers:
         lrp = insert(
             txn, tables, 'Logical_Router_Port', name=router.lrp,
             mac=router.mac,
-            networks=[f'{router.address}/{plan.PROVIDER.prefixlen:d}'],
+            networks=[f'{router.address}/{router.provider.cidr.prefixlen:d}'],
             external_ids={
-                'neutron:network_name': self.provider.switch,
+                'neutron:network_name': router.provider.switch,
                 'neutron:router_name': router.uuid,
                 'neutron:is_ext_gw': 'True',
                 'neutron:revision_number': '3',
@@ -172,13 +200,14 @@ class Routers:
             external_ids={
                 'neutron:device_owner': 'network:router_gateway',
                 'neutron:device_id': router.uuid,
-                'neutron:network_name': self.provider.switch,
+                'neutron:network_name': router.provider.switch,
                 'neutron:cidrs':
-                    f'{router.address}/{plan.PROVIDER.prefixlen:d}',
+                    f'{router.address}/{router.provider.cidr.prefixlen:d}',
                 'neutron:port_name': '', 'neutron:project_id': '',
                 'neutron:revision_number': '4',
                 'neutron:security_group_ids': ''})
-        self._switch_row(tables, self.provider).addvalue('ports', port.uuid)
+        self._switch_row(tables, router.provider).addvalue('ports',
+                                                           port.uuid)
 
     def _schedule(self, txn, tables, router, lrp, priorities):
         if self.scheduler == GATEWAY_CHASSIS:
@@ -234,7 +263,7 @@ class Routers:
                  name=router.internal.switch).delete()
             port = find_one(tables, 'Logical_Switch_Port',
                         name=router.lrp.removeprefix('lrp-'))
-            self._switch_row(tables, self.provider).delvalue('ports', port)
+            self._switch_row(tables, router.provider).delvalue('ports', port)
             port.delete()
             for row in list(tables['HA_Chassis_Group'].rows.values()):
                 if row.name == router.row_name:
@@ -287,9 +316,12 @@ class Routers:
 
     # -- small things -----------------------------------------------------
 
-    def allocate(self):
-        """The next free address of the provider network."""
-        return next(self._pool)
+    def allocate(self, network=None):
+        """The next free address of a provider network.
+
+        :param network: :class:`Network`, the first one by default
+        """
+        return next((network or self.provider).pool)
 
     def _mac(self):
         high, low = divmod(next(self._macs), 256)

@@ -24,6 +24,7 @@ TABLE = 'sink'
 
 def _rules():
     clients = f'{{ {plan.CLIENT_NET}, {plan.CROWD} }}'
+    providers = f'{plan.PROVIDER}, {plan.FURTHER_PROVIDERS}'
     clients6, vips6 = plan.CLIENT_NET6, plan.VIPS6
     return f'''\
 table inet {TABLE} {{
@@ -34,8 +35,8 @@ table inet {TABLE} {{
         type filter hook prerouting priority raw; policy accept;
         ip saddr {plan.MANAGEMENT} icmp type destination-unreachable \\
             counter name errors drop
-        ip saddr {{ {plan.PROVIDER}, {plan.VIPS} }} counter name leaked drop
-        ip daddr {plan.PROVIDER} counter name leaked drop
+        ip saddr {{ {providers}, {plan.VIPS} }} counter name leaked drop
+        ip daddr {{ {providers} }} counter name leaked drop
         ip saddr {clients} counter name leaked drop
         ip daddr {clients} counter name untranslated drop
         ip6 saddr {{ {clients6}, {vips6} }} counter name leaked drop

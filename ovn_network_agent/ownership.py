@@ -50,6 +50,9 @@ PRIORITY_RELAY = 920
 # same UDP port, and gives its switches and routers keys from 1 up.
 RELAY_PREFIX = 'ona-'
 RELAY_KEY = 0xffff44
+# Further bridges have relays with keys of their own, which both ends derive
+# from the physical network: this number, and 16 bits more.
+_FURTHER_RELAY_KEY = 0xfe0000
 
 # Sequence numbers of the agent's lines in FRR's prefix list.  Each network
 # has a few numbers of this range (:func:`prefix_list_numbers`).  FRR gives a
@@ -136,16 +139,30 @@ def is_managed(external_ids):
     return external_ids.get(EXT_ID_MANAGED) == EXT_ID_MANAGED_VALUE
 
 
-def relay_name(address):
+def relay_name(address, network=''):
     """Name of the relay to another chassis.
 
     :param address: IP address of the other chassis' tunnel, text
+    :param network: physical network of a further bridge, '' for the default
+        bridge
     :returns: name of a port, at most 15 characters (IFNAMSIZ)
     """
     ip = iptext.address(address)
+    if network:
+        return f'{RELAY_PREFIX}n{zlib.crc32(ip.packed + network.encode()):08x}'
     digits = (ip.packed.hex() if ip.version == 4 else
               f'{zlib.crc32(ip.packed):08x}')
     return RELAY_PREFIX + digits
+
+
+def relay_key(network=''):
+    """Tunnel key (VNI) of the relays of a bridge.
+
+    :param network: as for :func:`relay_name`
+    :returns: int, 24 bits
+    """
+    return (_FURTHER_RELAY_KEY | zlib.crc32(network.encode()) & 0xffff
+            if network else RELAY_KEY)
 
 
 def prefix_list_numbers(network):

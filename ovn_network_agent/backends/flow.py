@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend flow: OpenFlow flows on the provider bridge.
+"""Backend flow: OpenFlow flows on the provider bridges.
 
 The cookie marks the agent's flows.  A flow with such a cookie and a match that
 the agent never writes is a :class:`StrayFlow`.  No driver wants a stray flow,
@@ -24,6 +24,7 @@ import shutil
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import openflow
@@ -77,16 +78,29 @@ class FlowBackend(base.Backend):
         """Read the flows with a cookie of the agent.
 
         :param known: frozenset of :class:`resources.Ref`; their bridges are
-            read, and the provider bridge always
+            read, and the served bridges always
         :returns: list of :class:`resources.Flow` and :class:`StrayFlow`
         :raises base.BackendError: when a bridge does not answer
         """
-        # The provider bridge may have flows of an earlier run, even if none
+        # A provider bridge may have flows of an earlier run, even if none
         # is wanted there.
-        bridges = {ref.key[0] for ref in known}
-        bridges.add(self.conf.bridge_dev)
-        return [_resource(bridge, item) for bridge in sorted(bridges)
-                for item in _call(bridge, openflow.dump_flows)]
+        wanted = {ref.key[0] for ref in known} | set(
+            bridges.served(self.conf))
+        return [_resource(bridge, item) for bridge in sorted(wanted)
+                for item in self._flows(bridge)]
+
+    def _flows(self, bridge):
+        """The flows of a bridge.
+
+        A further bridge that is missing does not hold up the default bridge.
+        Its flows count as missing, so the next change says why it failed.
+        """
+        try:
+            return _call(bridge, openflow.dump_flows)
+        except base.BackendError:
+            if bridge == self.conf.bridge_dev:
+                raise
+            return []
 
     def apply(self, delta):
         """Change the flows, bridge by bridge.
@@ -99,8 +113,8 @@ class FlowBackend(base.Backend):
         wanted = [*delta.create, *(new for _old, new in delta.update)]
         failures = {}
         unreachable = None
-        bridges = {flow.bridge for flow in (*wanted, *delta.delete)}
-        for bridge in sorted(bridges):
+        concerned = {flow.bridge for flow in (*wanted, *delta.delete)}
+        for bridge in sorted(concerned):
             try:
                 failures.update(self._apply(
                     bridge, [f for f in wanted if f.bridge == bridge],
@@ -110,7 +124,7 @@ class FlowBackend(base.Backend):
                 failures.update({flow.ref: str(error)
                                  for flow in (*wanted, *delta.delete)
                                  if flow.bridge == bridge})
-        if unreachable is not None and len(bridges) == 1:
+        if unreachable is not None and len(concerned) == 1:
             raise unreachable
         return failures
 

@@ -13,8 +13,9 @@
 """Backend frr_static: the static routes that FRR redistributes into BGP.
 
 The agent's routes are the host routes of the VRF with the next hop
-``veth_nexthop`` (or through ``bridge_dev`` in default VRF mode) and without
-other properties.  All other static routes are the operator's.
+``veth_nexthop`` (in default VRF mode, through the device of a provider
+network) and without other properties.  All other static routes are the
+operator's.
 
 FRR has one route for a prefix and next hop, with any distance or tag.  So the
 agent's route would replace a route of the operator with such a property.  Then
@@ -33,7 +34,9 @@ from oslo_log import log as logging
 
 from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent import vlans
 from ovn_network_agent.backends import base
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
@@ -89,12 +92,11 @@ class StaticBackend(base.Backend):
     def _vrf(self):
         return self.conf.frr.vrf_name
 
-    @property
-    def _nexthop(self):
-        """The next hop of the agent's routes."""
+    def _is_nexthop(self, hop):
+        """Whether a route of the agent may have a next hop."""
         if self._vrf:
-            return self.conf.veth_leak.veth_nexthop
-        return self.conf.bridge_dev
+            return hop == self.conf.veth_leak.veth_nexthop
+        return vlans.is_device(hop, bridges.served(self.conf))
 
     def read(self, known):
         """Read the configured host routes through the next hop of the agent.
@@ -107,17 +109,18 @@ class StaticBackend(base.Backend):
             # Without vtysh, FRR is not on this node and has no routes.
             return []
         configured = self._call(vtysh.read_static, self._vrf)
-        ours = {prefix for prefix, rest in configured
-                if rest == self._nexthop and prefix.endswith('/32')}
+        ours = {prefix: rest for prefix, rest in configured
+                if self._is_nexthop(rest) and prefix.endswith('/32')}
         # Routes of the operator in the way, as of the last reading.
         self._taken = {(self._vrf, prefix): rest for prefix, rest in
                        configured if prefix not in ours and
                        self._excludes_ours(rest)}
-        return [resources.Announcement(self._vrf, prefix, self._nexthop)
-                for prefix in sorted(ours)]
+        return [resources.Announcement(self._vrf, prefix, nexthop)
+                for prefix, nexthop in sorted(ours.items())]
 
     def _excludes_ours(self, rest):
-        return rest.split(' ')[0] in (self._nexthop, *_NO_WAY)
+        first = rest.split(' ')[0]
+        return first in _NO_WAY or self._is_nexthop(first)
 
     def apply(self, delta):
         """Add and remove static routes, and make the soft refresh.
@@ -130,8 +133,8 @@ class StaticBackend(base.Backend):
         """
         adds = [*delta.create, *(new for _old, new in delta.update)]
         deletes = [*(old for old, _new in delta.update), *delta.delete]
-        failures = {r.ref: f'not a route of VRF "{self._vrf}" through '
-                           f'{self._nexthop}'
+        failures = {r.ref: f'{r.nexthop} is no next hop of the agent in VRF '
+                           f'"{self._vrf}"'
                     for r in (*adds, *deletes) if not self._is_ours(r)}
         failures.update({
             r.ref: 'the operator has this route with other properties: '
@@ -196,12 +199,12 @@ class StaticBackend(base.Backend):
 
     def _missed(self, adds, deletes):
         """The routes that a new reading shows as not added or removed."""
-        there = {r.key for r in self.read(frozenset())}
-        return ([r for r in adds if r.key not in there] +
-                [r for r in deletes if r.key in there])
+        there = set(self.read(frozenset()))
+        return ([r for r in adds if r not in there] +
+                [r for r in deletes if r in there])
 
     def _is_ours(self, route):
-        return route.vrf == self._vrf and route.nexthop == self._nexthop
+        return route.vrf == self._vrf and self._is_nexthop(route.nexthop)
 
     def _refresh(self, withdrawn):
         """Make a soft refresh if configured; its failure is only logged.

@@ -10,15 +10,19 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Backend link: the provider bridge is up, and the veth pair exists.
+"""Backend link: the provider bridges, the veth pair, and VLAN devices.
 
-All other objects in the kernel depend on these devices.  The bridge and the
+All other objects in the kernel depend on these devices.  The bridges and the
 VRF belong to the operator, so this backend checks that they exist.
+
+A VLAN device of the agent has its alias.  A device of another program is
+adopted only if it is the right VLAN of the right bridge, and is never deleted.
 """
 
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent import vlans
 from ovn_network_agent.backends import kernel
 from ovn_network_agent.backends import link_needs
 from ovn_network_agent.netlink import links
@@ -26,10 +30,10 @@ from ovn_network_agent.privileged import links as privileged
 
 
 class LinkBackend(kernel.KernelBackend):
-    """Devices: the provider bridge is up, the veth pair exists."""
+    """Devices: provider bridges are up, veth pair and VLANs exist."""
 
     name = 'link'
-    kinds = (resources.LinkUp, resources.VethPair)
+    kinds = (resources.LinkUp, resources.VethPair, resources.VlanDevice)
     doubted_by = (notices.kernel('link'),)
     # A change of a device may remove the objects on this device.
     invalidates = ('sysctl', 'address', 'neighbour', 'route', 'rule')
@@ -66,25 +70,50 @@ class LinkBackend(kernel.KernelBackend):
                 resources.Ref(resources.VethPair.kind, (name,)) in known):
             present.append(resources.VethPair(
                 name, peer, _vrf(found, found[name], found[peer])))
-        return present
+        return [*present, *_vlans(found, known)]
 
     def apply(self, delta):
-        """Set devices up, and make or delete the veth pair.
+        """Set devices up; make or delete the veth pair and VLAN devices.
 
         No device is ever set down.  See :meth:`base.Backend.apply`.
         """
-        up = [r for r in kernel.wanted(delta)
-              if isinstance(r, resources.LinkUp)]
-        pairs = [r for r in kernel.wanted(delta)
-                 if isinstance(r, resources.VethPair)]
-        gone = [r for r in delta.delete if isinstance(r, resources.VethPair)]
+        up, pairs, tagged = (_kind(kernel.wanted(delta), kind)
+                             for kind in self.kinds)
+        _down, gone, untagged = (_kind(delta.delete, kind)
+                                 for kind in self.kinds)
         return {
             **kernel.refused(privileged.set_links_up, up,
                              [r.dev for r in up]),
             **kernel.refused(privileged.set_veth_pairs, pairs,
                              [[r.name, r.peer, r.vrf] for r in pairs]),
             **kernel.refused(privileged.delete_veth_pairs, gone,
-                             [[r.name, r.peer] for r in gone])}
+                             [[r.name, r.peer] for r in gone]),
+            # A VLAN device can only be up when its bridge is.
+            **kernel.refused(privileged.set_vlans, tagged,
+                             [[r.name, r.bridge, r.vlan] for r in tagged]),
+            **kernel.refused(privileged.delete_vlans, untagged,
+                             [r.name for r in untagged])}
+
+
+def _kind(found, kind):
+    return [r for r in found if isinstance(r, kind)]
+
+
+def _vlans(found, known):
+    """The VLAN devices of the agent, and the right ones that it adopted.
+
+    :param found: dict of name to :class:`netlink.links.Link`
+    :returns: iterable of :class:`resources.VlanDevice`
+    """
+    for name, link in found.items():
+        bridge = links.lower(found, link)
+        if link.kind != 'vlan':
+            continue
+        wanted = resources.Ref(resources.VlanDevice.kind, (name,)) in known
+        if link.alias == ownership.LINK_ALIAS or wanted and (
+                name == vlans.device(bridge, link.vlan)):
+            yield resources.VlanDevice(name, bridge if link.up else '',
+                                       link.vlan)
 
 
 def _is_marked(found, *ends):

@@ -16,22 +16,27 @@
 The start of the agent and "ovn-network-agent-ctl doctor" ask for them.
 """
 
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 
 
 def bridge(conf, found):
-    """What is missing of the provider bridge.
+    """The provider bridges that are missing.
 
     :param conf: the oslo.config ConfigOpts
     :param found: dict of name to :class:`netlink.links.Link`
     :returns: iterator of texts with the remedy
     """
-    name = conf.bridge_dev
-    if not mode.forwards_only(conf) and name not in found:
-        yield (f'[DEFAULT] bridge_dev = {name}: there is no such '
-               f'device; create the provider bridge in Open vSwitch '
-               f'(ovs-vsctl add-br {name}) or name the right one')
+    if mode.forwards_only(conf):
+        return
+    for name in bridges.served(conf):
+        option = ('bridge_dev' if name == conf.bridge_dev
+                  else 'further_bridges')
+        if name not in found:
+            yield (f'[DEFAULT] {option} = {name}: there is no such '
+                   f'device; create the provider bridge in Open vSwitch '
+                   f'(ovs-vsctl add-br {name}) or name the right one')
 
 
 def vrf(conf, found):

@@ -36,6 +36,15 @@ OPTS = [
              'names, and the kernel device of the same name. The bridge must '
              'exist when the agent starts.'),
     cfg.Opt(
+        'further_bridges', type=types.CommaList(types.InterfaceName()),
+        default=[],
+        help='Further provider bridges that the agent serves as it serves '
+             'bridge_dev, comma-separated: bridges that '
+             '"ovn-bridge-mappings" names, too. The agent leaves all other '
+             'bridges alone. Empty (the default) means bridge_dev alone. '
+             'bridge_dev should carry the same physical network on all '
+             'gateway nodes. The bridges must exist when the agent starts.'),
+    cfg.Opt(
         'driver_devices', type=types.CommaList(types.InterfaceName()),
         default=[],
         help='Further devices that drivers of other projects may change. The '
@@ -45,8 +54,9 @@ OPTS = [
     cfg.Opt(
         'bridge_ip', type=types.IPv4Address(empty=True),
         default='169.254.169.254',
-        help='Address that the agent puts on bridge_dev as a /32, so that '
-             'the kernel has a source for its ARP requests there. The '
+        help='Address that the agent puts on bridge_dev, and on the device of '
+             'each other provider network, as a /32, so that the kernel '
+             'has a source for its ARP requests there. The '
              'default is also the address of the metadata service: choose '
              'another address if a metadata proxy listens in the root '
              'namespace. Set the option to nothing to manage the address by '

@@ -14,9 +14,11 @@
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 
 _EVERYTHING = '0.0.0.0/0'
+_FURTHER = '[DEFAULT] further_bridges'
 
 
 def say(option, value, text):
@@ -34,7 +36,8 @@ def say(option, value, text):
 def _devices(conf):
     """Check that each device has one purpose."""
     pair = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
-    for option, name in (('[DEFAULT] bridge_dev', conf.bridge_dev),
+    further = [(_FURTHER, name) for name in conf.further_bridges]
+    for option, name in (('[DEFAULT] bridge_dev', conf.bridge_dev), *further,
                          ('[frr] vrf_name', conf.frr.vrf_name)):
         if name in pair:
             yield say(option, name,
@@ -44,6 +47,15 @@ def _devices(conf):
         yield say('[frr] vrf_name', conf.frr.vrf_name,
                   'is [DEFAULT] bridge_dev too; one is the VRF of the '
                   'uplink, the other the bridge of the provider networks')
+    if conf.frr.vrf_name in conf.further_bridges:
+        yield say(_FURTHER, conf.further_bridges,
+                  f'{conf.frr.vrf_name} is [frr] vrf_name too; one is the '
+                  'VRF of the uplink, the other a bridge of provider networks')
+    found = bridges.served(conf)
+    if len(set(found)) != len(found):
+        yield say(_FURTHER, conf.further_bridges,
+                  'names a bridge twice, or names [DEFAULT] bridge_dev; name '
+                  'each bridge once')
 
 
 def _vip_device(conf):
@@ -52,6 +64,7 @@ def _vip_device(conf):
     others = {ownership.VETH_DEFAULT: 'an end of the veth pair',
               ownership.VETH_PROVIDER: 'an end of the veth pair',
               conf.bridge_dev: '[DEFAULT] bridge_dev',
+              **dict.fromkeys(conf.further_bridges, _FURTHER),
               conf.frr.vrf_name: '[frr] vrf_name'}
     if conf.port_forward.rules_file and name in others:
         yield say('[port_forward] port_forward_dev', name,

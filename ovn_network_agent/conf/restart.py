@@ -23,6 +23,7 @@ _WATCHED = 'what the agent watches and prepares is chosen at the start'
 REASONS = {
     ('DEFAULT', 'drivers'): _LOADED,
     ('DEFAULT', 'bridge_dev'): _WALL,
+    ('DEFAULT', 'further_bridges'): _WALL,
     ('DEFAULT', 'bridge_ip'): _WALL,
     ('DEFAULT', 'driver_devices'): _WALL,
     ('DEFAULT', 'network_cidr'): _WALL,

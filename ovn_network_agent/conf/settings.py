@@ -25,8 +25,8 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 
 # The options of the node that every driver may know.
-NODE = ('bridge_dev', 'bridge_ip', 'network_cidr', 'driver_devices',
-        'frr.vrf_name', 'frr.frr_prefix_list')
+NODE = ('bridge_dev', 'further_bridges', 'bridge_ip', 'network_cidr',
+        'driver_devices', 'frr.vrf_name', 'frr.frr_prefix_list')
 
 _DEFAULT = 'DEFAULT'
 

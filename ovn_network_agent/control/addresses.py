@@ -22,10 +22,11 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
 from ovn_network_agent import selection
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.control import moments
 from ovn_network_agent.control import rows
 from ovn_network_agent.control import standing
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.forward import standing as forwarding
 
@@ -191,6 +192,8 @@ class Addresses:
                 router.name if router else ''),
             'port': known.port.lrp if known.port else '',
             'physical_network': segment.physical_network if segment else '',
+            'vlan': segment.vlan if segment else 0,
+            'device': segment.device if segment else '',
             'state': state.value, 'why': why,
             'since': moments.text(since.wall if since else None)}
         if detailed:
@@ -278,5 +281,5 @@ class Addresses:
                 return f'driver {driver}: {why}'
         if known.port is None or not known.port.local:
             return ''
-        return announcing.objection(known.port.segment,
-                                    self._conf.bridge_dev)
+        return segments.objection(known.port.segment,
+                                  bridges.served(self._conf))

@@ -105,6 +105,12 @@ def _show(answer, given):
     return exits.OK
 
 
+def _network(each):
+    """The provider network of an address, with its VLAN."""
+    vlan = f':{each["vlan"]:d}' if each['vlan'] else ''
+    return each['physical_network'] + vlan or '-'
+
+
 def text(found, stream):
     """The addresses as tables.
 
@@ -117,7 +123,7 @@ def text(found, stream):
         return 'no addresses\n' if not found['unknown'] else ''
     lines = tables.render(_HEADER, [[
         each['address'], '+'.join(each['kinds']),
-        each['router_name'] or '-', each['physical_network'] or '-',
+        each['router_name'] or '-', _network(each),
         _state(each['state'], stream), each['since'] or '-', each['why']]
         for each in addresses])
     details = ''.join(

@@ -89,32 +89,6 @@ def _own(port, nets):
             yield address
 
 
-def objection(segment, bridge_dev):
-    """The reason why a provider segment cannot be used on this node.
-
-    :param segment: :class:`model.Segment`, or None
-    :param bridge_dev: name of the provider bridge
-    :returns: text, '' when it can be used
-    """
-    if segment is None:
-        return 'its network has no localnet port in SB'
-    if not segment.bridge:
-        return (f'physical network {segment.physical_network} is not in '
-                'ovn-bridge-mappings of this node')
-    if segment.vlan:
-        return (f'its network is VLAN {segment.vlan:d} on {segment.bridge}; '
-                'only flat networks are handled')
-    if segment.bridge != bridge_dev:
-        return (f'physical network {segment.physical_network} is mapped to '
-                f'{segment.bridge}, and [DEFAULT] bridge_dev is {bridge_dev}')
-    if not segment.mac:
-        return f'device {segment.device} does not exist'
-    if not segment.patch_port:
-        return (f'{segment.bridge} has no patch port for '
-                f'{segment.localnet_port} (is ovn-controller running?)')
-    return ''
-
-
 def announcement(settings, node, prefix, dev, requires=()):
     """The resource that announces a prefix, by the configured method.
 

@@ -23,11 +23,13 @@ from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import fip_route as options
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gatewayless
+from ovn_network_agent.drivers import segments
 
 # The most addresses that one message names.
 _NAMED = 5
@@ -41,19 +43,15 @@ class FipRouteDriver(base.Driver):
     ASKS = (plugins.ABSENCE,)
 
     def for_node(self, node):
-        """The provider bridge is up, has bridge_ip and answers ARP requests.
+        """Provider bridges are up, have bridge_ip and answer ARP requests.
 
         :param node: :class:`model.Node`
         :returns: iterator of :class:`resources.LinkUp`,
             :class:`resources.Address` and :class:`resources.Sysctl`
         """
-        bridge = self.settings.bridge_dev
-        yield resources.LinkUp(bridge)
-        if self.settings.bridge_ip:
-            # The kernel needs an address there to ask for a floating IP's
-            # MAC; the address itself is never used as a source outside.
-            yield resources.Address(bridge, self.settings.bridge_ip + '/32')
-        yield from self._bridge_sysctls(bridge)
+        for bridge in self._bridges():
+            yield resources.LinkUp(bridge)
+            yield from segments.attachment(bridge, self.settings.bridge_ip)
 
     def for_group(self, group, node):
         """Resources that a standby prepares and that attract no packets.
@@ -63,13 +61,16 @@ class FipRouteDriver(base.Driver):
         announced after 1.1 to 1.9 s with an entry of the prefix list to
         write, and after 0.2 to 0.3 s without.
         """
-        if self.settings.fip_route.standby_prepare:
-            for port in group.ports:
-                if port.chassis != node.chassis and not (
-                        port.routed_by_ovn) and self._usable(port.segment):
-                    yield from self._mac_tweak(port.segment)
-                    yield from self._prefix_list(networks.provider_networks(
-                        port.networks, self.settings.network_cidr))
+        if not self.settings.fip_route.standby_prepare:
+            return
+        for port in group.ports:
+            if port.routed_by_ovn:
+                continue
+            yield from self._device(port.segment, node)
+            if port.chassis != node.chassis and self._usable(port.segment):
+                yield from self._mac_tweak(port.segment)
+                yield from self._prefix_list(networks.provider_networks(
+                    port.networks, self.settings.network_cidr))
 
     def for_router(self, router, node):
         """The routes, flows and announcements of a router's addresses.
@@ -98,18 +99,6 @@ class FipRouteDriver(base.Driver):
         for port in router.served_ports:
             yield from self._port(router, port, node)
 
-    # -- the node ---------------------------------------------------------
-
-    def _bridge_sysctls(self, bridge):
-        device = f'net/ipv4/conf/{bridge}/'
-        # OVN asks for floating IPs of other chassis here.
-        yield resources.Sysctl(device + 'proxy_arp', '1')
-        yield resources.Sysctl(device + 'forwarding', '1')
-        # Proxied answers are delayed by up to 0.8 s by default, which is
-        # what the first packet between chassis would wait for (arp(7)).
-        yield resources.Sysctl(
-            f'net/ipv4/neigh/{bridge}/proxy_delay', '0')
-
     # -- one gateway port -------------------------------------------------
 
     def _port(self, router, port, node):
@@ -117,6 +106,7 @@ class FipRouteDriver(base.Driver):
                                           self.settings.network_cidr)
         wanted = announcing.port_targets(router, port, nets)
         announced = port.handover is not model.Handover.FORWARD
+        yield from self._device(port.segment, node)
         if announced:
             yield from self._prefix_list(nets)
         if not self._passable(port):
@@ -125,11 +115,11 @@ class FipRouteDriver(base.Driver):
                     [target for target in wanted if not target.withheld],
                     node)
             return
-        requires = ()
+        requires = segments.prerequisites(port.segment)
         if port.segment.patch_port:
             mac_tweak = tuple(self._mac_tweak(port.segment))
             yield from mac_tweak
-            requires = tuple(flow.ref for flow in mac_tweak)
+            requires += tuple(flow.ref for flow in mac_tweak)
         for target in wanted:
             if port.local:
                 yield self._hairpin(port.segment, target)
@@ -143,11 +133,19 @@ class FipRouteDriver(base.Driver):
         """Whether packets to a port can pass; a relay needs no OVN here."""
         if port.local or not port.relay:
             return self._usable(port.segment)
-        return (port.segment is not None and
-                port.segment.device == self.settings.bridge_dev)
+        return segments.located(port.segment, self._bridges())
+
+    def _device(self, segment, node):
+        """The device of a segment, or those that are kept in doubt."""
+        if segments.located(segment, self._bridges()):
+            return segments.device(segment, self.settings.bridge_ip)
+        return segments.kept(node, self._bridges(), self.settings.bridge_ip)
 
     def _usable(self, segment):
-        return not announcing.objection(segment, self.settings.bridge_dev)
+        return not segments.objection(segment, self._bridges())
+
+    def _bridges(self):
+        return bridges.served(self.settings)
 
     def _left_out(self, router):
         """Problems of a router's addresses that are not announced."""
@@ -203,7 +201,7 @@ class FipRouteDriver(base.Driver):
     # -- flows ------------------------------------------------------------
 
     def _mac_tweak(self, segment):
-        """Flows that give OVN's packets the MAC of the bridge."""
+        """Flows that give OVN's packets the MAC of the segment's device."""
         for family in (4, 6):
             yield resources.Flow(
                 segment.bridge, ownership.COOKIE_MAC_TWEAK,
@@ -228,7 +226,9 @@ class FipRouteDriver(base.Driver):
     def _reachable(self, target, segment, node, requires, announced):
         dst = networks.host_prefix(target.address)
         if not self._announced_by_its_route(node):
-            route = resources.KernelRoute(self._table(), dst, segment.device)
+            route = resources.KernelRoute(
+                self._table(), dst, segment.device,
+                requires=segments.prerequisites(segment))
             yield route
             requires += (route.ref,)
         if self.settings.fip_route.route_table_id:

@@ -25,6 +25,7 @@ relayed to the next owner.
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import gateway_order as order
@@ -62,7 +63,7 @@ class GatewayDrainDriver(base.Driver):
                 nets = networks.provider_networks(port.networks,
                                                   self.settings.network_cidr)
                 yield from relays.leaving(router, port, nets,
-                                          self.settings.bridge_dev)
+                                          self._bridges())
 
     def for_group(self, group, node):
         """The wanted priorities of a group, and the relays of its ports.
@@ -75,8 +76,7 @@ class GatewayDrainDriver(base.Driver):
             candidate to change, and of the resources of relays
         """
         if self.settings.gateway_drain.relay:
-            yield from relays.ports(group, node, self.settings.bridge_dev)
-            yield from relays.arriving(group, node, self.settings.bridge_dev)
+            yield from self._relays(group, node)
         wanted, owned = self._order(group, node)
         before = tuple((c.chassis, c.priority) for c in group.candidates)
         after = tuple(sorted((c.chassis, c.priority) for c in wanted))
@@ -85,6 +85,20 @@ class GatewayDrainDriver(base.Driver):
                 group.table, group.key, candidate.chassis,
                 candidate.priority, candidate.drained, candidate.earlier,
                 owned=owned, before=before, after=after)
+
+    def _relays(self, group, node):
+        default, *_further = served = self._bridges()
+        for bridge in served:
+            if bridge in group.bridges(served):
+                yield from relays.ports(
+                    group, node, bridge,
+                    relays.network_of(bridge, node, default))
+                yield from relays.arriving(group, node, bridge)
+            else:
+                yield from relays.kept(group, node, bridge)
+
+    def _bridges(self):
+        return bridges.served(self.settings)
 
     def _order(self, group, node):
         """(candidates with the wanted values, ports that must be here)."""

@@ -25,9 +25,10 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 
 
-def ports(group, node, bridge):
+def ports(group, node, bridge, network):
     """A tunnel port to each other candidate.
 
     The port to a candidate whose chassis SB lacks stays: its ovn-controller
@@ -35,19 +36,55 @@ def ports(group, node, bridge):
 
     :param group: :class:`model.GatewayGroup`
     :param node: :class:`model.Node`
-    :param bridge: the provider bridge
+    :param bridge: a provider bridge
+    :param network: see :func:`network_of`
     :returns: iterable of :class:`resources.RelayPort` and, where SB does
         not say any more which one that is, of :class:`resources.Keep`
     """
     for candidate in group.peers(node.chassis):
         if candidate.address:
             yield resources.RelayPort(
-                bridge, ownership.relay_name(candidate.address),
-                candidate.address, candidate.encap)
+                bridge, ownership.relay_name(candidate.address, network),
+                candidate.address, candidate.encap,
+                ownership.relay_key(network))
     for relay in _of_the_gone(group, node, bridge):
         yield resources.Keep(resources.Ref(
             resources.RelayPort.kind,
-            (bridge, ownership.relay_name(relay.address))))
+            (bridge, ownership.relay_name(relay.address, network))))
+
+
+def network_of(bridge, node, default):
+    """The physical network by which both ends name the relays of a bridge.
+
+    Agents without further bridges know only the relays of the default bridge,
+    whose name and tunnel key stay as they are.
+
+    :param bridge: name of the bridge
+    :param node: :class:`model.Node`
+    :param default: name of the default bridge
+    :returns: the first physical network of the bridge; '' for the default
+        bridge
+    """
+    return '' if bridge == default else next(
+        (network for network, mapped in node.bridge_mappings
+         if mapped == bridge), '')
+
+
+def kept(group, node, bridge):
+    """The relays of a group stay while the bridge of a port is unknown.
+
+    :param group: :class:`model.GatewayGroup`
+    :param node: :class:`model.Node`
+    :param bridge: a provider bridge
+    :returns: iterable of :class:`resources.Keep`
+    """
+    if all(port.segment and port.segment.bridge for port in group.ports):
+        return
+    addresses = {c.address for c in group.peers(node.chassis)}
+    for relay in node.relays:
+        if relay.bridge == bridge and relay.address in addresses:
+            yield resources.Keep(resources.Ref(
+                resources.RelayPort.kind, (bridge, relay.name)))
 
 
 def _of_the_gone(group, node, bridge):
@@ -87,28 +124,32 @@ def arriving(group, node, bridge):
                     output=f'ports:{segment.patch_port:d}')
 
 
-def leaving(router, port, nets, bridge):
+def leaving(router, port, nets, bridges):
     """The resources that send the packets of a port to both chassis.
 
     :param router: :class:`model.Router`
     :param port: a port of the router, with a relay
     :param nets: IPv4 provider networks
+    :param bridges: names of the bridges that the agent serves
     :returns: iterable of :class:`resources.Resource`
     """
-    if port.segment is None or port.segment.device != bridge:
+    segment = port.segment
+    if not segments.located(segment, bridges):
         return
     # The relay first: as long as OVN here takes the packet, the datapath
     # translates its destination in place (NAT), also for the next output.
     output = 'ports:' + ','.join(str(number) for number in (
-        port.relay, port.segment.patch_port) if number)
+        port.relay, segment.patch_port) if number)
     for target in announcing.port_targets(router, port, nets):
         if networks.family(target.address) != 4 or target.withheld:
             continue
         yield resources.Flow(
-            bridge, ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
-            resources.LOCAL, 4, dst=networks.host_prefix(target.address),
-            set_dst=target.mac, output=output)
+            segment.bridge, ownership.COOKIE_RELAY,
+            ownership.PRIORITY_RELAY, resources.LOCAL, 4,
+            dst=networks.host_prefix(target.address), set_dst=target.mac,
+            output=output)
         if port.handover is not model.Handover.NONE:
             # OVN here does not answer for it any longer.
-            yield resources.Neighbour(bridge, target.address, '',
-                                      lladdr=target.mac)
+            yield resources.Neighbour(
+                segment.device, target.address, '', lladdr=target.mac,
+                requires=segments.prerequisites(segment))

@@ -21,10 +21,12 @@ from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak as options
 from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers import segments
 
 DEFAULT = '0.0.0.0/0'
 
@@ -63,15 +65,8 @@ class VethLeakDriver(base.Driver):
         if not self.settings.fip_route.standby_prepare:
             return
         for port in group.ports:
-            if port.chassis == node.chassis or port.routed_by_ovn:
-                continue
-            yield from self._unless_off(
-                self._untranslated(tenant) for tenant in port.tenants)
-            if not self.settings.network_cidr:
-                yield from self._unless_off(
-                    leak for network in networks.provider_networks(
-                        port.networks)
-                    for leak in self._way_back(network))
+            if port.chassis != node.chassis and not port.routed_by_ovn:
+                yield from self._unless_off(self._standby(port, node))
 
     def for_router(self, router, node):
         """The leak of the networks of a router that packets still pass.
@@ -95,7 +90,9 @@ class VethLeakDriver(base.Driver):
             yield from wanted
             return
         for resource in wanted:
-            if resource.kind != resources.Problem.kind:
+            if resource.kind == resources.Keep.kind:
+                yield resources.Keep(resource.of, theirs=True)
+            elif resource.kind != resources.Problem.kind:
                 yield resources.Keep(resource.ref, theirs=True)
 
     def _node(self, node):
@@ -118,6 +115,8 @@ class VethLeakDriver(base.Driver):
         yield self._without_vrf()
         for network in self._own_networks():
             yield from self._leak(iptext.network(network), node)
+            for bridge in self._bridges():
+                yield self._stray(network, bridge)
 
     def _without_vrf(self):
         """Drop packets from the pair that the VRF does not take.
@@ -146,15 +145,20 @@ class VethLeakDriver(base.Driver):
                 self.settings, node, 'what floating IPs send, replies too, is '
                 'dropped unless BGP knows its target')
         # A former owner still forwards for a moment.
-        if router.served_ports:
-            tenants = {networks.translated(nat.logical_ip)
-                       for nat in router.nats if nat.type == 'snat'} - {None}
-            yield from map(self._untranslated, map(str, tenants))
-        if self.settings.network_cidr:
-            return
+        tenants = {networks.translated(nat.logical_ip)
+                   for nat in router.nats if nat.type == 'snat'} - {None}
         for port in router.served_ports:
-            for network in networks.provider_networks(port.networks):
-                yield from self._leak(network, node)
+            if not self.settings.network_cidr:
+                for network in networks.provider_networks(port.networks):
+                    yield from self._leak(network, node)
+            yield from self._out_of_ovn(port, tenants, node)
+
+    def _standby(self, port, node):
+        """The rules for packets from OVN, for a port that may come here."""
+        if not self.settings.network_cidr:
+            yield from map(self._way_back, networks.provider_networks(
+                port.networks))
+        yield from self._out_of_ovn(port, port.tenants, node)
 
     def _ends(self):
         """(address of veth-default, address of veth-provider) as text."""
@@ -204,24 +208,50 @@ class VethLeakDriver(base.Driver):
                                  iif=ownership.VETH_DEFAULT,
                                  suppress=suppress)
 
-    def _untranslated(self, tenant):
-        """Drop packets that come out of OVN with an address of a tenant.
+    def _bridges(self):
+        return bridges.served(self.settings)
+
+    def _out_of_ovn(self, port, tenants, node):
+        """Rules for packets out of OVN that would take a wrong way.
 
         After a move, OVN here lacks the connections of the former owner, and
         passes some of their packets (ICMP replies) without a translation.
-        Their source is in no provider network, so the default route of the
-        main table would match them.
+        Their source is a tenant's, so the default route of the main table
+        would match them.
 
-        :param tenant: network, text
+        A packet with a source in the provider network gets there, too, if
+        the table of the leak lacks its default route.
+
+        While the device is in doubt, the rules stay as they are.
+
+        :param port: :class:`model.GatewayPort` or :class:`model.GroupPort`
+        :param tenants: networks of tenants
+        :param node: :class:`model.Node`
         """
+        known = segments.located(port.segment, self._bridges())
+        sources = list(tenants)
+        # Configured networks have the rules of all bridges.
+        if not (self.settings.network_cidr and known and
+                not port.segment.vlan):
+            sources += networks.provider_networks(
+                port.networks, self.settings.network_cidr)
+        for source in sources:
+            if known:
+                yield self._stray(source, port.segment.device)
+                continue
+            for dev in segments.in_doubt(node, self._bridges()):
+                yield resources.Keep(self._stray(source, dev).ref)
+
+    def _stray(self, source, dev):
+        """The rule that drops packets of a network out of one device."""
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
-            resources.BLACKHOLE, src=tenant, iif=self.settings.bridge_dev)
+            resources.BLACKHOLE, src=str(source), iif=dev)
 
     def _leak(self, network, node):
         """The resources of one provider network, in both directions."""
         yield from self._guard(network)
-        yield from self._way_back(network)
+        yield self._way_back(network)
         vrf = node.device(self.settings.frr.vrf_name)
         if vrf is not None and vrf.vrf_table:
             yield resources.KernelRoute(
@@ -229,15 +259,9 @@ class VethLeakDriver(base.Driver):
                 self.settings.veth_leak.veth_nexthop)
 
     def _way_back(self, network):
-        """Rules for packets from OVN to the fabric.
-
-        The second rule is for a table without its default route: the packets
-        would otherwise follow the main table into the management network.
-        """
+        """The rule for packets from OVN to the fabric."""
         table = self.settings.veth_leak.veth_leak_table_id
-        priority = self.settings.veth_leak.veth_leak_rule_priority
         default = resources.Ref(resources.KernelRoute.kind, (table, DEFAULT))
-        yield resources.Rule(priority, table, src=str(network),
-                             requires=(default,))
-        yield resources.Rule(priority + 1, resources.BLACKHOLE,
-                             src=str(network), iif=self.settings.bridge_dev)
+        return resources.Rule(
+            self.settings.veth_leak.veth_leak_rule_priority, table,
+            src=str(network), requires=(default,))

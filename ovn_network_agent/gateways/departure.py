@@ -22,6 +22,7 @@ nodes are restarted one after another.
 import operator
 
 from ovn_network_agent import model
+from ovn_network_agent.conf import bridges
 
 # Most seconds that a group is held back for a relay, because the other end may
 # have an agent without relays.  BFD begins with one packet a second (RFC 5880,
@@ -83,9 +84,10 @@ class Holding:
             return False
         first = max(group.takers(node.chassis),
                     key=operator.attrgetter('rank'))
-        return bool(first.address) and not any(
-            relay.alive and relay.address == first.address
-            for relay in node.relays)
+        answered = {relay.bridge for relay in node.relays
+                    if relay.alive and relay.address == first.address}
+        return bool(first.address) and not answered.issuperset(
+            group.bridges(bridges.served(self._conf)))
 
 
 def key(group):

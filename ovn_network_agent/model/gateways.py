@@ -232,6 +232,17 @@ class GatewayGroup:
         """Whether :attr:`Fact.ABANDONED` is known."""
         return Fact.ABANDONED in self.facts
 
+    def bridges(self, served):
+        """The provider bridges that need the relays of the group.
+
+        :param served: names of the bridges that the agent serves, the default
+            bridge first
+        :returns: tuple of the served bridges that the ports are on; the
+            default bridge as long as there is none
+        """
+        used = {port.segment.bridge for port in self.ports if port.segment}
+        return tuple(b for b in served if b in used) or tuple(served[:1])
+
     def candidate(self, chassis):
         """The :class:`Candidate` of that chassis, or None."""
         return next((c for c in self.candidates if c.chassis == chassis),

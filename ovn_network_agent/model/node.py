@@ -41,6 +41,8 @@ class Device:
     :ivar vrf_table: routing table of a VRF, else 0
     :ivar default_route: whether this VRF has a default route; None for
         another device, and when nobody knows
+    :ivar vlan: tag of a VLAN device (IEEE 802.1Q), else 0
+    :ivar lower: name of the device below a VLAN device, else ''
     """
 
     name: str
@@ -48,6 +50,8 @@ class Device:
     up: bool
     vrf_table: int = 0
     default_route: bool | None = None
+    vlan: int = 0
+    lower: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,7 +64,9 @@ class Segment:
     :ivar vlan: VLAN tag, 0 for a flat segment
     :ivar bridge: provider bridge of that network, '' without one on this node
     :ivar device: kernel device of the segment, ``bridge`` or bridge.vlan
-    :ivar mac: MAC of the device, '' when the device does not exist
+    :ivar mac: MAC of the device.  A VLAN device gets the MAC of its bridge, so
+        this is the MAC of a missing one, too; '' without the bridge
+    :ivar occupied: whether a device with this name is another one
     :ivar patch_port: OpenFlow port of the patch port towards br-int, 0 when
         ovn-controller has not created it (yet)
     """
@@ -73,6 +79,7 @@ class Segment:
     device: str = ''
     mac: str = ''
     patch_port: int = 0
+    occupied: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ class Relay:
     :ivar bridge: provider bridge
     :ivar address: IP address of the tunnels of the other chassis
     :ivar port: its OpenFlow port number
+    :ivar name: name of the port
     :ivar alive: whether the other end answers (BFD, RFC 5880), so that packets
         arrive there.  Not part of the value: else the death of a chassis would
         cost a computation of all routers, at the moment when some of them are
@@ -92,6 +100,7 @@ class Relay:
     address: str
     port: int
     alive: bool = dataclasses.field(default=False, compare=False)
+    name: str = ''
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

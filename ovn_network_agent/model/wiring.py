@@ -18,6 +18,7 @@ The view is built from it.  Drivers get its parts as :class:`node.Node` and
 
 import dataclasses
 
+from ovn_network_agent import vlans
 from ovn_network_agent.model import node
 
 
@@ -49,9 +50,14 @@ class Wiring:
     def segment(self, datapath, localnet, network, vlan):
         """The :class:`node.Segment` of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
-        device = bridge if not vlan else f'{bridge}.{vlan:d}'
-        mac = next((d.mac for d in self.devices if d.name == device), '')
+        device = vlans.device(bridge, vlan)
+        found = {d.name: d for d in self.devices
+                 if bridge and d.name in (bridge, device)}
+        occupied = device in found and vlan != 0 and (
+            found[device].vlan, found[device].lower) != (vlan, bridge)
+        shown = found.get(device, found.get(bridge))
         port = next((number for b, name, number in self.patch_ports
                      if (b, name) == (bridge, localnet)), 0)
         return node.Segment(datapath, localnet, network, vlan, bridge,
-                            device if bridge else '', mac, port)
+                            device if bridge else '',
+                            shown.mac if shown else '', port, occupied)

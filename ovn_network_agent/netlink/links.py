@@ -33,6 +33,9 @@ RTM_GETLINK = rtnl.RTM_GETLINK
 # Without statistics, a link message has only a quarter of its size.
 RTEXT_FILTER_SKIP_STATS = 8
 
+# linux/if_ether.h.
+ETH_P_8021Q = 0x8100
+
 # pyroute2 would read six bytes as the MAC address, but that of a tunnel has
 # four.
 MESSAGE = messages.narrow(
@@ -54,6 +57,7 @@ class Link(typing.NamedTuple):
         without such a device in this network namespace
     :ivar alias: ifalias text
     :ivar vrf_table: routing table of a VRF, else 0
+    :ivar vlan: tag of a VLAN device (IEEE 802.1Q), else 0
     """
 
     index: int
@@ -65,6 +69,7 @@ class Link(typing.NamedTuple):
     lower: int
     alias: str
     vrf_table: int
+    vlan: int = 0
 
 
 def encode_up(index):
@@ -93,6 +98,20 @@ def encode_veth(name, peer):
             ('IFLA_INFO_DATA', {'attrs': [('VETH_INFO_PEER', other)]})]})])
 
 
+def encode_vlan(name, bridge, tag):
+    """Body of RTM_NEWLINK for a VLAN device, down.
+
+    :param name: name of the new device
+    :param bridge: ifindex of the device below
+    :param tag: VLAN tag
+    """
+    return messages.encode(MESSAGE, [
+        ('IFLA_IFNAME', name), ('IFLA_LINK', bridge),
+        ('IFLA_LINKINFO', {'attrs': [
+            ('IFLA_INFO_KIND', 'vlan'),
+            ('IFLA_INFO_DATA', {'attrs': [('IFLA_VLAN_ID', tag)]})]})])
+
+
 def encode_alias(index, alias):
     """Body of RTM_NEWLINK that sets the ifalias text."""
     return messages.encode(MESSAGE, [('IFLA_IFALIAS', alias)], index=index)
@@ -113,12 +132,11 @@ def _decode(body):
     found = messages.attributes(message)
     info = _attributes(found.get('IFLA_LINKINFO'))
     kind = texts.text(info.get('IFLA_INFO_KIND'))
-    table = 0
-    if kind == 'vrf':
-        table = _attributes(info.get('IFLA_INFO_DATA')).get(
-            'IFLA_VRF_TABLE', 0)
-        if type(table) is not int:
-            raise ValueError(f'the table of a VRF is {table!r}')
+    data = (_attributes(info.get('IFLA_INFO_DATA'))
+            if kind in ('vrf', 'vlan') else {})
+    table = data.get('IFLA_VRF_TABLE', 0) if kind == 'vrf' else 0
+    if type(table) is not int:
+        raise ValueError(f'the table of a VRF is {table!r}')
     lower = 0
     if 'IFLA_LINK_NETNSID' not in found:
         lower = found.get('IFLA_LINK', 0)
@@ -126,7 +144,19 @@ def _decode(body):
                 texts.mac_text(found.get('IFLA_ADDRESS')),
                 bool(message['flags'] & ifinfmsg.IFF_UP), kind,
                 found.get('IFLA_MASTER', 0), lower,
-                texts.text(found.get('IFLA_IFALIAS')), table)
+                texts.text(found.get('IFLA_IFALIAS')), table,
+                _vlan(data) if kind == 'vlan' else 0)
+
+
+def _vlan(data):
+    """The tag of a VLAN device, 0 for one of another protocol (802.1ad).
+
+    :param data: attributes of IFLA_INFO_DATA
+    """
+    tag = data.get('IFLA_VLAN_ID', 0)
+    if type(tag) is not int:
+        raise ValueError(f'the tag of a VLAN is {tag!r}')
+    return tag if data.get('IFLA_VLAN_PROTOCOL') == ETH_P_8021Q else 0
 
 
 def _attributes(nested):
@@ -172,16 +202,29 @@ def named(kernel, names):
     return found
 
 
-def device(kernel, name, link):
+def device(kernel, name, found):
     """A device for the snapshot.
 
     :param kernel: :class:`connection.Connection`
     :param name: name of the device
-    :param link: :class:`Link`
+    :param found: dict of name to :class:`Link`, with this device and the one
+        below
     :returns: :class:`model.Device`
     """
+    link = found[name]
     return model.Device(name, link.mac, link.up, link.vrf_table,
-                        _default_route(kernel, link))
+                        _default_route(kernel, link), link.vlan,
+                        lower(found, link) if link.vlan else '')
+
+
+def lower(found, link):
+    """Name of the device below a device, '' without one.
+
+    :param found: dict of name to :class:`Link`
+    :param link: :class:`Link`
+    """
+    return next((name for name, other in found.items()
+                 if link.lower and other.index == link.lower), '')
 
 
 def read_all():
@@ -210,9 +253,8 @@ def read_devices():
     :raises OSError: when the devices cannot be read
     """
     with connection.Connection() as kernel:
-        links = read(kernel)
-        return tuple(device(kernel, name, link)
-                     for name, link in sorted(links.items()))
+        found = read(kernel)
+        return tuple(device(kernel, name, found) for name in sorted(found))
 
 
 def _default_route(kernel, link):

@@ -23,6 +23,8 @@ from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
+from ovn_network_agent import vlans
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.netlink import links
@@ -65,15 +67,15 @@ class View:
     :param handovers: :class:`handover.Handovers`
     :param observers: list of :class:`watches.base.Observer`, of which each
         says whether this node could not announce a gateway
-    :param look_at_ports: function(names of all ports of the provider
-        bridge), called when the local switch has changed
+    :param look_at_ports: function(name of a provider bridge, names of all
+        its ports), called when the local switch has changed
     :param jitter: see :class:`absence.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     """
 
     def __init__(self, conf, databases, wake=lambda reason, stale=(): None,
                  handovers=None, observers=(),
-                 look_at_ports=lambda names: None, jitter=None,
+                 look_at_ports=lambda bridge, names: None, jitter=None,
                  dead_after=tunnels.DEAD):
         self._conf = conf
         self._databases = databases
@@ -301,8 +303,8 @@ class View:
             anew, changed = dirty.take_all(), dirty.take()
             if self._wiring is None or anew or changed:
                 self._wiring = wiring.read(ovs, ())
-                self._look_at_ports(
-                    wiring.ports(ovs, self._conf.bridge_dev))
+                for bridge in bridges.served(self._conf):
+                    self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         if not self._wiring.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')
@@ -320,14 +322,7 @@ def relevant_devices(conf, mappings):
     :param mappings: tuple of (physical network, bridge)
     :returns: tuple of :class:`model.Device`
     """
-    bridges = {bridge for _net, bridge in mappings}
-    names = {conf.bridge_dev, conf.frr.vrf_name, ownership.VETH_DEFAULT,
-             ownership.VETH_PROVIDER} | bridges
+    names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
+    known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
     return tuple(d for d in links.read_devices()
-                 if d.name in names or _is_segment(d.name, bridges))
-
-
-def _is_segment(name, bridges):
-    """Whether a device is named like a VLAN segment, bridge.tag."""
-    bridge, dot, tag = name.rpartition('.')
-    return bool(dot) and tag.isdigit() and bridge in bridges
+                 if d.name in names or vlans.is_device(d.name, known))

@@ -96,8 +96,8 @@ class SetRelayPort(RelayCommand):
             interface.name = self.port.name
             interface.external_ids = dict(relay.MARK)
             port.interfaces = [interface.uuid]
-        _set(interface, relay.interface_settings(self.port.remote,
-                                                 self.port.encap))
+        _set(interface, relay.interface_settings(
+            self.port.remote, self.port.encap, self.port.tunnel))
 
 
 class RemoveRelayPort(RelayCommand):

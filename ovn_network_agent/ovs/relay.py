@@ -33,6 +33,8 @@ from ovn_network_agent.ovsdb import columns
 MARK = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE}
 ENCAPS = ('geneve', 'vxlan')
 _SEALED_VLAN = 4095
+# Digits of the largest tunnel key, which has 24 bits.
+_DIGITS = 8
 PORT_SETTINGS = {
     'vlan_mode': ['trunk'],
     'trunks': [_SEALED_VLAN],
@@ -42,7 +44,7 @@ PORT_SETTINGS = {
 }
 
 
-def interface_settings(remote, encap):
+def interface_settings(remote, encap, tunnel=ownership.RELAY_KEY):
     """Columns of the Interface row, without its name and mark.
 
     The settings are those of OVN's tunnels, except for two.  The key is the
@@ -52,10 +54,11 @@ def interface_settings(remote, encap):
 
     :param remote: IP address of the tunnels of the other chassis
     :param encap: 'geneve' or 'vxlan'
+    :param tunnel: tunnel key, int
     :returns: dict of column to value
     """
     return {'type': encap, 'bfd': {'enable': 'true'}, 'options': {
-        'remote_ip': remote, 'key': str(ownership.RELAY_KEY),
+        'remote_ip': remote, 'key': str(tunnel),
         'csum': 'true', 'df_default': 'false'}}
 
 
@@ -76,11 +79,13 @@ def ports(ovs):
         options = interface.options if interface else {}
         remote = options.get('remote_ip', '')
         encap = interface.type if interface else ''
+        tunnel = _number(options.get('key', ''))
         complete = (interface is not None and encap in ENCAPS and
                     ofport(interface) > 0 and as_set(port, PORT_SETTINGS) and
-                    as_set(interface, interface_settings(remote, encap)))
+                    as_set(interface, interface_settings(remote, encap,
+                                                         tunnel)))
         yield resources.RelayPort(bridge, port.name, remote,
-                                  encap if complete else '')
+                                  encap if complete else '', tunnel)
 
 
 def usable(ovs):
@@ -89,12 +94,12 @@ def usable(ovs):
     :param ovs: as in :func:`ports`
     :returns: iterable of :class:`model.Relay`
     """
-    for bridge, _port, interface in _found(ovs):
+    for bridge, port, interface in _found(ovs):
         if interface is not None and ofport(interface) > 0:
             status = getattr(interface, 'bfd_status', {})
             yield model.Relay(bridge, interface.options.get('remote_ip', ''),
                               ofport(interface),
-                              status.get('state') == 'up')
+                              status.get('state') == 'up', port.name)
 
 
 def errors(ovs):
@@ -125,6 +130,11 @@ def as_set(row, settings):
     """
     return all(getattr(row, column) == value
                for column, value in settings.items())
+
+
+def _number(text):
+    """A tunnel key, 0 for a text that is none."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else 0
 
 
 def _found(ovs):

@@ -31,6 +31,8 @@ from oslo_config import cfg
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent import vlans
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import frr
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
@@ -56,8 +58,8 @@ _lists = set()
 class Limits:
     """The values of the configuration that limit changes.
 
-    :ivar bridge: name of the provider bridge and of its device
-    :ivar bridge_ip: address of the bridge, '' for none
+    :ivar bridges: names of the provider bridges and of their devices, a tuple
+    :ivar bridge_ip: address of the devices of segments, '' for none
     :ivar vrf: name of FRR's VRF, '' for the default VRF
     :ivar prefix_list: name of the list in FRR at the start, '' for none
     :ivar vip_device: device of VIPs
@@ -76,7 +78,7 @@ class Limits:
     :ivar l3mdev: whether the two sysctls of sockets in VRFs are set
     """
 
-    bridge: str
+    bridges: tuple
     bridge_ip: str
     vrf: str
     prefix_list: str
@@ -95,8 +97,8 @@ class Limits:
 
     def check_bridge(self, name):
         """Check a bridge whose flows are read and written."""
-        _permit(name == self.bridge, f'bridge {name!r}', '[DEFAULT] '
-                f'bridge_dev = {self.bridge}')
+        _permit(name in self.bridges, f'bridge {name!r}',
+                self._named_bridges())
 
     def check_vrf(self, name):
         """Check a VRF of a question to FRR, or of the veth pair."""
@@ -111,8 +113,9 @@ class Limits:
 
     def check_next_hop(self, hop):
         """Check the next hop of a static route of FRR."""
-        hops = (self.pair[0],) if self.vrf else (self.bridge, *self._vips())
-        _permit(hop in hops, f'next hop {hop!r}',
+        hops = (self.pair[0],) if self.vrf else (*self.bridges, *self._vips())
+        _permit(hop in hops or not self.vrf and self._is_segment(hop),
+                f'next hop {hop!r}',
                 'a next hop of this agent: ' + ', '.join(hops))
 
     def check_forwards(self):
@@ -138,11 +141,19 @@ class Limits:
 
     def check_up(self, dev):
         """Check a device that is brought up."""
-        self._check_device(dev, (self.bridge,))
+        self._check_device(dev, self.bridges)
+
+    def check_vlan(self, name, bridge, tag):
+        """Check the device of a VLAN that is made."""
+        _permit(bridge in self.bridges and self._is_segment(name) and
+                name == vlans.device(bridge, tag) != bridge,
+                f'VLAN device {name!r}', 'the device of a VLAN on '
+                + self._named_bridges())
 
     def check_neighbour(self, dev):
         """Check a device of a permanent neighbour."""
-        self._check_device(dev, (self.bridge, *_ENDS))
+        if not self._is_segment(dev):
+            self._check_device(dev, _ENDS)
 
     def check_address(self, dev, text):
         """Check an address that is set, or removed without a mark.
@@ -152,7 +163,7 @@ class Limits:
         """
         if dev in self.others:
             return
-        if dev == self.bridge:
+        if self._is_segment(dev):
             _permit(text == f'{self.bridge_ip}/32', f'{text} on {dev}',
                     f'[DEFAULT] bridge_ip = {self.bridge_ip}')
         elif dev in _ENDS:
@@ -190,7 +201,7 @@ class Limits:
                 reach.beyond(dst))
         else:
             fits = not via and (
-                dev == self.bridge and table in self.host_tables and
+                self._is_segment(dev) and table in self.host_tables and
                 reach.host(dst) or
                 dev in self._vips() and table == route_codec.MAIN_TABLE and
                 reach.address(dst))
@@ -202,8 +213,9 @@ class Limits:
 
         :param rule: :class:`rules.Rule`
         """
-        _permit(rule.iif in self.others or
-                any(shape.fits(rule, self.reach) for shape in self.rules),
+        _permit(rule.iif in self.others or any(
+            shape.fits(self._as_of_bridge(rule), self.reach)
+            for shape in self.rules),
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
@@ -214,7 +226,7 @@ class Limits:
         count.
         """
         _permit(rule.iif in self.others or
-                reaches.frame(rule) in self.frames,
+                reaches.frame(self._as_of_bridge(rule)) in self.frames,
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')
 
@@ -224,7 +236,26 @@ class Limits:
             _permit(self.l3mdev and self.forwards, path, '[port_forward] '
                     'port_forward_l3mdev_accept')
         else:
-            self._check_device(path.split('/')[3], (self.bridge, *_ENDS))
+            dev = path.split('/')[3]
+            if not self._is_segment(dev):
+                self._check_device(dev, _ENDS)
+
+    def _is_segment(self, dev):
+        """Whether a device is named like that of a provider segment."""
+        return isinstance(dev, str) and vlans.is_device(dev, self.bridges)
+
+    def _as_of_bridge(self, rule):
+        """A rule as it would be for the default bridge.
+
+        The rules for packets out of OVN are alike for all segments.
+        """
+        return rule._replace(iif=self.bridges[0]) if self._is_segment(
+            rule.iif) else rule
+
+    def _named_bridges(self):
+        first, *further = self.bridges
+        return f'[DEFAULT] bridge_dev = {first}' + (
+            f', further_bridges = {",".join(further)}' if further else '')
 
     def _vips(self):
         """Names of the devices of VIPs, a tuple of at most one."""
@@ -252,7 +283,7 @@ def from_conf(conf):
     loaded = _loaded(conf)
     rules = list(reaches.shapes(conf))
     return Limits(
-        conf.bridge_dev, conf.bridge_ip, conf.frr.vrf_name,
+        bridges.served(conf), conf.bridge_ip, conf.frr.vrf_name,
         conf.frr.frr_prefix_list, forward.port_forward_dev,
         frozenset(conf.driver_devices), pair, _host_tables(conf),
         frozenset(tuple(route) for driver, *route in _gateways(conf, pair)

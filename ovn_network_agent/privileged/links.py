@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Privileged entry points for devices and the veth pair."""
+"""Privileged entry points for devices: the veth pair, VLAN devices."""
 
 import errno
 
@@ -67,6 +67,33 @@ def delete_veth_pairs(items):
         return _each(items, lambda *item: _delete_veth_pair(kernel, *item))
 
 
+@privileged.kernel.change
+def set_vlans(items):
+    """Make VLAN devices, and bring them up.
+
+    A right device of another program is adopted without the mark, so that the
+    device stays at the end.  A wrong one stays as found; the failure is
+    EEXIST.
+
+    :param items: list of [name, bridge, tag]
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return _each(items, lambda *item: _set_vlan(kernel, *item))
+
+
+@privileged.kernel.change
+def delete_vlans(names):
+    """Delete the VLAN devices of the agent; other devices stay.
+
+    :param names: list of device names
+    :returns: list of (index, errno, text)
+    """
+    with channel.kernel() as kernel:
+        return _each([[name] for name in checks.sequence(names)],
+                     lambda name: _delete_vlan(kernel, name))
+
+
 def _each(items, change):
     failures = []
     for position, item in enumerate(checks.sequence(items)):
@@ -113,6 +140,44 @@ def _delete_veth_pair(kernel, name, peer):
     if links.peers(found, name, peer):
         _request(kernel, 0, links.encode_delete(found[name].index),
                  links.RTM_DELLINK)
+
+
+def _set_vlan(kernel, name, bridge, tag):
+    checks.device(name)
+    checks.integer(tag, 'VLAN tag')
+    limits.current().check_vlan(name, bridge, tag)
+    lower = checks.index(bridge)
+    found = links.read(kernel)
+    if name in found and _is_our_vlan(found[name]) and not _is_vlan(
+            found[name], lower, tag):
+        _request(kernel, 0, links.encode_delete(found.pop(name).index),
+                 links.RTM_DELLINK)
+    if name not in found:
+        _request(kernel, wire.NLM_F_CREATE | wire.NLM_F_EXCL,
+                 links.encode_vlan(name, lower, tag))
+        found = links.read(kernel)
+        _request(kernel, 0, links.encode_alias(
+            found[name].index, ownership.LINK_ALIAS))
+    if not _is_vlan(found[name], lower, tag):
+        raise OSError(errno.EEXIST, f'{name} is there and is not VLAN {tag} '
+                      f'on {bridge}; rename or remove that device')
+    if not found[name].up:
+        _request(kernel, 0, links.encode_up(found[name].index))
+
+
+def _delete_vlan(kernel, name):
+    found = links.read(kernel).get(checks.device(name))
+    if found is not None and _is_our_vlan(found):
+        _request(kernel, 0, links.encode_delete(found.index),
+                 links.RTM_DELLINK)
+
+
+def _is_our_vlan(link):
+    return link.kind == 'vlan' and link.alias == ownership.LINK_ALIAS
+
+
+def _is_vlan(link, lower, tag):
+    return (link.kind, link.lower, link.vlan) == ('vlan', lower, tag)
 
 
 def _check_names(name, peer):

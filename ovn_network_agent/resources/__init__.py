@@ -46,6 +46,7 @@ from ovn_network_agent.resources.kernel import Rule
 from ovn_network_agent.resources.kernel import Sysctl
 from ovn_network_agent.resources.kernel import VethPair
 from ovn_network_agent.resources.kernel import VipAddress
+from ovn_network_agent.resources.kernel import VlanDevice
 from ovn_network_agent.resources.nft import NftElement
 from ovn_network_agent.resources.nft import NftTable
 from ovn_network_agent.resources.northbound import Advertised
@@ -88,4 +89,5 @@ __all__ = (
     'Sysctl',
     'VethPair',
     'VipAddress',
+    'VlanDevice',
 )

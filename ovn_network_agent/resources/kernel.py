@@ -55,6 +55,29 @@ class VethPair(base.Resource):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VlanDevice(base.Resource):
+    """The device of a VLAN on a provider bridge, up.
+
+    :ivar name: name of the device, see :func:`vlans.device`
+    :ivar bridge: name of the bridge's own device, '' for a found device that
+        is not as wanted
+    :ivar vlan: VLAN tag
+    """
+
+    name: str
+    bridge: str
+    vlan: int
+
+    kind = 'vlan_device'
+    stage = base.Stage.LINK
+
+    @property
+    def key(self):
+        """(name,); another bridge or tag is an update."""
+        return (self.name,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Sysctl(base.Resource):
     """A network sysctl, never restored.
 

@@ -14,23 +14,26 @@
 
 import dataclasses
 
+from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RelayPort(base.Resource):
-    """A tunnel port on the provider bridge, towards another gateway.
+    """A tunnel port on a provider bridge, towards another gateway.
 
     :ivar bridge: provider bridge
     :ivar name: name of the port, see :func:`ownership.relay_name`
     :ivar remote: IP address of the tunnels of the other chassis
     :ivar encap: 'geneve' or 'vxlan'
+    :ivar tunnel: tunnel key, see :func:`ownership.relay_key`
     """
 
     bridge: str
     name: str
     remote: str
     encap: str
+    tunnel: int = ownership.RELAY_KEY
 
     kind = 'relay_port'
     stage = base.Stage.LINK
@@ -47,7 +50,7 @@ LOCAL = 0xfffffffe
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flow(base.Resource):
-    """An OpenFlow flow on the provider bridge, table 0.
+    """An OpenFlow flow on a provider bridge, table 0.
 
     A flow matches in_port, family and destination, may set MACs, and hands the
     packet to the bridge's own forwarding, back to its port, or to relays.  The

@@ -21,6 +21,7 @@ from oslo_log import log as logging
 from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import trigger as triggers
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.engine import passes
 from ovn_network_agent.forward import source
@@ -404,7 +405,7 @@ class Loop:
 
     def _troubles(self, snapshot):
         """The problems of a snapshot; each is logged once."""
-        troubles = trouble.problems(snapshot, self._conf.bridge_dev,
+        troubles = trouble.problems(snapshot, bridges.served(self._conf),
                                     plugins.asked(self._conf, plugins.RANKING))
         for reason in troubles:
             if reason not in self._known_troubles:

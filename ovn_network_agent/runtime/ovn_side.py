@@ -57,7 +57,7 @@ class OvnSide:
         self._subscribe()
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
-            look_at_ports=surroundings.BridgePorts(conf.bridge_dev).look,
+            look_at_ports=surroundings.BridgePorts().look,
             **times)
 
     def connect(self):

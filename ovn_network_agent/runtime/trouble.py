@@ -15,17 +15,17 @@ Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
 these texts into the log and the status.
 """
 
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 
 # The most groups that one message names.
 _NAMED = 5
 
 
-def problems(snapshot, bridge_dev, ranked):
+def problems(snapshot, bridges, ranked):
     """The problems of a snapshot, each with its effect.
 
     :param snapshot: :class:`model.Snapshot`
-    :param bridge_dev: name of the provider bridge
+    :param bridges: names of the provider bridges that the agent serves
     :param ranked: whether a driver writes the priorities of gateways
     :returns: tuple of str, sorted
     """
@@ -36,7 +36,7 @@ def problems(snapshot, bridge_dev, ranked):
         found.update(f'router {router.called}: {problem}'
                      for problem in router.problems)
         for port in router.local_ports:
-            reason = announcing.objection(port.segment, bridge_dev)
+            reason = segments.objection(port.segment, bridges)
             if reason:
                 found.add(f'router {router.called}, port {port.lrp}: '
                           f'{reason}; its addresses stay as they are')

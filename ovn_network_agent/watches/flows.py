@@ -23,6 +23,7 @@ import errno
 import threading
 
 from ovn_network_agent import notices
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import flow_monitor
 from ovn_network_agent.privileged import receiving
@@ -77,23 +78,26 @@ class Flows(base.Observer):
 
     def __init__(self, conf, pace):
         self._pace = pace
-        self._watch = FlowWatch(self._changed, conf.bridge_dev)
+        self._watches = [FlowWatch(self._changed, bridge)
+                         for bridge in bridges.served(conf)]
         self._stopped = False
 
     def start(self, trigger):
-        """Start the watch.
+        """Start the watches.
 
         :param trigger: not needed, because the pace wakes the loop
         """
-        self._watch.start()
+        for watch in self._watches:
+            watch.start()
 
     def stop(self):
         """End the watch on a thread of its own."""
         if not self._stopped:
             self._stopped = True
-            # The thread of the watch may wait for an ovs-vswitchd that hangs.
-            threading.Thread(target=self._watch.stop, daemon=True,
-                             name='end-of-flows-watch').start()
+            for watch in self._watches:
+                # Its thread may wait for an ovs-vswitchd that hangs.
+                threading.Thread(target=watch.stop, daemon=True,
+                                 name='end-of-flows-watch').start()
 
     def _changed(self, text):
         self._pace.notice(notices.FLOWS, text)

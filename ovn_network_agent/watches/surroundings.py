@@ -22,6 +22,8 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
+from ovn_network_agent import vlans
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import setup
@@ -88,6 +90,7 @@ def bridge_address(conf):
     """
     if not conf.bridge_ip:
         return []
+    ours = bridges.served(conf)
     names = {link.index: name for name, link in links.read_all().items()}
     owners = sorted(names.get(found.index, '?')
                     for found in addresses.read_all()
@@ -100,9 +103,9 @@ def bridge_address(conf):
         f'[DEFAULT] bridge_ip = {conf.bridge_ip}: {what}; {remedy}'
         for what in (
             *(f'{dev} has this address, too' for dev in owners
-              if dev != conf.bridge_dev),
+              if not vlans.is_device(dev, ours)),
             *(f'there is a route to this address through {dev}'
-              for dev in ways if dev != conf.bridge_dev))]
+              for dev in ways if not vlans.is_device(dev, ours)))]
 
 
 def ipv6_forwarding(conf):
@@ -153,7 +156,7 @@ def leading_out(bridge, ports, found):
 
 def of_port(bridge, name):
     """The warning about one port of :func:`leading_out`, text."""
-    return (f'[DEFAULT] bridge_dev = {bridge}: its port {name} leads out of '
+    return (f'provider bridge {bridge}: its port {name} leads out of '
             'this node, and the agent sets proxy_arp: there the node answers '
             'ARP requests for every address that it has a route to; '
             'take the port out of the bridge (the uplink belongs into '
@@ -161,22 +164,19 @@ def of_port(bridge, name):
 
 
 class BridgePorts:
-    """Warns of ports that lead from the provider bridge to other machines.
+    """Warns of ports that lead from provider bridges to other machines."""
 
-    :param bridge: name of the bridge
-    """
+    def __init__(self):
+        self._known = {}
 
-    def __init__(self, bridge):
-        self._bridge = bridge
-        self._known = frozenset()
+    def look(self, bridge, ports):
+        """Log such ports that a bridge did not have before.
 
-    def look(self, ports):
-        """Log such ports that the bridge did not have before.
-
+        :param bridge: name of the bridge
         :param ports: iterable of str, names of all ports of the bridge
         """
         found = links.read_all()
-        outside = leading_out(self._bridge, ports, found)
-        for name in sorted(outside - self._known):
-            LOG.warning('%s', of_port(self._bridge, name))
-        self._known = outside
+        outside = leading_out(bridge, ports, found)
+        for name in sorted(outside - self._known.get(bridge, frozenset())):
+            LOG.warning('%s', of_port(bridge, name))
+        self._known[bridge] = outside

@@ -17,13 +17,14 @@ import dataclasses
 from ovn_network_agent import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.drivers import segments
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setup:
     """The options that the judges need.
 
-    :ivar bridge: provider bridge
+    :ivar bridges: the provider bridges that the agent serves, a tuple
     :ivar vrf: name of the VRF, '' for none
     :ivar pair: whether the agent makes the veth pair
     :ivar method: 'static' or 'kernel'
@@ -38,7 +39,7 @@ class Setup:
     :ivar zone: the agent's zone of connection tracking
     """
 
-    bridge: str = 'br-ex'
+    bridges: tuple = ('br-ex',)
     vrf: str = 'vrf-provider'
     pair: bool = True
     method: str = 'static'
@@ -97,6 +98,16 @@ class Facts:
     frr_setup: object = None
     filters: object = NOT_READ
     translation: object = NOT_READ
+
+    @property
+    def device(self):
+        """Name of the device of the segment; of the default bridge without
+        a segment.
+        """
+        port = self.subject.port
+        segment = port.segment if port else None
+        return segment.device if segments.located(
+            segment, self.setup.bridges) else self.setup.bridges[0]
 
     @property
     def announces(self):

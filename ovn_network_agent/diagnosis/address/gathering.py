@@ -21,6 +21,7 @@ import dataclasses
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent import selection
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis import readers
@@ -56,7 +57,7 @@ def setup(conf, client):
     :returns: :class:`facts.Setup`
     """
     return facts.Setup(
-        conf.bridge_dev, conf.frr.vrf_name, veth_leak.enabled(conf),
+        bridges.served(conf), conf.frr.vrf_name, veth_leak.enabled(conf),
         conf.fip_route.announce_method, conf.frr.frr_prefix_list,
         conf.frr.bgp_check,
         tuple(conf.network_cidr), conf.gateway_port, tuple(conf.drivers),
@@ -192,7 +193,7 @@ def kernel_wanted(about, known):
     :param about: :class:`subject.Subject`
     :param known: :class:`facts.Setup`
     """
-    device = known.vip_device if about.vip else known.bridge
+    device = known.vip_device if about.vip else known.bridges[0]
     if about.port and about.port.segment and about.port.segment.device:
         device = about.port.segment.device
     return kernel.Wanted(

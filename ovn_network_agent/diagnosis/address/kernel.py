@@ -50,11 +50,13 @@ def way_back(facts):
 
 def bridge(facts):
     """The finding about the bridge's device, its address and sysctls."""
-    kernel, name = facts.kernel, facts.setup.bridge
+    kernel, name = facts.kernel, facts.device
     link = kernel.links.get(name)
     if link is None:
         return verdicts.broken('bridge-device', f'there is no device {name}',
-                               f'"ovs-vsctl add-br {name}"')
+                               f'"ovs-vsctl add-br {name}"'
+                               if name in facts.setup.bridges
+                               else verdicts.RESTORE)
     faults = [] if link.up else [f'{name} is down']
     faults += addresses_lack(facts, name) + sysctls_differ(facts, name)
     if faults:
@@ -338,7 +340,7 @@ def out_of_vrf(facts):
             'the operator of the BGP neighbour has to announce a default '
             'route to this node; or set one, in "configure terminal" of '
             f'vtysh: "vrf {setup.vrf}" / "ip route 0.0.0.0/0 NEXT-HOP"')
-    if found.dev in (ownership.VETH_PROVIDER, setup.bridge):
+    if found.dev in (ownership.VETH_PROVIDER, facts.device):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} sends {setup.client} back to '
             f'{found.dev}', f'"ip route del {found.dst} table {found.table}" '

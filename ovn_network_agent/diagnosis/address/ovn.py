@@ -19,7 +19,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers import segments
 
 Kind = subjects.Kind
 # ovn-nbctl takes an unquoted colon for the end of the key.
@@ -126,14 +126,14 @@ def _distributed(subject):
 
 def _segment(facts):
     segment = facts.subject.port.segment
-    why = announcing.objection(segment, facts.setup.bridge)
+    why = segments.objection(segment, facts.setup.bridges)
     if why:
         return verdicts.broken(
             'segment', why, 'correct ovn-bridge-mappings ("ovs-vsctl get '
-            'Open_vSwitch . external_ids") or [DEFAULT] bridge_dev, and see '
-            'that ovn-controller runs')
+            'Open_vSwitch . external_ids"), or [DEFAULT] bridge_dev and '
+            'further_bridges, and see that ovn-controller runs')
     return verdicts.ok(
-        'segment', f'{segment.physical_network} on {segment.bridge}, patch '
+        'segment', f'{segment.physical_network} on {segment.device}, patch '
         f'port {segment.patch_port} ({segment.localnet_port})')
 
 

@@ -18,7 +18,9 @@ import os
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent import vlans
 from ovn_network_agent.backends import link_needs
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.watches import surroundings
@@ -29,29 +31,31 @@ _STRICT = 1
 
 
 class Bridge(typing.NamedTuple):
-    """The provider bridge.
+    """The provider bridges.
 
-    :ivar name: name of the device
+    :ivar names: names of the devices, a tuple
     :ivar missing: messages of :func:`link_needs.bridge`
-    :ivar up: whether the device is up
-    :ivar managed: whether an agent runs, which sets the device up
+    :ivar down: names of the devices that are down, a tuple
+    :ivar managed: whether an agent runs, which sets the devices up
     """
 
-    name: str
+    names: tuple
     missing: tuple
-    up: bool
+    down: tuple
     managed: bool
 
 
 def read_bridge(sources):
-    """Read the provider bridge: :class:`Bridge`.
+    """Read the provider bridges: :class:`Bridge`.
 
     :raises check.NotChecked: without OVN
     """
     sources.ovn()
-    found, name = sources.links(), sources.conf.bridge_dev
-    return Bridge(name, tuple(link_needs.bridge(sources.conf, found)),
-                  name in found and found[name].up, bool(sources.holder()))
+    found, names = sources.links(), bridges.served(sources.conf)
+    return Bridge(names, tuple(link_needs.bridge(sources.conf, found)),
+                  tuple(name for name in names
+                        if name in found and not found[name].up),
+                  bool(sources.holder()))
 
 
 def judge_bridge(found):
@@ -61,15 +65,17 @@ def judge_bridge(found):
     """
     if found.missing:
         yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
-    elif found.up:
-        yield check.ok(f'{found.name} is there and up')
-    elif found.managed:
-        yield check.broken(f'{found.name} is down, although an agent runs',
-                           f'"ip link set {found.name} up", and see what '
-                           'sets it down')
-    else:
-        yield check.warn(f'{found.name} is down',
-                         'the agent sets it up when it starts')
+        return
+    for name in found.down:
+        if found.managed:
+            yield check.broken(f'{name} is down, although an agent runs',
+                               f'"ip link set {name} up", and see what sets '
+                               'it down')
+        else:
+            yield check.warn(f'{name} is down',
+                             'the agent sets it up when it starts')
+    if not found.down:
+        yield check.ok(f'there and up: {", ".join(found.names)}')
 
 
 class Vrf(typing.NamedTuple):
@@ -171,13 +177,13 @@ class Forwarding(typing.NamedTuple):
     """Sysctls of the devices that packets pass.
 
     :ivar vrf: names of the VRF and of its uplinks
-    :ivar bridge: name of the provider bridge
-    :ivar managed: whether an agent runs, which sets those of the bridge
+    :ivar bridges: names of the devices of provider networks that are there
+    :ivar managed: whether an agent runs, which sets those of the bridges
     :ivar values: dict of device to dict of sysctl to int
     """
 
     vrf: tuple
-    bridge: str
+    bridges: tuple
     managed: bool
     values: dict
 
@@ -187,9 +193,13 @@ def read_forwarding(sources):
     conf, found = sources.conf, sources.links()
     names = [name for name in (sources.vrf, *(
         link.name for link in uplinks(conf, found))) if name in found]
-    devices = [*names, *(name for name in (
-        conf.bridge_dev, *ownership.VETH_ENDS) if name in found)]
-    return Forwarding(tuple(names), conf.bridge_dev, bool(sources.holder()), {
+    served = bridges.served(conf)
+    ours = tuple(sorted(
+        name for name, link in found.items() if name in served or
+        link.alias == ownership.LINK_ALIAS and vlans.is_device(name, served)))
+    devices = [*names, *ours, *(
+        name for name in ownership.VETH_ENDS if name in found)]
+    return Forwarding(tuple(names), ours, bool(sources.holder()), {
         name: _sysctls(name) for name in (*devices, 'all')})
 
 
@@ -207,11 +217,12 @@ def _sysctls(device):
 def judge_forwarding(found):
     """A device that does not forward IPv4 is broken.
 
-    The bridge counts only if an agent runs, because the agent sets its value.
+    The bridges count only if an agent runs, because the agent sets their
+    values.
 
     :param found: :class:`Forwarding`
     """
-    ours = (found.bridge,) if found.managed else ()
+    ours = found.bridges if found.managed else ()
     # Without a VRF the uplink is not known, and one switch is for all.
     concerned = (*(found.vrf or ('all',)), *ours)
     closed = [name for name in concerned
@@ -268,17 +279,22 @@ def judge_proxy_arp(found):
 
     :param found: :class:`Forwarding`
     """
-    value = found.values.get(found.bridge, {}).get('proxy_arp')
-    if not found.managed or value is None:
+    values = {name: found.values.get(name, {}).get('proxy_arp')
+              for name in found.bridges}
+    known = {name: value for name, value in values.items()
+             if value is not None}
+    if not found.managed or not known:
         yield check.not_checked('the agent sets it when it starts')
-    elif not value:
+        return
+    closed = [name for name, value in known.items() if not value]
+    for name in closed:
         yield check.broken(
-            f'{found.bridge}: proxy_arp is 0, so nobody answers for the '
-            'virtual gateway',
-            f'"sysctl -w {_name(found.bridge, "proxy_arp")}=1", and see what '
-            'changes it')
-    else:
-        yield check.ok(f'{found.bridge}: {value:d}')
+            f'{name}: proxy_arp is 0, so nobody answers for the virtual '
+            'gateway', f'"sysctl -w {_name(name, "proxy_arp")}=1", and see '
+            'what changes it')
+    if not closed:
+        yield check.ok(', '.join(f'{name}: {value:d}'
+                                 for name, value in known.items()))
 
 
 def read_bridge_address(sources):
@@ -307,11 +323,13 @@ def read_bridge_ports(sources):
 
     :raises ovsdb.connection.Unavailable: without the local database
     """
-    bridge = sources.conf.bridge_dev
     with sources.database('ovs').rows() as ovs:
-        ports = wiring.ports(ovs, bridge)
-    return tuple(surroundings.of_port(bridge, name) for name in sorted(
-        surroundings.leading_out(bridge, ports, sources.links())))
+        ports = {bridge: wiring.ports(ovs, bridge)
+                 for bridge in bridges.served(sources.conf)}
+    return tuple(surroundings.of_port(bridge, name)
+                 for bridge, names in ports.items() for name in sorted(
+                     surroundings.leading_out(bridge, names,
+                                              sources.links())))
 
 
 def judge_bridge_ports(messages):
@@ -342,10 +360,10 @@ def judge_ipv6(messages):
 
 CHECKS = (
     check.Check(
-        'provider-bridge', 'provider bridge', 'the device of bridge_dev '
-        'exists and is up', read_bridge, judge_bridge),
+        'provider-bridge', 'provider bridge', 'the devices of bridge_dev and '
+        'further_bridges exist and are up', read_bridge, judge_bridge),
     check.Check(
-        'bridge-ports', 'provider bridge', 'no port of the bridge leads to '
+        'bridge-ports', 'provider bridge', 'no port of a bridge leads to '
         'other machines, for which proxy_arp would answer',
         read_bridge_ports, judge_bridge_ports,
         ('ovs-database', 'provider-bridge')),
@@ -361,13 +379,13 @@ CHECKS = (
         read_vrf, judge_uplink, ('vrf',)),
     check.Check(
         'ip-forward', 'sysctls', 'the VRF and the uplinks forward IPv4; with '
-        'a running agent the bridge, too', read_forwarding,
+        'a running agent the bridges, too', read_forwarding,
         judge_forwarding),
     check.Check(
         'rp-filter', 'sysctls', 'rp_filter is strict on no device that '
         'packets of floating IPs pass', read_forwarding, judge_rp_filter),
     check.Check(
-        'proxy-arp', 'sysctls', 'with a running agent: the bridge answers '
+        'proxy-arp', 'sysctls', 'with a running agent: the bridges answer '
         'for the virtual gateway', read_forwarding, judge_proxy_arp,
         ('provider-bridge',)),
     check.Check(

@@ -17,6 +17,7 @@ import typing
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import words
@@ -44,23 +45,25 @@ class Drops(typing.NamedTuple):
 
 
 def read_drops(sources):
-    """Read the dropping flows of other programs: :class:`Drops`.
+    """Read the dropping flows of other programs: a tuple of :class:`Drops`.
 
-    :raises check.NotChecked: without OVN or root, or when the bridge does not
+    :raises check.NotChecked: without OVN or root, or when a bridge does not
         answer
     """
     sources.ovn()
     sources.privileged()
-    bridge = sources.conf.bridge_dev
     segments = [port.segment for group in sources.snapshot().groups
                 for port in group.ports if port.segment]
-    try:
-        drops = flows.read_drops(sources.conf, bridge)
-    except readers.Unread as error:
-        raise check.NotChecked(str(error)) from error
-    return Drops(sources.announceable(), bridge, frozenset(
-        segment.patch_port for segment in segments
-        if segment.bridge == bridge), drops)
+    found = []
+    for bridge in bridges.served(sources.conf):
+        try:
+            drops = flows.read_drops(sources.conf, bridge)
+        except readers.Unread as error:
+            raise check.NotChecked(str(error)) from error
+        found.append(Drops(sources.announceable(), bridge, frozenset(
+            segment.patch_port for segment in segments
+            if segment.bridge == bridge), drops))
+    return tuple(found)
 
 
 def judge_drops(found):
@@ -69,24 +72,26 @@ def judge_drops(found):
     A flow that drops packets of all addresses, whatever else the packets have,
     is broken.
 
-    :param found: :class:`Drops`
+    :param found: tuple of :class:`Drops`, one for each bridge
     """
-    wrong = False
+    said = [each for drops in found for each in _judge_bridge(drops)]
+    number = sum(len(drops.drops) for drops in found)
+    return said or [check.ok(
+        f'of {number:d} flows of other programs that drop, none drops packets '
+        'of this node\'s addresses')]
+
+
+def _judge_bridge(found):
     for drop in found.drops:
         taken = _taken(drop, found)
-        if not taken:
-            continue
-        wrong = True
-        certain = not drop.selection.narrow and taken == set(found.addresses)
-        yield check.Said(
-            check.Verdict.BROKEN if certain else check.Verdict.WARN,
-            f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
-            f'"{match(drop)}" of another program drops packets of '
-            f'{words.named(taken)}', _remedy(drop, found.bridge))
-    if not wrong:
-        yield check.ok(f'of {len(found.drops):d} flows of other programs '
-                       'that drop, none drops packets of this node\'s '
-                       'addresses')
+        if taken:
+            certain = (not drop.selection.narrow and
+                       taken == set(found.addresses))
+            yield check.Said(
+                check.Verdict.BROKEN if certain else check.Verdict.WARN,
+                f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
+                f'"{match(drop)}" of another program drops packets of '
+                f'{words.named(taken)}', _remedy(drop, found.bridge))
 
 
 def _taken(drop, found):

@@ -15,7 +15,9 @@
 
 import typing
 
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.drivers import segments
 
 # The most names that one line has.
 _NAMED = 5
@@ -115,9 +117,11 @@ class Ports(typing.NamedTuple):
     """The gateway ports on this chassis.
 
     :ivar ports: tuple of :class:`model.GroupPort`
+    :ivar bridges: the provider bridges that the agent serves, a tuple
     """
 
     ports: tuple
+    bridges: tuple = ('br-ex',)
 
 
 def read_ports(sources):
@@ -128,7 +132,8 @@ def read_ports(sources):
     snapshot = sources.snapshot()
     return Ports(tuple(port for group in snapshot.groups
                        for port in group.ports
-                       if port.chassis == snapshot.node.chassis))
+                       if port.chassis == snapshot.node.chassis),
+                 bridges.served(sources.conf))
 
 
 def judge_ports(found):
@@ -152,13 +157,20 @@ def judge_ports(found):
             yield check.broken(
                 f'{port.lrp}: the physical network '
                 f'{segment.physical_network} is not in ovn-bridge-mappings',
-                'add it there, with the bridge of bridge_dev')
+                'add it there, with the bridge of bridge_dev or one of '
+                'further_bridges')
         elif not segment.patch_port:
             wrong = True
             yield check.broken(
                 f'{port.lrp}: ovn-controller has made no patch port on '
                 f'{segment.bridge}', 'look into the log of ovn-controller: '
                 'is br-int there, and is the bridge one of Open vSwitch?')
+        elif why := segments.objection(segment, found.bridges):
+            wrong = True
+            yield check.broken(
+                f'{port.lrp}: {why}', 'ovn-bridge-mappings, [DEFAULT] '
+                'bridge_dev and further_bridges have to name one bridge for '
+                'the network; a device in the way has to go')
     if not wrong:
         yield check.ok(f'{len(found.ports):d} gateway ports are here')
 

@@ -22,6 +22,7 @@ import os
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import devices
@@ -52,7 +53,8 @@ def read_mtu(sources):
     ends = ownership.VETH_ENDS if veth_leak.enabled(conf) else ()
     return Sizes(
         _sizes(link.name for link in devices.uplinks(conf, found)),
-        _sizes(name for name in (conf.bridge_dev, *ends) if name in found))
+        _sizes(name for name in (*bridges.served(conf), *ends)
+               if name in found))
 
 
 def _sizes(names):

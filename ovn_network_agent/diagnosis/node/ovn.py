@@ -16,6 +16,7 @@
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import bridges as served
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
@@ -76,7 +77,7 @@ class Chassis(typing.NamedTuple):
     :ivar hostname: its host name there
     :ivar key: key of the local database that has ovn-cms-options
     :ivar options: tuple of the words of ovn-cms-options
-    :ivar bridge: bridge_dev
+    :ivar served: the provider bridges that the agent serves, a tuple
     :ivar mapped_by: key of the local database that has ovn-bridge-mappings
     :ivar mappings: tuple of (physical network, bridge)
     :ivar bridges: frozenset of names of the bridges of Open vSwitch
@@ -87,7 +88,7 @@ class Chassis(typing.NamedTuple):
     hostname: str
     key: str
     options: tuple
-    bridge: str
+    served: tuple
     mapped_by: str
     mappings: tuple
     bridges: frozenset
@@ -112,7 +113,7 @@ def read_chassis(sources):
                          if row.name == name), None)
     return Chassis(name, hostname is not None, hostname or '', key,
                    tuple(filter(None, map(str.strip, words))),
-                   sources.conf.bridge_dev, mapped_by,
+                   served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges)
 
 
@@ -157,22 +158,35 @@ def _add_gateway(found):
 
 
 def judge_mappings(found):
-    """A provider bridge that no network is mapped to is broken.
+    """A served bridge that no network is mapped to is broken.
 
     :param found: :class:`Chassis`
     """
-    if not any(bridge == found.bridge for _net, bridge in found.mappings):
-        yield check.broken(
-            f'{found.mapped_by} names {_named(found.mappings)}, and not '
-            f'[DEFAULT] bridge_dev = {found.bridge}',
-            f'"ovs-vsctl set Open_vSwitch . external_ids:{found.mapped_by}='
-            f'PHYSICAL-NETWORK:{found.bridge}"')
-    elif found.bridge not in found.bridges:
-        yield check.broken(
-            f'Open vSwitch has no bridge {found.bridge}',
-            f'"ovs-vsctl add-br {found.bridge}", or name the right one')
-    else:
+    mapped = {bridge for _network, bridge in found.mappings}
+    wrong = False
+    for bridge in found.served:
+        option = ('bridge_dev' if bridge == found.served[0]
+                  else 'further_bridges')
+        if bridge not in mapped:
+            wrong = True
+            yield check.broken(
+                f'{found.mapped_by} names {_named(found.mappings)}, and not '
+                f'[DEFAULT] {option} = {bridge}',
+                f'"ovs-vsctl set Open_vSwitch . external_ids:{found.mapped_by}'
+                f'={_with(found.mappings, bridge)}"')
+        elif bridge not in found.bridges:
+            wrong = True
+            yield check.broken(
+                f'Open vSwitch has no bridge {bridge}',
+                f'"ovs-vsctl add-br {bridge}", or name the right one')
+    if not wrong:
         yield check.ok(_named(found.mappings))
+
+
+def _with(mappings, bridge):
+    """The value of the mappings with one more bridge."""
+    return ','.join(f'{network}:{each}' for network, each in (
+        *mappings, ('PHYSICAL-NETWORK', bridge)))
 
 
 def _named(mappings):
@@ -256,7 +270,8 @@ CHECKS = (
         'enable-chassis-as-gw', read_chassis, judge_gateway,
         ('ovs-database', 'sb-database')),
     check.Check(
-        'bridge-mappings', 'OVN', 'ovn-bridge-mappings names bridge_dev, '
-        'which is a bridge of Open vSwitch', read_chassis, judge_mappings,
+        'bridge-mappings', 'OVN', 'ovn-bridge-mappings names each bridge of '
+        'bridge_dev and further_bridges, and Open vSwitch has these bridges',
+        read_chassis, judge_mappings,
         ('ovs-database', 'sb-database')),
 )

@@ -16,6 +16,7 @@ import typing
 
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import routing
@@ -98,8 +99,8 @@ def _foreign(rule, exact, conf):
 
 
 def _exits(sources):
-    """The devices of the provider bridge, which have what OVN sends."""
-    return frozenset((sources.conf.bridge_dev, *(
+    """The devices of provider segments, which have what OVN sends."""
+    return frozenset((*bridges.served(sources.conf), *(
         port.segment.device for group in sources.snapshot().groups
         for port in group.ports if port.segment)))
 

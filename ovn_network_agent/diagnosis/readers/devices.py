@@ -28,8 +28,8 @@ def read(*names):
     with connection.Connection() as kernel:
         found = links.named(kernel, sorted({*names, *ownership.VETH_ENDS} -
                                            {''}))
-        return tuple(links.device(kernel, name, link)
-                     for name, link in sorted(found.items()))
+        return tuple(links.device(kernel, name, found)
+                     for name in sorted(found))
 
 
 def node(*names, **values):

@@ -99,11 +99,12 @@ def for_address(address, client_, segment, mac):
     :param mac: MAC of the router port
     :returns: tuple of :class:`Packet`
     """
+    tag = _tag(segment)
     found = [Packet(
-        f'ARP request for {address}', f'in_port=LOCAL,arp,arp_op=1,'
+        f'ARP request for {address}', f'in_port=LOCAL,{tag}arp,arp_op=1,'
         f'dl_src={segment.mac},dl_dst={_BROADCAST},arp_sha={segment.mac},'
         f'arp_spa={client_},arp_tpa={address}', True), Packet(
-        f'ARP reply of {address}', f'in_port={segment.patch_port},arp,'
+        f'ARP reply of {address}', f'in_port={segment.patch_port},{tag}arp,'
         f'arp_op=2,dl_src={mac},dl_dst={segment.mac},arp_sha={mac},'
         f'arp_tha={segment.mac},arp_spa={address},arp_tpa={client_}', False)]
     for protocol in _PROTOCOLS:
@@ -117,16 +118,21 @@ def both_ways(protocol, address, client_, segment, mac):
     :param protocol: 'icmp', 'tcp' or 'udp'
     :returns: list of two :class:`Packet`
     """
-    name = protocol.upper()
+    name, tag = protocol.upper(), _tag(segment)
     question, answer = (',icmp_type=8', ',icmp_type=0') if (
         protocol == 'icmp') else ('', '')
     return [Packet(
-        f'{name} to {address}', f'in_port=LOCAL,{protocol}{question},'
+        f'{name} to {address}', f'in_port=LOCAL,{tag}{protocol}{question},'
         f'dl_src={segment.mac},dl_dst={mac},nw_src={client_},'
         f'nw_dst={address},nw_ttl=64', True), Packet(
         f'{name} from {address}', f'in_port={segment.patch_port},'
-        f'{protocol}{answer},dl_src={mac},dl_dst={segment.mac},'
+        f'{tag}{protocol}{answer},dl_src={mac},dl_dst={segment.mac},'
         f'nw_src={address},nw_dst={client_},nw_ttl=63', False)]
+
+
+def _tag(segment):
+    """The VLAN of a segment's packets, in the notation of ovs-ofctl."""
+    return f'dl_vlan={segment.vlan:d},' if segment.vlan else ''
 
 
 def read(conf, known, about):

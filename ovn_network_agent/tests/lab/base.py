@@ -51,6 +51,7 @@ class LabTestCase(testtools.TestCase):
     :cvar GATEWAYS: number of gateway nodes
     :cvar METHOD: announce method of the agents
     :cvar SCHEDULER: how Neutron schedules gateways
+    :cvar FURTHER: whether gateways have a second provider bridge
     :cvar AGENTS: whether :meth:`setUpClass` starts the agents
     :cvar ROOT: root file system of the gateway nodes, see
         :class:`lab.node.Node`
@@ -63,6 +64,7 @@ class LabTestCase(testtools.TestCase):
     GATEWAYS = 2
     METHOD = 'static'
     SCHEDULER = neutron.GATEWAY_CHASSIS
+    FURTHER = False
     AGENTS = True
     ROOT = None
     CONFIG = {}
@@ -74,7 +76,8 @@ class LabTestCase(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.cloud = clouds.Cloud(gateways=cls.GATEWAYS,
-                                 scheduler=cls.SCHEDULER, root=cls.ROOT)
+                                 scheduler=cls.SCHEDULER, root=cls.ROOT,
+                                 further=cls.FURTHER)
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()
@@ -132,7 +135,7 @@ class LabTestCase(testtools.TestCase):
         """
         allocate = self.cloud.neutron.allocate
         fips = self.cloud.neutron.add_fips(
-            router, [(address or allocate(), port)
+            router, [(address or allocate(router.provider), port)
                      for address, port in targets])
         self.addCleanup(self._remove, router, fips)
         return fips

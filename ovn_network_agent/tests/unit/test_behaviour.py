@@ -24,7 +24,6 @@ PAGE = ROOT / 'doc' / 'source' / 'reference' / 'behaviour.rst'
 PARTS = PAGE.with_suffix('')
 GLOSSARY = PAGE.with_name('glossary.rst')
 PACKAGE = ROOT / 'ovn_network_agent'
-OVERVIEW = ROOT / 'doc' / 'source' / 'overview.rst'
 # Set when the table is; until then missing rows are printed.
 COMPLETE = True
 
@@ -173,14 +172,6 @@ class BehaviourTest(unittest.TestCase):
         elif missing:
             print('Not in the table of the behaviour yet: '
                   f'{" ".join(missing)}', file=sys.stderr)
-
-    def test_what_is_not_there_yet_is_in_the_overview(self):
-        missing = PAGE.read_text().partition('Not yet\n')[2].partition(
-            'Does not apply\n')[0]
-        rows = [name for name, _why in cells(missing) if name != 'Row']
-        self.assertNotEqual([], rows)
-        for name in rows:
-            self.assertRegex(OVERVIEW.read_text(), rf'\(row\s+{name}\)')
 
     def test_each_row_says_something_and_names_a_test(self):
         for row in self.table:

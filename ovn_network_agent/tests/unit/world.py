@@ -36,7 +36,7 @@ BRIDGE_MAC = '0a:00:00:00:00:01'
 # Like the real ones: which backend makes what.
 BACKENDS = {
     'relay_port': (resources.RelayPort,),
-    'link': (resources.LinkUp, resources.VethPair),
+    'link': (resources.LinkUp, resources.VethPair, resources.VlanDevice),
     'sysctl': (resources.Sysctl,),
     'address': (resources.Address, resources.VipAddress),
     'neighbour': (resources.Neighbour,),

@@ -12,12 +12,14 @@
 
 """Flows through the management socket of a bridge."""
 
+import dataclasses
 import re
 import signal
 import time
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import flow
+from ovn_network_agent.privileged import limits
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 
@@ -267,6 +269,17 @@ class TestFlow(base.FlowTestCase):
         self.backend.conf.set_override('bridge_dev', 'br-none')
         with self.assertRaisesRegex(backends.BackendError, 'br-none'):
             self.backend.read(frozenset())
+
+    def test_a_missing_further_bridge_holds_up_no_other(self):
+        self.backend.conf.set_override('further_bridges', ['br-none'])
+        limits.fix(self.backend.conf)
+        self.addCleanup(limits.forget)
+        here = base.hairpin(DST)
+        there = dataclasses.replace(here, bridge='br-none')
+        self.assertEqual([], self.backend.read(frozenset()))
+        failed = self.backend.apply(backends.Delta(create=(here, there)))
+        self.assertEqual([there.ref], list(failed))
+        self.assertEqual([here], self.backend.read(frozenset(failed)))
 
 
 class TestStopped(base.FlowTestCase):

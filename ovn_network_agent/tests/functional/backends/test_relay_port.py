@@ -14,6 +14,7 @@
 """Backend relay_port, on a real Open vSwitch."""
 
 from concurrent import futures
+import dataclasses
 import signal
 import time
 
@@ -94,6 +95,23 @@ class RelayPortTest(RelayPortTestCase):
         pairs = text.strip('{}').split(', ')
         return {key: value.strip('"') for key, _equal, value in
                 (pair.partition('=') for pair in pairs)}
+
+    def test_each_bridge_has_its_own_to_the_same_node(self):
+        """Open vSwitch refuses a second tunnel with the same number."""
+        self.ovs.vsctl('--no-wait', 'add-br', 'br-two', '--', 'set',
+                       'bridge', 'br-two', 'datapath_type=netdev')
+        one = base.relay()
+        same = base.relay(bridge='br-two', name='ona-same')
+        other = dataclasses.replace(
+            same, name=ownership.relay_name(base.address(2), 'physnet2'),
+            tunnel=ownership.relay_key('physnet2'))
+        self.create(one, other)
+        self.assertCountEqual([one, other], self.read())
+        self.assertIn(other.name, self.names('br-two'))
+        failed = self.backend.apply(backends.Delta(create=(same,)))
+        self.assertEqual([same.ref], list(failed))
+        self.delete(one, other, same)
+        self.assertEqual([], self.read())
 
     def test_an_agent_that_has_just_started_knows_it(self):
         wanted = [base.relay(), base.relay('2001:db8::2', 'vxlan')]
@@ -231,7 +249,8 @@ class RelayPortTest(RelayPortTestCase):
                        'interface', 'tun', 'type=geneve',
                        'options:remote_ip=192.0.2.9')
         self.assertEqual(tuple(
-            model.Relay(base.BRIDGE, remote, self.number(remote))
+            model.Relay(base.BRIDGE, remote, self.number(remote),
+                        name=ownership.relay_name(remote))
             for remote in ('192.0.2.2', '192.0.2.3')),
             self.local.wiring().relays)
 

@@ -208,5 +208,5 @@ class BridgePortTest(node.NodeTestCase):
             {'op': 'mutate', 'table': 'Bridge',
              'where': [['name', '==', cloud.BRIDGE]],
              'mutations': [['ports', 'insert', ['named-uuid', 'p']]]})
-        self.logged(f'[DEFAULT] bridge_dev = {cloud.BRIDGE}: its port uplink '
+        self.logged(f'provider bridge {cloud.BRIDGE}: its port uplink '
                     'leads out of this node', 'proxy_arp')

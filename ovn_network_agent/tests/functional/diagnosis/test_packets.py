@@ -71,10 +71,10 @@ class PacketsTestCase(base.FlowTestCase):
         return self.ovs.vsctl('get', 'interface', base.BRIDGE,
                               'mac_in_use').strip().strip('"')
 
-    def facts(self):
+    def facts(self, vlan=0):
         """The facts of the address, of which only the flows were read."""
         port = model.GatewayPort('lrp-1', base.LRP_MAC, (), 'chassis', True,
-                                 model.Segment('', 'provnet', 'physnet1', 0,
+                                 model.Segment('', 'provnet', 'physnet1', vlan,
                                                base.BRIDGE, base.BRIDGE,
                                                self.mac, PATCH))
         known = facts.Facts(
@@ -107,6 +107,13 @@ class PacketsTest(PacketsTestCase):
         self.assertEqual(8, len(found))
         self.assertEqual([], [each.packet.name for each in found
                               if not each.arrives])
+
+    def test_packets_of_a_vlan_have_its_tag(self):
+        self.ovs.add('priority=60000,vlan_tci=0x0000/0x1fff,actions=drop')
+        for vlan, lost in ((101, 0), (0, 8)):
+            self.assertEqual(lost, len([
+                each for each in self.facts(vlan).journeys
+                if not each.arrives]))
 
     def test_a_flow_is_named_and_its_remedy_removes_it(self):
         for flow, words in (

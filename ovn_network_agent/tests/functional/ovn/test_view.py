@@ -317,7 +317,8 @@ class ViewTest(view_base.ViewTestCase):
             options=ovsdb.ovsdb_map(network_name='physnet1'))
         router = self.becomes(eyes, lambda r: r.ports[0].segment,
                               'the segment')
-        self.assertEqual((42, cloud.BRIDGE + '.42', ''), (
+        # The device will have the MAC of the bridge, which is lo here.
+        self.assertEqual((42, cloud.BRIDGE + '.42', '00:00:00:00:00:00'), (
             router.ports[0].segment.vlan, router.ports[0].segment.device,
             router.ports[0].segment.mac))
 

@@ -75,6 +75,11 @@ ITEMS = {
         ['veth-default', 'veth-provider', 'vrf-other'],
         ['veth-default', 'veth-provider', ''],
         [DEVICE, 'veth-provider', 'vrf-provider']],
+    'links.set_vlans': [
+        ['lo.7', 'lo', 7], [f'{DEVICE}.7', DEVICE, 7], [DEVICE, 'br-ex', 7],
+        ['br-ex.7', 'br-ex', 8], ['br-ex', 'br-ex', 0],
+        ['br-ex.4095', 'br-ex', 4095], ['br-ex.7', 'br-ex', '7'],
+        [None, 'br-ex', 7], ['br-ex.7', None, 7]],
     'links.delete_veth_pairs': [[DEVICE, 'management-peer'],
                                 ['br-ex', 'br-ex-peer']],
     'netlink.set_rules': [
@@ -140,6 +145,7 @@ ITEMS = {
 }
 # What is not refused, and has no effect: a mark decides.
 SILENT = {
+    'links.delete_vlans': [DEVICE, 'br-ex'],
     'netlink.delete_neighbours': [
         [DEVICE, '10.9.9.1'], ['br-ex', '10.8.8.1']],
     'kernel_routes.delete_routes': [

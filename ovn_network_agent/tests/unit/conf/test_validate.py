@@ -65,12 +65,26 @@ class ProblemsTest(base.ConfTestCase):
             # Nothing uses it.
             self.assertEqual([], self.problems(other))
 
+    def test_each_bridge_is_named_once(self):
+        for text, *parts in (
+                ('further_bridges = br-two, br-two', 'twice'),
+                ('further_bridges = br-ex', 'twice'),
+                ('further_bridges = veth-default', 'veth pair'),
+                ('further_bridges = vrf-x\n[frr]\nvrf_name = vrf-x',
+                 'vrf_name'),
+                ('further_bridges = a-very-long-bridge', '15')):
+            self.check_one(f'[DEFAULT]\n{text}\n', 'further_bridges', *parts)
+        self.assertEqual([], self.problems(
+            '[DEFAULT]\nfurther_bridges = br-two, br-three\n'))
+
     def test_the_device_of_vips_is_for_nothing_else(self):
         for name, other in (('br-ex', '[DEFAULT] bridge_dev'),
+                            ('br-two', '[DEFAULT] further_bridges'),
                             ('vrf-x', '[frr] vrf_name'),
                             ('veth-default', 'veth pair'),
                             ('veth-provider', 'veth pair')):
-            self.check_one('[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
+            self.check_one('[DEFAULT]\nfurther_bridges = br-two\n'
+                           '[frr]\nvrf_name = vrf-x\n' + self.FORWARDS +
                            f'port_forward_dev = {name}\n',
                            f'[port_forward] port_forward_dev = {name}: ',
                            other, 'dummy device')

@@ -65,10 +65,11 @@ class StateTest(AddressesTestCase):
         self.assertEqual({FIP, OWN}, found.keys())
         fip = found[FIP]
         self.assertEqual(
-            ('fip', R1, 'web', 'lrp-1', 'physnet1', 'announced', ''),
+            ('fip', R1, 'web', 'lrp-1', 'physnet1', 0, 'br-ex', 'announced',
+             ''),
             tuple(fip[key] for key in (
                 'kind', 'router', 'router_name', 'port', 'physical_network',
-                'state', 'why')))
+                'vlan', 'device', 'state', 'why')))
         self.assertRegex(fip['since'], r'^\d{4}-\d\d-\d\dT[\d:]{8}Z$')
         self.assertEqual('router', found[OWN]['kind'])
         self.assertNotIn('resources', fip)

@@ -25,7 +25,8 @@ ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
        'wanted': 'w', 'there': ''}
 ADDRESS = {'address': '198.51.100.10', 'kind': 'fip', 'kinds': ['fip'],
            'router': 'u', 'router_name': 'web', 'port': 'lrp-1',
-           'physical_network': 'physnet1', 'state': 'failed',
+           'physical_network': 'physnet1', 'vlan': 101,
+           'device': 'br-ex.101', 'state': 'failed',
            'why': 'no space', 'since': '2026-01-31T12:00:00Z'}
 
 
@@ -40,7 +41,7 @@ class TextTest(base.BaseTestCase):
         self.assertEqual(['ADDRESS', 'KIND', 'ROUTER', 'NETWORK', 'STATE',
                           'SINCE', 'WHY'], head.split())
         self.assertEqual(
-            ['198.51.100.10', 'fip', 'web', 'physnet1', 'failed',
+            ['198.51.100.10', 'fip', 'web', 'physnet1:101', 'failed',
              '2026-01-31T12:00:00Z', 'no', 'space'], line.split())
         self.assertEqual('1 failed', summary)
 

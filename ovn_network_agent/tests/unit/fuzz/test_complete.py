@@ -42,9 +42,9 @@ OURS = {
         'backends.overlap', 'control.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.presence', 'forward.standing',
-        'nft.transaction', 'ovn.absence', 'ovn.view', 'privileged.ofctl',
+        'nft.transaction', 'ovn.absence', 'privileged.ofctl',
         'port_forwards', 'watches.surroundings', 'privileged.checks',
-        'privileged.limits'),
+        'privileged.limits', 'vlans'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.reload',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',

@@ -13,6 +13,7 @@
 """The netlink codec: what is encoded decodes to the same."""
 
 import ipaddress
+import struct
 import unittest
 
 from hypothesis import given
@@ -42,6 +43,7 @@ IFADDRMSG, IFA_LOCAL = 8, 2
 NDMSG, NDA_DST, NDA_LLADDR = 12, 1, 2
 IFLA_IFNAME, IFLA_LINKINFO = 3, 18
 IFLA_INFO_KIND, IFLA_INFO_DATA, IFLA_VRF_TABLE = 1, 2, 1
+IFLA_VLAN_ID, IFLA_VLAN_PROTOCOL = 1, 5
 
 
 def string(kind, text):
@@ -208,6 +210,22 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(
             links.Link(7, 'vrf-p', '', True, 'vrf', 0, 0, '', 10000),
             links.decode(body, 0, len(body)))
+
+    def test_link_of_a_vlan(self):
+        for protocol, tag in ((0x8100, 101), (0x88a8, 0)):
+            body = links.encode_vlan('br-ex.101', 3, 101)
+            asked = links.decode(body, 0, len(body))
+            self.assertEqual(('br-ex.101', 'vlan', 3),
+                             (asked.name, asked.kind, asked.lower))
+            shown = body + nested(
+                IFLA_LINKINFO, string(IFLA_INFO_KIND, 'vlan'),
+                nested(
+                    IFLA_INFO_DATA,
+                    route_codec.attribute(IFLA_VLAN_ID,
+                                          struct.pack('=H', 101)),
+                    route_codec.attribute(IFLA_VLAN_PROTOCOL,
+                                          struct.pack('!H', protocol))))
+            self.assertEqual(tag, links.decode(shown, 0, len(shown)).vlan)
 
 
 class DependingTest(unittest.TestCase):

@@ -13,6 +13,8 @@
 
 from oslotest import base
 
+from ovn_network_agent import model
+from ovn_network_agent.model import wiring as values
 from ovn_network_agent.ovs import wiring
 
 _KEY = 'ovn-bridge-mappings'
@@ -44,3 +46,52 @@ class OfChassisTest(base.BaseTestCase):
         self.assertEqual('hostname-gw1',
                          wiring.key_of_chassis(own, 'hostname'))
         self.assertEqual('hostname', wiring.key_of_chassis(_ALL, 'hostname'))
+
+
+class SegmentTest(base.BaseTestCase):
+    """The device, its MAC, and the patch port of a segment."""
+
+    MAC, OTHER = '0a:00:00:00:00:01', '0a:00:00:00:00:02'
+    BRIDGE = model.Device('br-ex', MAC, True)
+
+    def segment(self, vlan, *devices, network='physnet1'):
+        return values.Wiring(
+            mappings=(('physnet1', 'br-ex'), ('physnet2', 'br-two')),
+            patch_ports=(('br-ex', 'other', 2), ('br-ex', 'provnet', 3),
+                         ('br-two', 'provnet', 4)),
+            devices=devices).segment('dp', 'provnet', network, vlan)
+
+    def test_flat(self):
+        found = self.segment(0, self.BRIDGE)
+        self.assertEqual(('br-ex', 'br-ex', self.MAC, 3, False),
+                         (found.bridge, found.device, found.mac,
+                          found.patch_port, found.occupied))
+
+    def test_the_patch_port_is_that_of_the_localnet_port(self):
+        """Trap T54."""
+        self.assertEqual(4, self.segment(0, network='physnet2').patch_port)
+        self.assertEqual(0, self.segment(0, network='physnet3').patch_port)
+
+    def test_a_vlan_device_will_have_the_mac_of_the_bridge(self):
+        found = self.segment(101, self.BRIDGE)
+        self.assertEqual(('br-ex.101', self.MAC, False),
+                         (found.device, found.mac, found.occupied))
+        self.assertEqual('', self.segment(101).mac)
+
+    def test_a_vlan_device_has_a_mac_of_its_own(self):
+        found = self.segment(101, self.BRIDGE, model.Device(
+            'br-ex.101', self.OTHER, True, vlan=101, lower='br-ex'))
+        self.assertEqual((self.OTHER, False), (found.mac, found.occupied))
+
+    def test_another_device_of_that_name(self):
+        """Row D24."""
+        for values_ in ({}, {'vlan': 102, 'lower': 'br-ex'},
+                        {'vlan': 101, 'lower': 'br-two'}):
+            found = self.segment(101, self.BRIDGE, model.Device(
+                'br-ex.101', self.OTHER, True, **values_))
+            self.assertTrue(found.occupied, values_)
+
+    def test_without_a_mapping_there_is_no_device(self):
+        found = self.segment(101, self.BRIDGE, network='physnet3')
+        self.assertEqual(('', '', ''),
+                         (found.bridge, found.device, found.mac))

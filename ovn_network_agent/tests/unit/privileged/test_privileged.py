@@ -80,7 +80,7 @@ class LimitsTest(unittest.TestCase):
     def test_a_start_has_those_of_its_configuration(self):
         conf = world.conf()
         conf.set_override('bridge_dev', 'br-other')
-        self.assertEqual('br-other', limits.from_conf(conf).bridge)
+        self.assertEqual(('br-other',), limits.from_conf(conf).bridges)
         self.assertNotEqual(limits.from_conf(world.conf()),
                             limits.from_conf(conf))
 
@@ -89,7 +89,7 @@ class LimitsTest(unittest.TestCase):
         limits.fix(conf)
         self.addCleanup(limits.forget)
         conf.set_override('bridge_dev', 'br-other')
-        self.assertEqual('br-ex', limits.current().bridge)
+        self.assertEqual(('br-ex',), limits.current().bridges)
 
 
 VRF_TABLE = 10

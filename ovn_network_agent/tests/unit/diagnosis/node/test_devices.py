@@ -18,7 +18,8 @@ OPEN = {'forwarding': 1, 'rp_filter': 2, 'proxy_arp': 1}
 
 
 def bridge(**changed):
-    return devices.Bridge('br-ex', (), True, True)._replace(**changed)
+    return devices.Bridge(('br-ex', 'br-two'), (), (),
+                          True)._replace(**changed)
 
 
 def vrf(**changed):
@@ -31,7 +32,7 @@ def forwarding(**values):
     of = {name: dict(OPEN) for name in ('blue', 'eth1', 'br-ex', 'all')}
     for name, changed in values.items():
         of[name.replace('_', '-')].update(changed)
-    return devices.Forwarding(('blue', 'eth1'), 'br-ex', True, of)
+    return devices.Forwarding(('blue', 'eth1'), ('br-ex',), True, of)
 
 
 class BridgeTest(base.JudgeTestCase):
@@ -46,8 +47,10 @@ class BridgeTest(base.JudgeTestCase):
 
     def test_down(self):
         """The agent sets it up, so before its start nothing is wrong."""
-        self.judged(devices.judge_bridge, bridge(up=False), base.BROKEN)
-        self.judged(devices.judge_bridge, bridge(up=False, managed=False),
+        down = bridge(down=('br-two',))
+        self.assertIn('br-two', self.judged(devices.judge_bridge, down,
+                                            base.BROKEN))
+        self.judged(devices.judge_bridge, down._replace(managed=False),
                     base.WARN)
 
     def test_messages_of_the_agent(self):
@@ -113,6 +116,12 @@ class SysctlTest(base.JudgeTestCase):
         self.judged(devices.judge_proxy_arp, closed._replace(managed=False),
                     base.NOT_CHECKED)
         self.judged(devices.judge_proxy_arp, closed, base.BROKEN)
+
+    def test_each_segment_answers_for_itself(self):
+        found = forwarding()._replace(bridges=('br-ex', 'br-ex.101'))
+        found.values['br-ex.101'] = {'forwarding': 1, 'proxy_arp': 0}
+        said = self.judged(devices.judge_proxy_arp, found, base.BROKEN)
+        self.assertIn('net/ipv4/conf/br-ex.101/proxy_arp=1', said)
 
     def test_without_a_vrf_the_switch_of_all_counts(self):
         closed = forwarding(all={'forwarding': 0})._replace(vrf=())

@@ -29,12 +29,12 @@ def flow(priority, *selection, **named):
 class DropsTest(base.JudgeTestCase):
 
     def judge(self, drop, verdict):
-        return self.judged(drops.judge_drops, drops.Drops(
-            (FIRST, SECOND), 'br-ex', frozenset((3,)), (drop,)), verdict)
+        return self.judged(drops.judge_drops, (drops.Drops(
+            (FIRST, SECOND), 'br-ex', frozenset((3,)), (drop,)),), verdict)
 
     def test_nobody_else(self):
-        self.judged(drops.judge_drops, drops.Drops(
-            (FIRST,), 'br-ex', frozenset((3,)), ()), base.OK)
+        self.judged(drops.judge_drops, (drops.Drops(
+            (FIRST,), 'br-ex', frozenset((3,)), ()),), base.OK)
 
     def test_one_address(self):
         for drop, words in (

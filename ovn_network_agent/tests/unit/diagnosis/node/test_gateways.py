@@ -80,7 +80,7 @@ class PrioritiesTest(base.JudgeTestCase):
 class PortsTest(base.JudgeTestCase):
 
     segment = model.Segment('d', 'provnet', 'physnet1', 0, 'br-ex', 'br-ex',
-                            '', 3)
+                            '0a:00:00:00:00:01', 3)
 
     def judge(self, verdict, segment):
         return self.judged(gateways.judge_ports, gateways.Ports(
@@ -90,7 +90,10 @@ class PortsTest(base.JudgeTestCase):
         self.judge(base.OK, self.segment)
         self.judge(base.WARN, None)
         for changed, word in (({'bridge': ''}, 'physnet1'),
-                              ({'patch_port': 0}, 'no patch port')):
+                              ({'patch_port': 0}, 'no patch port'),
+                              ({'bridge': 'br-x'}, 'further_bridges'),
+                              ({'vlan': 5, 'occupied': True},
+                               'is not VLAN 5')):
             segment = model.Segment(**{
                 **{name: getattr(self.segment, name)
                    for name in self.segment.__slots__}, **changed})

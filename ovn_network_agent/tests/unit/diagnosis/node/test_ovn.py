@@ -17,7 +17,7 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 
 def chassis(**changed):
     return ovn.Chassis('c1', True, 'gw1', 'ovn-cms-options',
-                       ('enable-chassis-as-gw', 'x'), 'br-ex',
+                       ('enable-chassis-as-gw', 'x'), ('br-ex',),
                        'ovn-bridge-mappings', (('physnet1', 'br-ex'),),
                        frozenset(('br-ex', 'br-int')))._replace(**changed)
 
@@ -70,6 +70,12 @@ class ChassisTest(base.JudgeTestCase):
             base.BROKEN))
         self.assertIn('no bridge br-ex', self.judged(
             ovn.judge_mappings, chassis(bridges=frozenset()), base.BROKEN))
+
+    def test_a_further_bridge_that_is_not_mapped(self):
+        said = self.judged(ovn.judge_mappings, chassis(
+            served=('br-ex', 'br-two')), base.BROKEN)
+        self.assertIn('[DEFAULT] further_bridges = br-two', said)
+        self.assertIn('=physnet1:br-ex,PHYSICAL-NETWORK:br-two', said)
 
 
 class ControllerTest(base.JudgeTestCase):

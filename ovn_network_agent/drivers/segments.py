@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Provider segments on this node: which can be used, and their devices.
+
+Pure.  A flat segment has the device of its bridge, which the operator makes.
+A VLAN has a device of the agent on that bridge.
+"""
+
+from ovn_network_agent import resources
+from ovn_network_agent import vlans
+
+
+def objection(segment, bridges):
+    """The reason why a provider segment cannot be used on this node.
+
+    :param segment: :class:`model.Segment`, or None
+    :param bridges: names of the bridges that the agent serves
+    :returns: text, '' when it can be used
+    """
+    text = _unlocated(segment, bridges)
+    if text:
+        return text
+    if not segment.mac:
+        return f'device {segment.bridge} does not exist'
+    if not segment.patch_port:
+        return (f'{segment.bridge} has no patch port for '
+                f'{segment.localnet_port} (is ovn-controller running?)')
+    return ''
+
+
+def located(segment, bridges):
+    """Whether the device of a segment on this node is known, and served.
+
+    The device may be missing, and so may the patch port.
+
+    :param segment: :class:`model.Segment`, or None
+    :param bridges: names of the bridges that the agent serves
+    """
+    return not _unlocated(segment, bridges)
+
+
+def _unlocated(segment, bridges):
+    if segment is None:
+        return 'its network has no localnet port in SB'
+    if not segment.bridge:
+        return (f'physical network {segment.physical_network} is not in '
+                'ovn-bridge-mappings of this node')
+    if segment.bridge not in bridges:
+        return (f'physical network {segment.physical_network} is mapped to '
+                f'{segment.bridge}, which neither [DEFAULT] bridge_dev nor '
+                'further_bridges names')
+    return _no_device(segment) if segment.vlan else ''
+
+
+def _no_device(segment):
+    """Why a VLAN can have no device, or ''."""
+    if segment.vlan not in vlans.TAGS:
+        return (f'its network is VLAN {segment.vlan:d}, which no device can '
+                'have')
+    if len(segment.device) > vlans.LONGEST:
+        return (f'the name of its device {segment.device} has more than '
+                f'{vlans.LONGEST:d} characters; give the bridge a shorter '
+                'name')
+    if segment.occupied:
+        return (f'{segment.device} is there and is not VLAN '
+                f'{segment.vlan:d} on {segment.bridge}; rename or remove '
+                'that device')
+    return ''
+
+
+def prerequisites(segment):
+    """Refs of the device that a located segment needs, a tuple."""
+    return (resources.Ref(resources.VlanDevice.kind, (segment.device,)),
+            ) if segment.vlan else ()
+
+
+def device(segment, bridge_ip):
+    """The device of a located segment that has one of its own.
+
+    The devices of the bridges do not depend on the segments.
+
+    :param segment: :class:`model.Segment`
+    :param bridge_ip: see :func:`attachment`
+    :returns: iterable of :class:`resources.Resource`
+    """
+    if segment.vlan:
+        yield resources.VlanDevice(
+            segment.device, segment.bridge, segment.vlan, requires=(
+                resources.Ref(resources.LinkUp.kind, (segment.bridge,)),))
+        yield from attachment(segment.device, bridge_ip,
+                              prerequisites(segment))
+
+
+def in_doubt(node, bridges):
+    """Names of the devices that an unlocated segment may have, a list.
+
+    :param node: :class:`model.Node`
+    :param bridges: names of the bridges that the agent serves
+    """
+    return [each.name for each in node.devices
+            if vlans.is_device(each.name, bridges)]
+
+
+def kept(node, bridges, bridge_ip):
+    """The VLAN devices and their addresses stay while a segment is unknown.
+
+    :returns: iterable of :class:`resources.Keep`
+    """
+    for name in in_doubt(node, bridges):
+        if name in bridges:
+            continue
+        yield resources.Keep(resources.Ref(
+            resources.VlanDevice.kind, (name,)))
+        if bridge_ip:
+            yield resources.Keep(resources.Address(
+                name, bridge_ip + '/32').ref)
+
+
+def attachment(dev, bridge_ip, requires=()):
+    """The resources with which a device of a segment answers for OVN.
+
+    :param dev: name of the device
+    :param bridge_ip: address of the device, '' for none
+    :param requires: refs of the prerequisites
+    :returns: iterable of :class:`resources.Resource`
+    """
+    if bridge_ip:
+        # The kernel needs an address there to ask for a floating IP's
+        # MAC; the address itself is never used as a source outside.
+        yield resources.Address(dev, bridge_ip + '/32', requires=requires)
+    path = f'net/ipv4/conf/{dev}/'
+    # OVN asks for floating IPs of other chassis here.
+    yield resources.Sysctl(path + 'proxy_arp', '1', requires=requires)
+    yield resources.Sysctl(path + 'forwarding', '1', requires=requires)
+    # Proxied answers are delayed by up to 0.8 s by default, which is
+    # what the first packet between chassis would wait for (arp(7)).
+    yield resources.Sysctl(f'net/ipv4/neigh/{dev}/proxy_delay', '0',
+                           requires=requires)

@@ -1,0 +1,288 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Provider segments: several bridges, and VLANs."""
+
+import dataclasses
+
+from oslotest import base
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.drivers import segments
+from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import fip_routes
+
+TWO = {'further_bridges': ['br-two']}
+MAC = '0a:00:00:00:00:07'
+DEVICE = resources.VlanDevice('br-ex.101', 'br-ex', 101)
+VLAN = world.segment(vlan=101, device='br-ex.101', mac=MAC, patch_port=5,
+                     localnet_port='provnet-101')
+FURTHER = world.segment(physical_network='physnet2', bridge='br-two',
+                        device='br-two', mac=MAC, patch_port=4)
+FIP = fip_routes.FIP
+TAGGED = world.router(fips=(FIP, '2001:db8::5'),
+                      ports=(world.port(segment=VLAN),))
+
+
+def only(kind, wanted):
+    return [r for r in wanted if r.kind == kind.kind]
+
+
+def group(segment, owner=world.OTHER):
+    return model.GatewayGroup(
+        'Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(world.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
+            model.Candidate(world.OTHER, 2, True, '192.0.2.2', 'geneve')),
+        (model.GroupPort('cr-lrp-1', owner, 'lrp-1', ('198.51.100.1/24',),
+                         segment, ('10.1.0.0/24',)),))
+
+
+class ObjectionTest(base.BaseTestCase):
+
+    def test_what_can_be_used(self):
+        for segment in (world.segment(), VLAN, FURTHER):
+            self.assertEqual('', segments.objection(segment,
+                                                    ('br-ex', 'br-two')))
+
+    def test_what_cannot(self):
+        for values, text in (
+                ({'bridge': ''}, 'not in ovn-bridge-mappings'),
+                ({'bridge': 'br-x'}, 'neither [DEFAULT] bridge_dev nor'),
+                ({'vlan': 4095}, 'which no device can have'),
+                ({'device': 'br-provider.1234'}, 'more than 15 characters'),
+                ({'occupied': True}, 'is not VLAN 101 on br-ex'),
+                ({'mac': ''}, 'device br-ex does not exist'),
+                ({'patch_port': 0}, 'no patch port for provnet-101')):
+            self.assertIn(text, segments.objection(
+                dataclasses.replace(VLAN, **values), ('br-ex',)))
+        self.assertIn('no localnet port',
+                      segments.objection(None, ('br-ex',)))
+
+    def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
+        bare = dataclasses.replace(VLAN, mac='', patch_port=0)
+        self.assertTrue(segments.located(bare, ('br-ex',)))
+        for segment in (None, dataclasses.replace(VLAN, occupied=True)):
+            self.assertFalse(segments.located(segment, ('br-ex',)))
+
+
+class VlanTest(fip_routes.FipRouteTestCase):
+
+    def test_its_device_answers_like_a_bridge(self):
+        wanted = self.wants(TAGGED)
+        self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
+        self.assertEqual(
+            [resources.Address('br-ex.101', '169.254.169.254/32')],
+            only(resources.Address, wanted))
+        self.assertEqual({
+            'net/ipv4/conf/br-ex.101/proxy_arp': '1',
+            'net/ipv4/conf/br-ex.101/forwarding': '1',
+            'net/ipv4/neigh/br-ex.101/proxy_delay': '0'},
+            {r.path: r.value for r in only(resources.Sysctl, wanted)})
+        self.assertEqual(
+            {'mac_binding': MAC},
+            {r.kind: r.mac for r in only(resources.MacBinding, wanted)})
+
+    def test_all_that_needs_the_device_comes_after_it(self):
+        wanted = self.wants(TAGGED)
+        for resource in wanted:
+            if resource.kind in ('address', 'sysctl', 'kernel_route',
+                                 'announcement'):
+                self.assertIn(DEVICE.ref, resource.requires, resource)
+        device, = only(resources.VlanDevice, wanted)
+        self.assertEqual((resources.LinkUp('br-ex').ref,), device.requires)
+
+    def test_routes_and_flows_of_both_families(self):
+        """Rows OVS-12, D35 and D56."""
+        wanted = self.wants(TAGGED)
+        self.assertEqual({'br-ex.101'}, {
+            r.dev for r in only(resources.KernelRoute, wanted)})
+        flows = only(resources.Flow, wanted)
+        self.assertEqual({('br-ex', 5)}, {
+            (f.bridge, f.in_port) for f in flows})
+        self.assertEqual({4, 6}, {
+            f.family for f in flows
+            if f.cookie == ownership.COOKIE_MAC_TWEAK and f.set_dst == MAC})
+        self.assertEqual({FIP + '/32', '2001:db8::5/128',
+                          '198.51.100.1/32'}, {
+            f.dst for f in flows if f.cookie == ownership.COOKIE_HAIRPIN and
+            f.set_src == MAC})
+
+    def test_in_default_vrf_mode_the_announcement_leads_there(self):
+        for method in ('static', 'kernel'):
+            wanted = self.wants(TAGGED, frr__vrf_name='',
+                                fip_route__announce_method=method)
+            ways = {getattr(r, 'nexthop', None) or r.dev for r in wanted
+                    if r.stage is resources.Stage.ANNOUNCE}
+            self.assertEqual({'br-ex.101'}, ways - {None})
+
+    def test_a_standby_has_the_device_too(self):
+        for owner in (world.CHASSIS, world.OTHER):
+            wanted = list(self.driver().for_group(group(VLAN, owner),
+                                                  world.node()))
+            self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
+
+    def test_without_ovn_here_the_device_stays(self):
+        bare = dataclasses.replace(VLAN, patch_port=0)
+        self.assertEqual([DEVICE], self.kind(
+            resources.VlanDevice,
+            world.router(ports=(world.port(segment=bare),))))
+
+    def test_in_doubt_all_vlan_devices_stay(self):
+        """Row D25."""
+        node = world.node(devices=(
+            *world.node().devices,
+            model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
+        router = world.router(ports=(world.port(segment=None),))
+        for kept in (self.kept(router, node), {
+                r.of for r in self.driver().for_group(group(None), node)}):
+            self.assertIn(DEVICE.ref, kept)
+            self.assertIn(resources.Address(
+                'br-ex.101', '169.254.169.254/32').ref, kept)
+
+    def test_a_device_of_others_is_left_alone(self):
+        """Row D24."""
+        wrong = dataclasses.replace(VLAN, occupied=True)
+        router = world.router(fips=[FIP], ports=(world.port(segment=wrong),))
+        self.assertEqual({'keep', 'prefix_list_entry'},
+                         {r.kind for r in self.wants(router)})
+
+
+class FurtherBridgeTest(fip_routes.FipRouteTestCase):
+
+    def test_each_bridge_is_prepared(self):
+        wanted = list(self.driver(**TWO).for_node(world.node()))
+        self.assertEqual({'br-ex', 'br-two'}, {
+            r.dev for r in only(resources.LinkUp, wanted)})
+        self.assertEqual({'br-ex', 'br-two'}, {
+            r.dev for r in only(resources.Address, wanted)})
+
+    def test_only_bridges_that_are_named_are_served(self):
+        router = world.router(fips=[FIP], ports=(world.port(
+            segment=FURTHER),))
+        self.assertEqual([], self.announced(router))
+        self.assertIn(FIP, self.announced(router, **TWO))
+        self.assertEqual({('br-two', 4)}, {
+            (f.bridge, f.in_port)
+            for f in self.kind(resources.Flow, router, **TWO)})
+        self.assertEqual({'br-two'}, {
+            r.dev for r in self.kind(resources.KernelRoute, router, **TWO)})
+
+
+class LeakTest(base.BaseTestCase):
+
+    def rules(self, made, wanted):
+        """(source, device) of the rules that drop what comes out of OVN."""
+        return {(r.src, r.iif) for r in only(resources.Rule, wanted(made))
+                if r.priority == 2001}
+
+    def driver(self, **options):
+        return world.driver('veth_leak', world.conf(**TWO, **options))
+
+    def test_the_rules_of_a_segment_are_for_its_device(self):
+        nats = (model.Nat('snat', '198.51.100.1', '10.1.0.0/24'),)
+        for segment, dev in ((VLAN, 'br-ex.101'), (FURTHER, 'br-two')):
+            router = world.router(nats=nats, ports=(
+                world.port(segment=segment),))
+            expected = {('198.51.100.0/24', dev), ('10.1.0.0/24', dev)}
+            self.assertEqual(expected, self.rules(
+                self.driver(), lambda d, r=router: d.for_router(
+                    r, world.node())))
+            self.assertEqual(expected, self.rules(
+                self.driver(), lambda d, s=segment: d.for_group(
+                    group(s), world.node())))
+
+    def test_configured_networks(self):
+        driver = self.driver(network_cidr=['192.0.2.0/24'])
+        self.assertEqual(
+            {('192.0.2.0/24', 'br-ex'), ('192.0.2.0/24', 'br-two')},
+            self.rules(driver, lambda d: d.for_node(world.node())))
+        self.assertEqual(
+            {('192.0.2.0/24', 'br-ex.101')},
+            self.rules(driver, lambda d: d.for_router(TAGGED, world.node())))
+
+    def test_in_doubt_they_stay(self):
+        node = world.node(devices=(
+            model.Device('br-ex', MAC, True),
+            model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
+        router = world.router(ports=(world.port(segment=None),))
+        wanted = list(self.driver().for_router(router, node))
+        self.assertEqual(set(), self.rules(None, lambda _d: wanted))
+        for dev in ('br-ex', 'br-ex.101'):
+            self.assertIn(resources.Keep(resources.Rule(
+                2001, 0, src='198.51.100.0/24', iif=dev).ref), wanted)
+        # Where the leak is the operator's, they are as well.
+        off = self.driver(veth_leak__veth_leak_enabled=False)
+        self.assertIn(resources.Keep(resources.Rule(
+            2001, 0, src='198.51.100.0/24', iif='br-ex').ref, theirs=True),
+            list(off.for_router(router, node)))
+
+
+class RelayTest(base.BaseTestCase):
+
+    NODE = world.node(
+        bridge_mappings=(('physnet1', 'br-ex'), ('physnet2', 'br-two')),
+        relays=(model.Relay('br-ex', '192.0.2.2', 9, True),
+                model.Relay('br-two', '192.0.2.2', 11, True, 'ona-n1')))
+
+    def driver(self):
+        return world.driver('gateway_drain', world.conf(**TWO))
+
+    def wanted(self, segment):
+        return list(self.driver().for_group(group(segment), self.NODE))
+
+    def test_each_bridge_has_its_own(self):
+        """Two tunnels between two nodes need names and keys of their own."""
+        found = [r for segment in (VLAN, FURTHER)
+                 for r in only(resources.RelayPort, self.wanted(segment))]
+        self.assertEqual(['br-ex', 'br-two'], [r.bridge for r in found])
+        self.assertEqual(('ona-c0000202', 0xffff44),
+                         (found[0].name, found[0].tunnel))
+        self.assertEqual(2, len({r.name for r in found}))
+        self.assertEqual(2, len({r.tunnel for r in found}))
+
+    def test_both_ends_derive_the_key_from_the_physical_network(self):
+        there = dataclasses.replace(self.NODE, bridge_mappings=(
+            ('physnet1', 'br-a'), ('physnet2', 'br-b')))
+        far = dataclasses.replace(FURTHER, bridge='br-b', device='br-b')
+        driver = world.driver('gateway_drain', world.conf(
+            bridge_dev='br-a', further_bridges=['br-b']))
+        one, = only(resources.RelayPort, driver.for_group(group(far), there))
+        other, = only(resources.RelayPort, self.wanted(FURTHER))
+        self.assertEqual((one.name, one.tunnel), (other.name, other.tunnel))
+
+    def test_what_arrives_goes_to_the_patch_port_of_the_segment(self):
+        for segment, expected in ((VLAN, ('br-ex', 9, 'ports:5')),
+                                  (FURTHER, ('br-two', 11, 'ports:4'))):
+            flow, = only(resources.Flow, self.wanted(segment))
+            self.assertEqual(expected,
+                             (flow.bridge, flow.in_port, flow.output))
+
+    def test_what_has_left_goes_through_the_relay_of_its_bridge(self):
+        router = dataclasses.replace(TAGGED, ports=(world.port(
+            segment=VLAN, chassis=world.OTHER, local=False, relay=9,
+            handover=model.Handover.ANNOUNCE),))
+        wanted = list(self.driver().for_router(router, self.NODE))
+        self.assertEqual({('br-ex', resources.LOCAL, 'ports:9,5')}, {
+            (f.bridge, f.in_port, f.output)
+            for f in only(resources.Flow, wanted)})
+        self.assertEqual({'br-ex.101'}, {
+            n.dev for n in only(resources.Neighbour, wanted)})
+
+    def test_in_doubt_the_relays_stay(self):
+        unmapped = dataclasses.replace(FURTHER, bridge='', device='')
+        for segment in (None, unmapped):
+            kept = {r.of.key for r in only(resources.Keep,
+                                           self.wanted(segment))}
+            self.assertEqual({('br-two', 'ona-n1')}, kept)
+        self.assertEqual([], only(resources.Keep, self.wanted(VLAN)))

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What a run has before its first action: FRR as in service, VIPs, agents."""
+
+import os
+
+import yaml
+
+from lab import echo
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab.chaos import flat
+
+RULES = '/etc/ovn-network-agent/forwards.yaml'
+# watchfrr waits a minute between two restarts of a daemon; the first restart
+# is as with these options.
+WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
+# On a machine with one processor the default of BFD (3 times 300 ms) takes a
+# busy moment for a dead neighbour.
+_BFD = 'bfd 3 600 600'
+_SETTLE = 90
+
+
+def with_bfd(cloud, vrf):
+    """Configure BFD between the spine and all gateways.
+
+    :param vrf: name of the VRF, or ''
+    """
+    for name in ('spine', *cloud.gateways):
+        frr.start_daemon(cloud[name], 'bfdd')
+        frr.wait_for(cloud[name], 'bfdd')
+    for name in cloud.gateways:
+        config = _timed(frr.bfd_config(name))
+        frr.add(cloud[name], config if vrf else flat.without_vrf(config))
+        frr.add(cloud['spine'], _timed(frr.bfd_config(name, spine=True)))
+        # watchfrr starts the daemon of its own.
+        cloud[name].stop('bfdd')
+
+
+def _timed(config):
+    """The lines of a session for BFD, and its timers by a profile.
+
+    :mod:`lab.frr` recognises BFD by the word alone.
+    """
+    return ('bfd\n profile slower\n  receive-interval 600\n'
+            '  transmit-interval 600\n exit\nexit\n' + config +
+            config.replace(' bfd\n', ' bfd profile slower\n'))
+
+
+def watched(cloud, name):
+    """FRR of a gateway as its unit starts it: under watchfrr."""
+    node = cloud[name]
+    frr.stop(node)
+    frr.supervise(node, WATCHFRR)
+
+
+def wait_fabric(cloud):
+    """Wait until the spine has heard of all gateways that are on."""
+    nodes.wait_until('the spine has heard of all gateways', lambda: all(
+        cloud.route(plan.LOOPBACKS[name]) is not None
+        for name in cloud.gateways if cloud[name].pid), _SETTLE)
+
+
+def start_backends(cloud):
+    """A responder at each address of the backend, and on each gateway."""
+    for address in plan.BACKENDS:
+        echo.start(cloud['backend'], name='echo-' + address, address=address)
+
+
+def rules_of(vip):
+    """The entry of a values.Vip in the file of rules, dict."""
+    return {'vip': vip.address, 'manage_vip': True, 'rules': [
+        {'proto': proto, 'port': vip.port, 'dest_addr': vip.backend,
+         'dest_port': vip.dest_port, 'masquerade': True}
+        for proto in ('udp', 'tcp')]}
+
+
+def put_rules(node, vips):
+    """Put a file of rules in place at once, as a deployment does.
+
+    :param vips: iterable of values.Vip
+    """
+    text = yaml.safe_dump({'port_forwards': [rules_of(vip) for vip in vips]},
+                          sort_keys=False)
+    node.write(RULES + '.new', text)
+    os.rename(node.path(RULES + '.new'), node.path(RULES))
+
+
+def configuration(profile, name):
+    """The configuration of the agent of a gateway: dict of dicts of text.
+
+    :param profile: values.Profile
+    :param name: of the node
+    """
+    config = {'DEFAULT': {'debug': 'false'}}
+    if profile.ovn:
+        number = int(name.removeprefix('gw')) - 1
+        config['fip_route'] = {'announce_method': profile.methods[number]}
+    else:
+        config['ovn'] = {'ovn_nb_remote': '', 'ovn_sb_remote': ''}
+    if not profile.vrf:
+        config['frr'] = {'vrf_name': ''}
+    if profile.forwards:
+        config['port_forward'] = {
+            'rules_file': RULES,
+            'vip_announce': announce(profile)}
+        if profile.vrf:
+            config['port_forward']['port_forward_l3mdev_accept'] = 'true'
+    return config
+
+
+def announce(profile):
+    """When agents announce VIPs: the value of [port_forward] vip_announce."""
+    return 'with-gateway' if profile.ovn else 'always'

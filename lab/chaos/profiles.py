@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The profiles: kinds of clouds that a run can have."""
+
+from lab import routers
+from lab.chaos import values
+
+_NO_VRF = ('vrf', 'drift-link', 'drift-neighbour', 'drift-rule',
+           'drift-leak-route', 'drift-announced-route', 'flip-method')
+_NO_OVN = ('priority', 'move-back', 'group', 'fip', 'fips', 'router',
+           'agent-drain', 'drift-route', 'drift-hairpin', 'drift-mac-flows',
+           'drift-static', 'drift-prefix-list', 'drift-default-route',
+           'drift-mac-binding', 'drift-announced-route', 'daemon-ovs',
+           'double-failover', 'flip-method', 'flip-drain', 'foreign-flow',
+           'vswitchd', 'ovn-controller', 'ovsdb', 'ovsdb-silent', 'northd',
+           'nb', 'sb', 'databases', 'databases-silent', 'control-loss',
+           'control-delay', 'control-silence', 'drift-leak-route')
+
+PROFILES = {one.name: one for one in (
+    values.Profile('static', 'static routes of FRR, Gateway_Chassis rows'),
+    values.Profile('kernel', 'kernel routes, HA_Chassis_Group rows',
+                   methods=('kernel', 'kernel'),
+                   scheduler=routers.HA_CHASSIS_GROUP),
+    values.Profile('default-vrf', 'BGP in the default VRF, kernel routes',
+                   methods=('kernel', 'kernel'), vrf='', without=_NO_VRF),
+    values.Profile('port-forward-only', 'VIPs, and no OVN for the agents',
+                   routers=0, ovn=False, without=_NO_OVN),
+    values.Profile('mixed', 'static routes on gw1, kernel routes on gw2',
+                   methods=('static', 'kernel')),
+    # Three nodes with all their programs share one processor: fewer probes.
+    values.Profile('three-gateways', 'three gateways and one router',
+                   gateways=3, methods=('kernel', 'kernel', 'kernel'),
+                   scheduler=routers.HA_CHASSIS_GROUP, routers=1,
+                   bfd=False),
+)}

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One action as it is carried out: its cloud, parameters and excuses."""
+
+import time
+
+from lab.chaos import values
+
+# Seconds from the return of a session of BGP until the kernels of both sides
+# have its routes.
+_INSTALLED = 0.5
+# Seconds from the claim of a port in SB until all chassis send to its new
+# owner: each one changes over by itself (lab.floor, decision record 0009).
+_SWITCHED = 0.3
+
+
+class Step:
+    """What an action gets.
+
+    :param world: world.World
+    :param history: history.History
+    :param target: name of a node, or of a router
+    :param parameters: dict of what was chosen
+    :ivar began: when the action began
+    """
+
+    def __init__(self, world, history, target, parameters):
+        self.world = world
+        self.cloud = world.cloud
+        self.target = target
+        self.parameters = parameters
+        self.began = time.monotonic()
+        self._history = history
+        self._excuses = []
+        self._absences = []
+        self._claims = []
+        self._owners = {name: world.owner(name) for name in world.routers}
+
+    def __getitem__(self, name):
+        """A parameter."""
+        return self.parameters[name]
+
+    @property
+    def node(self):
+        """The Node of the target."""
+        return self.cloud[self.target]
+
+    def hold(self):
+        """Let the chosen time pass."""
+        time.sleep(self.parameters['seconds'])
+
+    # -- excuses ----------------------------------------------------------
+
+    def through(self, name):
+        """Subjects whose packets pass a gateway: its routers, and VIPs."""
+        return [one.subject for one in self.world.targets()
+                if not one.router or self._owners[one.router] == name]
+
+    def of_router(self, router):
+        """Subjects whose packets pass a router."""
+        return [one.subject for one in self.world.targets()
+                if one.router == router]
+
+    def excuse(self, subjects, since, until, why):
+        """Note an excuse.
+
+        :param subjects: of targets
+        """
+        self._excuses += [values.Excuse(subject, since, until, why)
+                          for subject in subjects]
+
+    def excuse_absence(self, name, why):
+        """Excuse the times in which the spine does not know a gateway."""
+        self._absences.append((name, why))
+
+    def excuse_claim(self, router, why):
+        """Excuse the time until a chassis has claimed a gateway port."""
+        self._claims.append((router, why))
+
+    def excuses(self):
+        """All excuses, when the step is settled.
+
+        :returns: tuple of values.Excuse
+        """
+        for name, why in self._absences:
+            for since, until in self._history.absent(name, self.began):
+                self.excuse(self.through(name), since, until + _INSTALLED,
+                            why)
+        moves = self._history.moves(self.began, self.world.routers)
+        for router, why in self._claims:
+            claimed = [move.at for move in moves
+                       if move.router == router and move.owner]
+            if claimed:
+                self.excuse(self.of_router(router), self.began,
+                            claimed[0] + _SWITCHED, why)
+        return tuple(self._excuses)

@@ -25,9 +25,6 @@ RULES = '/etc/ovn-network-agent/forwards.yaml'
 # watchfrr waits a minute between two restarts of a daemon; the first restart
 # is as with these options.
 WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
-# On a machine with one processor the default of BFD (3 times 300 ms) takes a
-# busy moment for a dead neighbour.
-_BFD = 'bfd 3 600 600'
 _SETTLE = 90
 
 
@@ -36,21 +33,28 @@ def with_bfd(cloud, vrf):
 
     :param vrf: name of the VRF, or ''
     """
-    for name in ('spine', *cloud.gateways):
-        frr.start_daemon(cloud[name], 'bfdd')
-        frr.wait_for(cloud[name], 'bfdd')
+    frr.start_daemon(cloud['spine'], 'bfdd')
+    frr.wait_for(cloud['spine'], 'bfdd')
     for name in cloud.gateways:
-        config = _timed(frr.bfd_config(name))
-        frr.add(cloud[name], config if vrf else flat.without_vrf(config))
+        bfd_of(cloud, name, vrf)
         frr.add(cloud['spine'], _timed(frr.bfd_config(name, spine=True)))
-        # watchfrr starts the daemon of its own.
-        cloud[name].stop('bfdd')
+
+
+def bfd_of(cloud, name, vrf):
+    """Configure BFD on a gateway; watchfrr starts its bfdd later."""
+    node = cloud[name]
+    frr.start_daemon(node, 'bfdd')
+    frr.wait_for(node, 'bfdd')
+    config = _timed(frr.bfd_config(name))
+    frr.add(node, config if vrf else flat.without_vrf(config))
+    node.stop('bfdd')
 
 
 def _timed(config):
     """The lines of a session for BFD, and its timers by a profile.
 
-    :mod:`lab.frr` recognises BFD by the word alone.
+    On a machine with one processor the default of BFD, three times 300 ms,
+    takes a busy moment for a dead neighbour.
     """
     return ('bfd\n profile slower\n  receive-interval 600\n'
             '  transmit-interval 600\n exit\nexit\n' + config +

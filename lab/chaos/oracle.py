@@ -26,6 +26,7 @@ LEAK_TABLE, FORWARD_TABLE = 200, 201
 NEXTHOP, PROVIDER_END = '169.254.0.1', '169.254.0.2'
 BRIDGE_ADDRESS = '169.254.169.254/32'
 ANCHOR = '169.254.169.253/32'
+_DRAIN = 'ovn-network-agent-drain'
 # Whether agents have the rule that drops answers of VIPs without a way.  Such
 # a rule is tolerated as long as this is False.
 REPLY_GUARD = False
@@ -72,7 +73,7 @@ def node(picture, profile, gateway):
     if not gateway.powered or gateway.agent in ('killed', 'paused'):
         return None
     if gateway.agent == 'stopped':
-        return Wanted(may=_MAY_STAY)
+        return Wanted(may=_MAY_STAY | {f'external-id {_DRAIN}'})
     must, may = set(), set()
     if profile.vrf:
         must |= _veth(profile)
@@ -80,9 +81,11 @@ def node(picture, profile, gateway):
         must.add(f'address br-ex {BRIDGE_ADDRESS}')
         for router in picture.concerned(gateway.name):
             must |= _prepared(router, profile)
-            may |= _relays(router, picture, gateway.name)
+            must |= _relays(router, gateway.name)
         for router in picture.owned(gateway.name):
             must |= _owned(router, profile, gateway)
+    if gateway.drained:
+        may.add(f'external-id {_DRAIN}')
     must |= _forwards(picture, profile, gateway)
     prefixes = () if REPLY_GUARD else (f'rule {REPLY_GUARD_PRIORITY:d} ',)
     return Wanted(frozenset(must), frozenset(may), prefixes)
@@ -115,19 +118,16 @@ def _prepared(router, profile):
     return facts
 
 
-def _relays(router, picture, name):
-    """The flows of relays to other candidates, as long as there are some.
-
-    They must not be there when the relay's tunnel is down, so that they are
-    not demanded.
-    """
+def _relays(router, name):
+    """The relays to other candidates, and the flows out of the relays."""
     facts = set()
     for peer, _priority in router.candidates:
         if peer != name:
             relay = 'ona-' + ipaddress.ip_address(
                 plan.HOSTS[peer]).packed.hex()
-            facts.add(f'flow 0x997 priority=920,ip,in_port={relay},'
-                      f'nw_dst={router.network} actions=output:PATCH')
+            facts |= {f'relay {relay}',
+                      f'flow 0x997 priority=920,ip,in_port={relay},'
+                      f'nw_dst={router.network} actions=output:PATCH'}
     return facts
 
 

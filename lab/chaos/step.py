@@ -43,6 +43,7 @@ class Step:
         self._excuses = []
         self._absences = []
         self._claims = []
+        self._moved = []
         self._owners = {name: world.owner(name) for name in world.routers}
 
     def __getitem__(self, name):
@@ -82,9 +83,18 @@ class Step:
         """Excuse the times in which the spine does not know a gateway."""
         self._absences.append((name, why))
 
-    def excuse_claim(self, router, why):
-        """Excuse the time until a chassis has claimed a gateway port."""
-        self._claims.append((router, why))
+    def excuse_claims(self, name, why):
+        """Excuse OVN's own failover of the routers of a gateway.
+
+        That is the time from the begin until another chassis has claimed the
+        port, and each later change of the owner.
+        """
+        self._claims += [(router, why) for router, owner in
+                         self._owners.items() if owner == name]
+
+    def excuse_moves(self, router, why):
+        """Excuse each change of a router's owner, from now on."""
+        self._moved.append((router, time.monotonic(), why))
 
     def excuses(self):
         """All excuses, when the step is settled.
@@ -97,9 +107,25 @@ class Step:
                             why)
         moves = self._history.moves(self.began, self.world.routers)
         for router, why in self._claims:
-            claimed = [move.at for move in moves
-                       if move.router == router and move.owner]
-            if claimed:
+            times = claims(moves, router)
+            if times:
                 self.excuse(self.of_router(router), self.began,
-                            claimed[0] + _SWITCHED, why)
+                            times[0] + _SWITCHED, why)
+            self._excuse_times(router, times[1:], why)
+        for router, since, why in self._moved:
+            self._excuse_times(router, [
+                at for at in claims(moves, router) if at >= since], why)
         return tuple(self._excuses)
+
+    def _excuse_times(self, router, times, why):
+        for at in times:
+            self.excuse(self.of_router(router), at - _SWITCHED,
+                        at + _SWITCHED, why)
+
+
+def claims(moves, router):
+    """When a router got a new owner, list of seconds.
+
+    :param moves: iterable of values.Move
+    """
+    return [move.at for move in moves if move.router == router and move.owner]

@@ -78,25 +78,40 @@ def look(node, ovn=True):
     :param ovn: whether there is a provider bridge
     :returns: :class:`Seen`
     """
-    seen = Seen()
     try:
         done = node.run(['sh', '-c', _SCRIPT], check=False, timeout=30)
-        ip, flows, nft, database = done.stdout.split(_END + '\n')
-        rules, routes, links, neighbours = _documents(ip)
-        macs = {link['address']: link['ifname'] for link in links
-                if 'address' in link}
-        _rules(seen, rules)
-        _routes(seen, routes)
-        _links(seen, links)
-        _neighbours(seen, neighbours, macs)
-        if ovn:
-            _flows(seen, flows, next((mac for mac, name in macs.items()
-                                      if name == plan.BRIDGE), 'none'))
-            _database(seen, database)
-        _nft(seen, nft)
-        _frr(seen, node)
+        configurations = [frr.ask(node, name, 'show running-config')
+                          for name in (frr.STATIC, 'bgpd')]
+        return parse(done.stdout, *configurations, ovn)
     except (nodes.NodeError, OSError, ValueError, KeyError) as e:
-        seen.problem = f'{type(e).__name__}: {e}'.strip()[:500]
+        return Seen(problem=f'{type(e).__name__}: {e}'.strip()[:500])
+
+
+def parse(output, static, bgpd, ovn=True):
+    """Read what the programs have said.
+
+    :param output: of the script, text
+    :param static: configuration of the daemon of static routes, text
+    :param bgpd: that of bgpd
+    :param ovn: whether there is a provider bridge
+    :returns: :class:`Seen`
+    :raises ValueError: when a program has failed
+    """
+    seen = Seen()
+    ip, flows, nft, database = output.split(_END + '\n')
+    rules, routes, links, neighbours = _documents(ip)
+    macs = {link['address']: link['ifname'] for link in links
+            if 'address' in link}
+    _rules(seen, rules)
+    _routes(seen, routes)
+    _links(seen, links)
+    _neighbours(seen, neighbours, macs)
+    if ovn:
+        _flows(seen, flows, next((mac for mac, name in macs.items()
+                                  if name == plan.BRIDGE), 'none'))
+        _database(seen, database)
+    _nft(seen, nft)
+    _frr(seen, static, bgpd)
     return seen
 
 
@@ -261,16 +276,15 @@ def _translations(rule):
 
 # -- FRR --------------------------------------------------------------------
 
-def _frr(seen, node):
-    for line in frr.ask(node, frr.STATIC,
-                        'show running-config').splitlines():
+def _frr(seen, static, bgpd):
+    for line in static.splitlines():
         line = line.strip()
         match = _STATIC.match(line)
         if match:
             seen.facts.add(f'static {match[1]} {match[2]}')
         elif line.startswith('ip route '):
             seen.rest.add('frr ' + line)
-    for line in frr.ask(node, 'bgpd', 'show running-config').splitlines():
+    for line in bgpd.splitlines():
         line = line.strip()
         match = _LINE.match(line.removeprefix(_PREFIX_LIST))
         if line.startswith(_PREFIX_LIST) and match and (

@@ -227,5 +227,17 @@ def add_host(directory):
     return summary
 
 
+def main(directory):
+    """Add the host's part; returns the exit status.
+
+    :param directory: of the run
+    """
+    if not os.path.exists(os.path.join(directory, NAME)):
+        print(f'the run has left no {NAME} in {directory}', file=sys.stderr)
+        return 1
+    print(text(add_host(directory)))
+    return 0
+
+
 if __name__ == '__main__':
-    print(text(add_host(sys.argv[1])))
+    sys.exit(main(sys.argv[1]))

@@ -44,7 +44,6 @@ class Operator:
     def objects(self, name):
         """The objects of a gateway, tuple of values.Foreign."""
         find = values.Foreign
-        running = ('vtysh', '-c', 'show running-config')
         found = [
             find(name, 'route', ('ip', 'route', 'show', 'table',
                                  self._table, 'proto', PROTOCOL), ROUTE,
@@ -55,9 +54,9 @@ class Operator:
                                 str(PRIORITY)), f'to {RULE}'),
             find(name, 'nft', ('nft', 'list', 'table', 'inet', _TABLE),
                  'chain kept'),
-            find(name, 'static', running, f'ip route {STATIC}/32 blackhole',
-                 service='frr'),
-            find(name, 'prefix-list', running,
+            find(name, 'static', _running(frr.STATIC),
+                 f'ip route {STATIC}/32 blackhole', service='frr'),
+            find(name, 'prefix-list', _running('bgpd'),
                  f'ip prefix-list ANNOUNCED-NETWORKS seq 7 permit {PREFIX}',
                  service='frr')]
         if self._ovn:
@@ -112,3 +111,8 @@ class Operator:
             'central', 'nb-route', ('ovn-nbctl', 'lr-route-list',
                                     router.row_name),
             NORTHBOUND.partition('/')[0])
+
+
+def _running(daemon):
+    """The words of a question for the configuration of a daemon."""
+    return ('vtysh', '-d', daemon, '-c', 'show running-config')

@@ -17,6 +17,7 @@ import time
 from lab import frr
 from lab import node as nodes
 from lab import plan
+from lab import waiting
 from lab.chaos import values
 from lab.chaos.actions import base
 
@@ -56,11 +57,12 @@ def wait_configured(node, objects):
     wanted = [one.text for one in objects if one.service == 'frr']
 
     def there():
-        found = node.run(['vtysh', '-c', 'show running-config'],
-                         check=False).stdout
+        found = ''.join(frr.ask(node, one, 'show running-config')
+                        for one in (frr.STATIC, 'bgpd'))
         return all(text in found for text in wanted)
 
-    nodes.wait_until('FRR has its saved configuration', there, 60, 1.0)
+    nodes.wait_until('FRR has its saved configuration', there, 60, 0.5,
+                     not_yet=(*waiting.NOT_YET, nodes.NodeError))
 
 
 def _excuse_statics(step):

@@ -11,6 +11,7 @@
 # under the License.
 """What a run has before its first action: FRR as in service, VIPs, agents."""
 
+import concurrent.futures
 import os
 
 import yaml
@@ -26,46 +27,64 @@ RULES = '/etc/ovn-network-agent/forwards.yaml'
 # is as with these options.
 WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
 _SETTLE = 90
+# On a machine with one processor the default of BFD, three times 300 ms,
+# takes a busy moment for a dead neighbour.
+_SLOWER = 'slower'
+_PROFILE = (f'bfd\n profile {_SLOWER}\n  receive-interval 600\n'
+            '  transmit-interval 600\n exit\nexit\n')
 
 
-def with_bfd(cloud, vrf):
-    """Configure BFD between the spine and all gateways.
+def routing(cloud, profile, lines):
+    """FRR of all gateways as in service, and BFD at both ends.
 
-    :param vrf: name of the VRF, or ''
+    Each vtysh takes a second in the machine, so one of them gets all lines.
+
+    :param profile: values.Profile
+    :param lines: configuration of the operator for each gateway, text
     """
-    frr.start_daemon(cloud['spine'], 'bfdd')
-    frr.wait_for(cloud['spine'], 'bfdd')
-    for name in cloud.gateways:
-        bfd_of(cloud, name, vrf)
-        frr.add(cloud['spine'], _timed(frr.bfd_config(name, spine=True)))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        work = [pool.submit(gateway_routing, cloud, profile, name, lines)
+                for name in cloud.gateways]
+        if profile.bfd:
+            work.append(pool.submit(_spine, cloud))
+        for one in work:
+            one.result()
 
 
-def bfd_of(cloud, name, vrf):
-    """Configure BFD on a gateway; watchfrr starts its bfdd later."""
-    node = cloud[name]
+def _spine(cloud):
+    node = cloud['spine']
     frr.start_daemon(node, 'bfdd')
     frr.wait_for(node, 'bfdd')
-    config = _timed(frr.bfd_config(name))
-    frr.add(node, config if vrf else flat.without_vrf(config))
-    node.stop('bfdd')
+    frr.add(node, _PROFILE + ''.join(
+        _timed(frr.bfd_config(name, spine=True))
+        for name in cloud.gateways))
+
+
+def gateway_routing(cloud, profile, name, lines):
+    """FRR of one gateway under watchfrr, as its unit starts it.
+
+    :param lines: configuration of the operator, text
+    """
+    node = cloud[name]
+    if profile.bfd:
+        frr.start_daemon(node, 'bfdd')
+        frr.wait_for(node, 'bfdd')
+        bfd = _timed(frr.bfd_config(name))
+        lines += _PROFILE + (bfd if profile.vrf else flat.without_vrf(bfd))
+    frr.add(node, lines)
+    if profile.bfd:
+        # watchfrr starts its own.
+        node.stop('bfdd')
+    frr.stop(node)
+    frr.supervise(node, WATCHFRR)
 
 
 def _timed(config):
-    """The lines of a session for BFD, and its timers by a profile.
+    """The lines of a session for BFD with our timers.
 
-    On a machine with one processor the default of BFD, three times 300 ms,
-    takes a busy moment for a dead neighbour.
+    :mod:`lab.frr` recognises BFD by the word alone.
     """
-    return ('bfd\n profile slower\n  receive-interval 600\n'
-            '  transmit-interval 600\n exit\nexit\n' + config +
-            config.replace(' bfd\n', ' bfd profile slower\n'))
-
-
-def watched(cloud, name):
-    """FRR of a gateway as its unit starts it: under watchfrr."""
-    node = cloud[name]
-    frr.stop(node)
-    frr.supervise(node, WATCHFRR)
+    return config + config.replace(' bfd\n', f' bfd profile {_SLOWER}\n')
 
 
 def wait_fabric(cloud):

@@ -16,6 +16,8 @@ import json
 import os
 import time
 
+from lab.chaos import values
+
 NAME = 'journal.jsonl'
 
 
@@ -57,8 +59,10 @@ class Journal:
     def settled(self, episode):
         """An episode is over."""
         for violation in episode.violations:
-            self._say(f'  VIOLATION {violation.kind} {violation.subject}: '
-                      f'{violation.detail}')
+            # The judge tells its own violations at once.
+            if violation.kind == values.ACTION:
+                self._say(f'VIOLATION {violation.kind} {violation.subject}: '
+                          f'{violation.detail}')
         self._say(f'  {episode.ended - episode.began:.1f} s, settled after '
                   f'{episode.settled - episode.ended:.1f} s')
         self.note('settled', episode=episode)

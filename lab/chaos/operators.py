@@ -66,12 +66,12 @@ class Operator:
                 service='vswitchd'))
         return tuple(found)
 
-    def configure(self, name):
-        """The lines of FRR, saved: they come back with its daemons."""
+    def lines(self):
+        """The lines of FRR; when saved, they come back with its daemons."""
         static = f'ip route {STATIC}/32 blackhole\n'
         if self._vrf:
             static = f'vrf {self._vrf}\n {static}exit-vrf\n'
-        frr.add(self._cloud[name], static +
+        return (static +
                 f'ip prefix-list ANNOUNCED-NETWORKS seq 7 permit {PREFIX}\n')
 
     def plant(self, name):

@@ -63,11 +63,8 @@ class World:
         """Everything that a run has before its first action."""
         cloud = self.cloud
         self._say('FRR under watchfrr')
-        if self.profile.bfd:
-            building.with_bfd(cloud, self.profile.vrf)
+        building.routing(cloud, self.profile, self.operator.lines())
         for name in cloud.gateways:
-            self.operator.configure(name)
-            building.watched(cloud, name)
             self.operator.plant(name)
         building.wait_fabric(cloud)
         self._say('routers and machines')

@@ -61,10 +61,8 @@ def _on(step):
     """What boots with a node: FRR, OVS, and the operator's scripts."""
     world, name = step.world, step.target
     step.cloud.power_on(name)
-    if world.profile.bfd:
-        building.bfd_of(step.cloud, name, world.profile.vrf)
-    world.operator.configure(name)
-    building.watched(step.cloud, name)
+    building.gateway_routing(step.cloud, world.profile, name,
+                             world.operator.lines())
     world.operator.plant(name)
     building.put_rules(step.node, world.gateway(name).vips)
     building.wait_fabric(step.cloud)

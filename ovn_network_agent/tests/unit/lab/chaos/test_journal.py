@@ -32,7 +32,8 @@ class JournalTest(unittest.TestCase):
     def test_lines(self):
         episode = values.Episode(
             1, 'nb', 'gw1', {'seconds': 1.5}, 10.0, 12.0, 15.0,
-            violations=(values.Violation(values.LEAK, 'sink', '3', 11.0),))
+            violations=(values.Violation(values.ACTION, 'gw1', 'why', 11.0),
+                        values.Violation(values.LEAK, 'sink', '3', 11.0),))
         with journal.Journal(self.directory, self.said.append) as opened:
             opened.note('run', seed=7)
             opened.settled(episode)
@@ -40,8 +41,9 @@ class JournalTest(unittest.TestCase):
                 run, settled = map(json.loads, again)
         self.assertEqual(('run', 7), (run['what'], run['seed']))
         self.assertEqual({'seconds': 1.5}, settled['episode']['parameters'])
-        self.assertEqual('leak', settled['episode']['violations'][0]['kind'])
-        self.assertEqual(['  VIOLATION leak sink: 3',
+        self.assertEqual(['action', 'leak'], [
+            one['kind'] for one in settled['episode']['violations']])
+        self.assertEqual(['VIOLATION action gw1: why',
                           '  2.0 s, settled after 3.0 s'], self.said)
 
     def test_what_json_cannot_write(self):

@@ -23,7 +23,9 @@ from lab.chaos import summary as summaries
 from lab.chaos import values
 from lab.chaos import verdict
 
-# Seconds between two verdicts while everything settles.
+# Seconds between two verdicts while everything settles, at least.  A verdict
+# takes processor time from the agents, so that the pause is also as long as
+# the verdict was.
 _AGAIN = 0.5
 # Seconds that a target has at least to answer, whatever the deadline.
 _ANSWER = 5.0
@@ -83,10 +85,13 @@ class Judge:
             call, and what is still wrong at the deadline
         """
         deadline = time.monotonic() + timeout
-        wrong = self._wrong(deadline)
-        while wrong and time.monotonic() < deadline:
-            time.sleep(_AGAIN)
+        while True:
+            began = time.monotonic()
             wrong = self._wrong(deadline)
+            took = time.monotonic() - began
+            if not wrong or time.monotonic() >= deadline:
+                break
+            time.sleep(max(_AGAIN, took))
         for kind, subject, text in (*wrong, *self._verdict.leaked()):
             self._note(kind, subject, text)
         return self._taken()

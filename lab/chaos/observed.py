@@ -29,7 +29,7 @@ _END = '@@end@@'
 _SCRIPT = f'''\
 ip -j -d -batch - <<end
 rule show
--4 route show table all
+route show table all
 addr show
 neigh show nud permanent
 end
@@ -157,6 +157,9 @@ def _prefix(rule, key):
 
 def _routes(seen, routes):
     for route in routes:
+        if 'pref' in route:
+            # Only routes of IPv6 have a preference.
+            continue
         words = [f'route {route["table"]} {route["dst"]}']
         if 'gateway' in route:
             words += ['via', route['gateway']]

@@ -40,7 +40,9 @@ ROUTES = [
     {'type': 'blackhole', 'dst': '192.0.2.240', 'table': '10',
      'protocol': '99'},
     {'type': 'unicast', 'dst': '192.0.2.12', 'gateway': '172.31.1.1',
-     'dev': 'eth1', 'table': '10', 'protocol': 'bgp'}]
+     'dev': 'eth1', 'table': '10', 'protocol': 'bgp'},
+    {'type': 'unicast', 'dst': 'default', 'dev': 'eth1', 'table': 'main',
+     'protocol': '44', 'pref': 'medium'}]
 
 
 def address(local, length=32):

@@ -11,6 +11,7 @@
 # under the License.
 """The judge: probes, watch and verdict of one run."""
 
+import contextlib
 import threading
 import time
 
@@ -58,10 +59,11 @@ class Judge:
         self._watch = invariants.Watch(cloud, world, self._note)
         self._routes = routes.Routes(cloud)
         self._moves = moves.Moves(cloud)
+        self._stack = contextlib.ExitStack()
 
     def start(self):
         """Begin; everything should be as it has to be."""
-        self._moves.__enter__()
+        self._stack.enter_context(self._moves)
         self._routes.start()
         for kind, subject, text in self._verdict.remember():
             self._note(kind, subject, 'at the start: ' + text)
@@ -134,6 +136,7 @@ class Judge:
         self._watch.stop()
         self._routes.stop()
         self._probes.kill()
+        self._stack.close()
 
     def summary(self, episodes):
         """The summary as JSON can write it; after :meth:`stop`.

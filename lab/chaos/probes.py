@@ -30,7 +30,8 @@ class Samples:
     :ivar sent: list of monotonic seconds
     :ivar answers: list of seconds until the answer, negative for a lost
         probe, None for a probe that nobody waited for long enough
-    :ivar started: monotonic seconds
+    :ivar skipped: number of probes that could not be sent in time, because
+        the sender got no processor; they are neither sent nor lost
     :ivar error: the last error of a system call, or ''
     """
 
@@ -38,23 +39,13 @@ class Samples:
     interval: float
     sent: list
     answers: list
-    started: float
+    skipped: int = 0
     error: str = ''
 
     def lateness(self):
-        """Seconds that the most delayed probe was sent too late.
-
-        The sender has fixed times.  When it gets no processor, it sends the
-        probes that are due at once, and counts each from its true sending:
-        the delay is no loss.
-        """
-        return max((at - self.started - number * self.interval
-                    for number, at in enumerate(self.sent)), default=0.0)
-
-    def late(self):
-        """Number of probes that were sent more than one interval late."""
-        return sum(at - self.started - number * self.interval > self.interval
-                   for number, at in enumerate(self.sent))
+        """Seconds that the sender was once late."""
+        return max((after - before - self.interval for before, after in
+                    zip(self.sent, self.sent[1:])), default=0.0)
 
 
 class _Probe(probe.Probe):
@@ -82,8 +73,8 @@ class Probes:
         self._interval = interval
         self._probes = {
             target: _Probe(find(target.node), target.kind, target.address,
-                           interval, **({'port': target.port}
-                                        if target.port else {}))
+                           interval, skip=True,
+                           **({'port': target.port} if target.port else {}))
             for target in targets}
 
     def start(self):
@@ -115,7 +106,7 @@ class Probes:
         for target, one in self._probes.items():
             one.stop()
             found.append(Samples(target, self._interval, one.raw['sent'],
-                                 one.raw['answers'], one.started,
+                                 one.raw['answers'], one.raw['skipped'],
                                  one.raw['error']))
         return found
 

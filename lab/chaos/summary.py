@@ -140,7 +140,7 @@ def _target(samples, episodes, began):
         'longest_gap_ms': round(max(
             (gap.end - gap.begin for gap in gaps if gap.lost),
             default=0.0) * 1000, 1),
-        'late': samples.late(),
+        'skipped': samples.skipped,
         'most_late_ms': round(samples.lateness() * 1000, 1),
         'error': samples.error,
         'gaps': [[round(gap.begin - began, 3), round(gap.end - began, 3),
@@ -186,8 +186,10 @@ def text(summary):
         f'{s["lost"]:d} of {s["sent"]:d} probes lost without excuse '
         f'({s["loss_share"]:.3%}), {s["excused"]:d} with excuse']
     late = max((one['most_late_ms'] for one in s['targets']), default=0.0)
-    lines.append(f'the senders were at most {late:.0f} ms late; '
-                 f'machine: {s["machine"]}; sink: {s["leaks"]}')
+    skipped = sum(one['skipped'] for one in s['targets'])
+    lines.append(f'the senders were at most {late:.0f} ms late, and left '
+                 f'{skipped:d} probes out; machine: {s["machine"]}; '
+                 f'sink: {s["leaks"]}')
     if 'host' in s:
         lines.append(f'host: {s["host"]}')
     lines += ['', f'{"action":24} times   lost excused  median   worst ms']

@@ -159,6 +159,8 @@ def _episode(episode, shares, began):
         'excused': sum(share.excused for share in mine),
         'gap_ms': round(max((share.gap for share in mine),
                             default=0.0) * 1000, 1),
+        'whole_gap_ms': round(max((share.whole for share in mine),
+                                  default=0.0) * 1000, 1),
         'losses': [{'subject': share.subject, 'lost': share.lost,
                     'excused': share.excused,
                     'gap_ms': round(share.gap * 1000, 1),
@@ -192,10 +194,12 @@ def text(summary):
                  f'sink: {s["leaks"]}')
     if 'host' in s:
         lines.append(f'host: {s["host"]}')
-    lines += ['', f'{"action":24} times   lost excused  median   worst ms']
+    lines += ['', f'{"action":24} times   lost excused  median   worst ms  '
+              'whole gaps: median, worst']
     lines += [f'{name:24} {one["times"]:5d} {one["lost"]:6d} '
               f'{one["excused"]:7d} {one["median_ms"]:7.0f} '
-              f'{one["worst_ms"]:7.0f}  ' + ', '.join(
+              f'{one["worst_ms"]:7.0f}    {one["whole_median_ms"]:7.0f} '
+              f'{one["whole_worst_ms"]:7.0f}  ' + ', '.join(
                   f'{part} {value:.0f}'
                   for part, value in one['parts_ms'].items())
               for name, one in s['actions'].items()]

@@ -89,9 +89,15 @@ def _timed(config):
 
 def wait_fabric(cloud):
     """Wait until the spine has heard of all gateways that are on."""
-    nodes.wait_until('the spine has heard of all gateways', lambda: all(
-        cloud.route(plan.LOOPBACKS[name]) is not None
-        for name in cloud.gateways if cloud[name].pid), _SETTLE)
+    def missing():
+        return [name for name in cloud.gateways if cloud[name].pid and
+                cloud.route(plan.LOOPBACKS[name]) is None]
+
+    nodes.wait_until(lambda: (
+        f'the spine has heard of {missing()}:\n' +
+        frr.ask(cloud['spine'], 'bgpd', 'show bgp summary') + ''.join(
+            frr.ask(cloud[name], 'bgpd', 'show running-config')
+            for name in missing())), lambda: not missing(), _SETTLE)
 
 
 def start_backends(cloud):

@@ -30,8 +30,8 @@ _SETTLE = 90
 # On a machine with one processor the default of BFD, three times 300 ms,
 # takes a busy moment for a dead neighbour.
 _SLOWER = 'slower'
-_PROFILE = (f'bfd\n profile {_SLOWER}\n  receive-interval 600\n'
-            '  transmit-interval 600\n exit\nexit\n')
+_PROFILE = (f'bfd\n profile {_SLOWER}\n  receive-interval 1000\n'
+            '  transmit-interval 1000\n exit\nexit\n')
 
 
 def routing(cloud, profile, lines):

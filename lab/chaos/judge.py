@@ -28,6 +28,8 @@ from lab.chaos import verdict
 # takes processor time from the agents, so that the pause is also as long as
 # the verdict was.
 _AGAIN = 0.5
+# Seconds after which the judge says what it waits for, and how many things.
+_PATIENT, _NAMED = 5.0, 3
 # Seconds that a target has at least to answer, whatever the deadline.
 _ANSWER = 5.0
 
@@ -87,16 +89,34 @@ class Judge:
             call, and what is still wrong at the deadline
         """
         deadline = time.monotonic() + timeout
+        said = ''
         while True:
             began = time.monotonic()
             wrong = self._wrong(deadline)
             took = time.monotonic() - began
             if not wrong or time.monotonic() >= deadline:
                 break
+            said = self._waiting(wrong, said,
+                                 timeout - deadline + time.monotonic())
             time.sleep(max(_AGAIN, took))
         for kind, subject, text in (*wrong, *self._verdict.leaked()):
             self._note(kind, subject, text)
         return self._taken()
+
+    def _waiting(self, wrong, said, since):
+        """Say what the judge waits for, when this is news.
+
+        :param wrong: list of (kind, subject, text)
+        :param said: what was said last
+        :param since: seconds
+        :returns: what was said last
+        """
+        text = '; '.join(' '.join(one) for one in wrong[:_NAMED])
+        if since >= _PATIENT and text != said:
+            self._say(f'  waiting for {since:.0f} s, {len(wrong):d} '
+                      f'differences: {text}')
+            return text
+        return said
 
     def _wrong(self, deadline):
         """What is wrong now; the cheap looks come first."""

@@ -42,5 +42,5 @@ PROFILES = {one.name: one for one in (
     values.Profile('three-gateways', 'three gateways and one router',
                    gateways=3, methods=('kernel', 'kernel', 'kernel'),
                    scheduler=routers.HA_CHASSIS_GROUP, routers=1,
-                   bfd=False),
+                   bfd=False, probe_interval=0.05),
 )}

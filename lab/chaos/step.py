@@ -21,6 +21,7 @@ _INSTALLED = 0.5
 # Seconds from the claim of a port in SB until all chassis send to its new
 # owner: each one changes over by itself (lab.floor, decision record 0009).
 _SWITCHED = 0.3
+_MOVED = 'the chassis change over one after the other'
 
 
 class Step:
@@ -43,7 +44,6 @@ class Step:
         self._excuses = []
         self._absences = []
         self._claims = []
-        self._moved = []
         self._owners = {name: world.owner(name) for name in world.routers}
 
     def __getitem__(self, name):
@@ -87,14 +87,10 @@ class Step:
         """Excuse OVN's own failover of the routers of a gateway.
 
         That is the time from the begin until another chassis has claimed the
-        port, and each later change of the owner.
+        port.
         """
         self._claims += [(router, why) for router, owner in
                          self._owners.items() if owner == name]
-
-    def excuse_moves(self, router, why):
-        """Excuse each change of a router's owner, from now on."""
-        self._moved.append((router, time.monotonic(), why))
 
     def excuses(self):
         """All excuses, when the step is settled.
@@ -107,20 +103,14 @@ class Step:
                             why)
         moves = self._history.moves(self.began, self.world.routers)
         for router, why in self._claims:
-            times = claims(moves, router)
-            if times:
+            for at in claims(moves, router)[:1]:
                 self.excuse(self.of_router(router), self.began,
-                            times[0] + _SWITCHED, why)
-            self._excuse_times(router, times[1:], why)
-        for router, since, why in self._moved:
-            self._excuse_times(router, [
-                at for at in claims(moves, router) if at >= since], why)
+                            at + _SWITCHED, why)
+        for router in self.world.routers:
+            for at in claims(moves, router):
+                self.excuse(self.of_router(router), at - _SWITCHED,
+                            at + _SWITCHED, _MOVED)
         return tuple(self._excuses)
-
-    def _excuse_times(self, router, times, why):
-        for at in times:
-            self.excuse(self.of_router(router), at - _SWITCHED,
-                        at + _SWITCHED, why)
 
 
 def claims(moves, router):

@@ -72,23 +72,23 @@ class StepTest(unittest.TestCase):
         self.assertEqual({}, self.found())
 
     def test_claims(self):
-        """Until the first claim, and a moment around each later one."""
+        """Until the first claim, and a moment around each."""
         self.step.excuse_claims('gw1', 'why')
         self.moves = [values.Move(self.at(2.5), 'alpha', ''),
                       values.Move(self.at(2.6), 'alpha', 'gw2'),
                       values.Move(self.at(9), 'beta', 'gw1'),
                       values.Move(self.at(20), 'alpha', 'gw1')]
-        wanted = [(0, 2.9), (19.7, 20.3)]
-        self.assertEqual({IN: wanted, OUT: wanted}, self.found())
+        wanted = [(0, 2.9), (2.3, 2.9), (19.7, 20.3)]
+        self.assertEqual({IN: wanted, OUT: wanted, OTHER: [(8.7, 9.3)]},
+                         self.found())
 
     def test_no_claim_no_excuse(self):
         self.step.excuse_claims('gw1', 'why')
         self.moves = [values.Move(self.at(2.5), 'alpha', '')]
         self.assertEqual({}, self.found())
 
-    def test_moves_by_priority(self):
-        """Only the changes of owner are excused, not the time between."""
-        self.step.excuse_moves('beta', 'why')
+    def test_moves(self):
+        """Each change of owner is excused, not the time between."""
         self.moves = [values.Move(self.at(5), 'beta', 'gw1'),
                       values.Move(self.at(7), 'beta', 'gw2')]
         self.assertEqual({OTHER: [(4.7, 5.3), (6.7, 7.3)]}, self.found())

@@ -24,6 +24,9 @@ from lab.chaos import values
 
 # Seconds between two looks at the table of the spine.
 _LOOK = 0.05
+# Seconds between two looks that are a standstill of the machine: the host
+# gave the processor to others.
+_STALL = 0.7
 
 
 class History:
@@ -41,6 +44,7 @@ class History:
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True,
                                         name='chaos-history')
+        self._stalls = []
         self.absences = {name: [] for name in cloud.gateways}
 
     def __enter__(self):
@@ -54,9 +58,13 @@ class History:
         self._moves.__exit__(*exc)
 
     def _follow(self):
+        last = time.monotonic()
         while not self._end.wait(_LOOK):
             known = self._cloud.host_routes().keys()
             now = time.monotonic()
+            if now - last > _STALL:
+                self._stalls.append((now, now - last))
+            last = now
             with self._lock:
                 for name, found in self.absences.items():
                     note(found, plan.LOOPBACKS[name] in known, now, _LOOK)
@@ -72,6 +80,14 @@ class History:
             return [(max(began, since), now if until is None else until)
                     for began, until in self.absences[name]
                     if until is None or until >= since]
+
+    def stalls(self, since):
+        """Standstills of the machine: list of (end, seconds).
+
+        :param since: seconds
+        """
+        return [(at, length) for at, length in list(self._stalls)
+                if at >= since]
 
     def moves(self, since, routers):
         """Moves of gateway ports.

@@ -21,7 +21,9 @@ _INSTALLED = 0.5
 # Seconds from the claim of a port in SB until all chassis send to its new
 # owner: each one changes over by itself (lab.floor, decision record 0009).
 _SWITCHED = 0.3
-_MOVED = 'the chassis change over one after the other'
+# Seconds after a standstill of the machine in which OVN takes living chassis
+# for dead, and moves gateway ports to and fro.
+_UNREST = 10.0
 
 
 class Step:
@@ -44,6 +46,7 @@ class Step:
         self._excuses = []
         self._absences = []
         self._claims = []
+        self._moved = []
         self._owners = {name: world.owner(name) for name in world.routers}
 
     def __getitem__(self, name):
@@ -92,6 +95,13 @@ class Step:
         self._claims += [(router, why) for router, owner in
                          self._owners.items() if owner == name]
 
+    def excuse_moves(self, router, why):
+        """Excuse each change of a router's owner, from now on.
+
+        A drain of an agent needs no such excuse: it has to lose nothing.
+        """
+        self._moved.append((router, time.monotonic(), why))
+
     def excuses(self):
         """All excuses, when the step is settled.
 
@@ -106,11 +116,21 @@ class Step:
             for at in claims(moves, router)[:1]:
                 self.excuse(self.of_router(router), self.began,
                             at + _SWITCHED, why)
-        for router in self.world.routers:
-            for at in claims(moves, router):
-                self.excuse(self.of_router(router), at - _SWITCHED,
-                            at + _SWITCHED, _MOVED)
+        for router, since, why in self._moved:
+            self._excuse_times(router, [
+                at for at in claims(moves, router) if at >= since], why)
+        for at, length in self._history.stalls(self.began - _UNREST):
+            for router in self.world.routers:
+                self._excuse_times(router, [
+                    claimed for claimed in claims(moves, router)
+                    if at <= claimed <= at + _UNREST],
+                    f'the machine had stood still for {length:.1f} s')
         return tuple(self._excuses)
+
+    def _excuse_times(self, router, times, why):
+        for at in times:
+            self.excuse(self.of_router(router), at - _SWITCHED,
+                        at + _SWITCHED, why)
 
 
 def claims(moves, router):

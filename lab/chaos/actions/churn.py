@@ -16,6 +16,7 @@ from lab import routers
 from lab.chaos import world as worlds
 from lab.chaos.actions import base
 
+_OVN = 'the chassis change over one after the other'
 _BEYOND = 100
 _PATIENCE = 30
 
@@ -85,6 +86,7 @@ def _prefer(step, router, name):
     """Make a gateway the first of a router, by its priority alone."""
     one = step.world.routers[router]
     neutron = step.cloud.neutron
+    step.excuse_moves(router, _OVN)
     highest = max(neutron.priorities(one).values())
     neutron.set_priorities(one, {name: highest + 1})
 

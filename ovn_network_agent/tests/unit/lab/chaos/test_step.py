@@ -41,10 +41,11 @@ class StepTest(unittest.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.absences, self.moves = [], []
+        self.absences, self.moves, self.stalls = [], [], []
         self.step = step.Step(World(), types.SimpleNamespace(
             absent=lambda name, since: self.absences,
-            moves=lambda since, routers: tuple(self.moves)), 'gw1', {})
+            moves=lambda since, routers: tuple(self.moves),
+            stalls=lambda since: self.stalls), 'gw1', {})
 
     def found(self):
         """Dict of subject to list of (since, until)."""
@@ -72,26 +73,33 @@ class StepTest(unittest.TestCase):
         self.assertEqual({}, self.found())
 
     def test_claims(self):
-        """Until the first claim, and a moment around each."""
+        """Until the first claim, and no longer."""
         self.step.excuse_claims('gw1', 'why')
         self.moves = [values.Move(self.at(2.5), 'alpha', ''),
                       values.Move(self.at(2.6), 'alpha', 'gw2'),
                       values.Move(self.at(9), 'beta', 'gw1'),
                       values.Move(self.at(20), 'alpha', 'gw1')]
-        wanted = [(0, 2.9), (2.3, 2.9), (19.7, 20.3)]
-        self.assertEqual({IN: wanted, OUT: wanted, OTHER: [(8.7, 9.3)]},
-                         self.found())
+        self.assertEqual({IN: [(0, 2.9)], OUT: [(0, 2.9)]}, self.found())
 
     def test_no_claim_no_excuse(self):
         self.step.excuse_claims('gw1', 'why')
         self.moves = [values.Move(self.at(2.5), 'alpha', '')]
         self.assertEqual({}, self.found())
 
-    def test_moves(self):
+    def test_moves_of_the_action(self):
         """Each change of owner is excused, not the time between."""
+        self.step.excuse_moves('beta', 'why')
         self.moves = [values.Move(self.at(5), 'beta', 'gw1'),
                       values.Move(self.at(7), 'beta', 'gw2')]
         self.assertEqual({OTHER: [(4.7, 5.3), (6.7, 7.3)]}, self.found())
+
+    def test_moves_by_themselves(self):
+        """Only a standstill of the machine excuses them."""
+        self.moves = [values.Move(self.at(5), 'alpha', 'gw2')]
+        self.assertEqual({}, self.found())
+        self.stalls = [(self.at(3), 1.0)]
+        self.assertEqual({IN: [(4.7, 5.3)], OUT: [(4.7, 5.3)]},
+                         self.found())
 
 
 class NoteTest(unittest.TestCase):

@@ -16,10 +16,10 @@ import dataclasses
 import os
 import statistics
 
-# Seconds after a start in which everything may still grow, seconds of the
-# measurements that later ones are compared with, and the least seconds
-# between the two.
-_WARM, _BASE, _LATER = 20.0, 40.0, 60.0
+# Agents are measured when all is settled.  So many measurements at the begin
+# of a life are compared with so many at its end, if the life has at least
+# twice as many and that many seconds between the two.
+_SAMPLE, _LIFE = 3, 60.0
 # How much each may grow afterwards.  An agent opens a descriptor and a thread
 # for each kind of work when it comes up for the first time; memory is that of
 # the agent with its daemons.
@@ -88,15 +88,13 @@ def grown(found):
 
     :param found: list of :class:`Measure`, in turn
     """
-    begin = found[0].at + _WARM
-    base = [one for one in found if begin <= one.at <= begin + _BASE]
-    late = [one for one in found if one.at > begin + _BASE + _LATER]
-    if not base or not late:
+    base, late = found[:_SAMPLE], found[-_SAMPLE:]
+    if len(found) < 2 * _SAMPLE or late[0].at - base[-1].at < _LIFE:
         return []
     texts = []
     for name, limit in LIMITS.items():
         before = statistics.median(getattr(one, name) for one in base)
-        after = statistics.median(getattr(one, name) for one in late[-5:])
+        after = statistics.median(getattr(one, name) for one in late)
         if after - before > limit:
             texts.append(f'{name}: {before:.0f} at first, {after:.0f} after '
                          f'{late[-1].at - found[0].at:.0f} s')

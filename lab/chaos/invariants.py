@@ -25,8 +25,8 @@ from lab.chaos import oracle
 from lab.chaos import picture
 from lab.chaos import values
 
-# Seconds between two looks, and between two measurements of agents.
-PERIOD, MEASURED = 1.0, 10.0
+# Seconds between two looks.
+PERIOD = 1.0
 # Seconds for which two gateways may announce one address.  A power failure
 # takes the hold time of BGP, 9 s; a move takes less.
 DOUBLE = 15.0
@@ -80,7 +80,6 @@ class Watch:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._double = Lasting(DOUBLE)
         self._rank = Lasting(RANK)
-        self._measured = 0.0
         self.growth = growth.Growth()
         self.errors = []
 
@@ -109,11 +108,6 @@ class Watch:
             self._cloud.bgp_table()))
         self._report(values.RANK, self._rank, now, oracle.rank(
             picture.read(self._cloud), gateways))
-        if now >= self._measured + MEASURED:
-            self._measured = now
-            for name, gateway in gateways.items():
-                if gateway.powered and gateway.agent == 'running':
-                    self._measure(now, name)
 
     def _report(self, kind, lasting, now, conditions):
         """Exempt conditions begin anew when their exemption ends."""
@@ -123,11 +117,16 @@ class Watch:
             self._note(kind, subject,
                        f'for more than {lasting.limit:.0f} s: {text}')
 
-    def _measure(self, now, name):
-        agent = self._cloud.agents[name]
-        if agent.process.poll() is None:
-            self.growth.add(name, agent.starts, growth.measure(
-                now, [agent.process.pid, *agent.children()]))
+    def measure(self):
+        """Measure all agents that run; for a moment when all is settled."""
+        for name, gateway in self._world.state().gateways.items():
+            if not gateway.powered or gateway.agent != 'running':
+                continue
+            agent = self._cloud.agents[name]
+            if agent.process.poll() is None:
+                self.growth.add(name, agent.starts, growth.measure(
+                    time.monotonic(),
+                    [agent.process.pid, *agent.children()]))
 
 
 def doubles(table):

@@ -99,6 +99,8 @@ class Judge:
             said = self._waiting(wrong, said,
                                  timeout - deadline + time.monotonic())
             time.sleep(max(_AGAIN, took))
+        if not wrong:
+            self._watch.measure()
         for kind, subject, text in (*wrong, *self._verdict.leaked()):
             self._note(kind, subject, text)
         return self._taken()

@@ -68,8 +68,10 @@ class GrowthTest(unittest.TestCase):
             self.assertIn(f'{name}: ', text)
 
     def test_a_short_life_tells_nothing(self):
-        self.assertEqual([], growth.grown([
-            growth.Measure(float(at), at, at, at) for at in range(60)]))
+        for seconds, count in ((1, 40), (100, 5)):
+            self.assertEqual([], growth.grown([
+                growth.Measure(at * seconds, 99 * at, 99 * at, 99_999 * at)
+                for at in range(count)]))
 
     def test_this_process(self):
 

@@ -24,6 +24,8 @@ from lab.chaos import values
 ROUTERS = ('alpha', 'beta')
 # Port that clients ask at VIPs.
 _PORT = 80
+# Seconds for the start of an agent on a host with much other work.
+_START = 180
 FIRST_VIP, SECOND_VIP = (str(plan.VIPS[n]) for n in (10, 20))
 
 
@@ -167,16 +169,18 @@ class World:
     def without(self, name, *services):
         """The operator's objects that end with a program or device.
 
-        The operator plants them again at the end of the block.
+        The operator plants them again at the end of the block.  FRR has its
+        saved lines by itself.
         """
-        lost = {(name, one.kind) for one in self.operator.objects(name)
-                if one.service in services or one.device in services}
+        objects = [one for one in self.operator.objects(name) if
+                   one.service in services or one.device in services]
+        lost = {(name, one.kind) for one in objects}
         with self._lock:
             self._gone |= lost
         try:
             yield
         finally:
-            if self.cloud[name].pid:
+            if any(one.service != 'frr' for one in objects):
                 self.operator.plant(name)
             with self._lock:
                 self._gone -= lost
@@ -257,4 +261,4 @@ class World:
 
     def wait_ready(self, name):
         """Wait until an agent is ready."""
-        self.cloud.agents[name].wait_ready(90)
+        self.cloud.agents[name].wait_ready(_START)

@@ -71,12 +71,13 @@ class Operator:
         static = f'ip route {STATIC}/32 blackhole\n'
         if self._vrf:
             static = f'vrf {self._vrf}\n {static}exit-vrf\n'
-        permitted = f'ip prefix-list ANNOUNCED-NETWORKS seq 7 permit {PREFIX}\n'
+        permitted = [f'7 permit {PREFIX}']
         if not self._ovn:
             # Such an agent does not manage FRR.
-            permitted += ('ip prefix-list ANNOUNCED-NETWORKS seq 8 permit '
-                          f'{plan.VIPS} ge 32 le 32\n')
-        return static + permitted
+            permitted.append(f'8 permit {plan.VIPS} ge 32 le 32')
+        return static + ''.join(
+            f'ip prefix-list ANNOUNCED-NETWORKS seq {line}\n'
+            for line in permitted)
 
     def plant(self, name):
         """Everything on a gateway but the lines of FRR; may be repeated."""

@@ -20,12 +20,14 @@ from lab.chaos import values
 _NO_VRF = ('vrf', 'drift-link', 'drift-neighbour', 'drift-rule',
            'drift-pair-address', 'drift-leak-route', 'drift-announcement',
            'drift-sysctl', 'drift-storm', 'flip-method')
-# The agents know nothing of OVN, of routers and of the provider bridge.
+# The agents know nothing of OVN, of routers and of the provider bridge, and
+# have no daemon for FRR.  They do not know of each other, either: when all of
+# them restart without a pause, nobody has the VIPs.
 _NO_OVN = ('databases-silent', 'control-loss', 'control-delay',
            'control-silence', 'daemon-ovs', 'drift-leak-route', 'drift-rule',
            'drift-sysctl', 'drift-flows', 'drift-storm', 'flip-method',
            'flip-drain', 'double-failover', 'router', 'ovsdb-silent',
-           'descriptors')
+           'descriptors', 'daemon-frr', 'rolling')
 
 PROFILES = {one.name: one for one in (
     values.Profile('static', 'static routes of FRR, Gateway_Chassis rows'),

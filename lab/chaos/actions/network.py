@@ -11,6 +11,8 @@
 # under the License.
 """Outages of devices and of networks, and of a whole node."""
 
+import time
+
 from lab import outages
 from lab import plan
 from lab.chaos import building
@@ -20,18 +22,27 @@ from lab.chaos.actions import base
 _FABRIC = 'the uplink or its session of BGP was down'
 
 
-def _uplink(step):
+def _suffer(step, name):
+    """An outage of the way into the fabric, from the begin on.
+
+    The spine misses the gateway only some time later.
+    """
+    base.suffer(step, name)
+    step.excuse(step.through(step.target), step.began, time.monotonic(),
+                'the node had no way into the fabric')
     step.excuse_absence(step.target, _FABRIC)
-    base.suffer(step, 'uplink')
+
+
+def _uplink(step):
+    _suffer(step, 'uplink')
     # The address of the link is there, and BGP connects again.
     building.wait_fabric(step.cloud)
 
 
 def _vrf(step):
-    step.excuse_absence(step.target, _FABRIC)
     with step.world.without(step.target, plan.VRF), step.world.exempting(
             values.FOREIGN, step.target, 'the VRF is made again'):
-        base.suffer(step, 'vrf')
+        _suffer(step, 'vrf')
         building.wait_fabric(step.cloud)
 
 

@@ -141,13 +141,7 @@ def configuration(profile, name):
         config['frr'] = {'vrf_name': ''}
     if profile.forwards:
         config['port_forward'] = {
-            'rules_file': RULES,
-            'vip_announce': announce(profile)}
+            'rules_file': RULES, 'vip_announce': profile.announce}
         if profile.vrf:
             config['port_forward']['port_forward_l3mdev_accept'] = 'true'
     return config
-
-
-def announce(profile):
-    """When agents announce VIPs: the value of [port_forward] vip_announce."""
-    return 'with-gateway' if profile.ovn else 'always'

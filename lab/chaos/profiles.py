@@ -31,7 +31,8 @@ _NO_OVN = ('databases-silent', 'control-loss', 'control-delay',
 
 PROFILES = {one.name: one for one in (
     values.Profile('static', 'static routes of FRR, Gateway_Chassis rows'),
-    values.Profile('kernel', 'kernel routes, HA_Chassis_Group rows',
+    values.Profile('kernel', 'kernel routes, HA_Chassis_Group rows, VIPs only '
+                   'with a router', announce='with-gateway',
                    methods=('kernel', 'kernel'),
                    scheduler=routers.HA_CHASSIS_GROUP),
     values.Profile('default-vrf', 'BGP in the default VRF, kernel routes',
@@ -39,7 +40,7 @@ PROFILES = {one.name: one for one in (
     values.Profile('port-forward-only', 'VIPs, and no OVN for the agents',
                    routers=0, ovn=False, without=_NO_OVN),
     values.Profile('mixed', 'static routes on gw1, kernel routes on gw2',
-                   methods=('static', 'kernel')),
+                   methods=('static', 'kernel'), announce='with-gateway'),
     # Three nodes with all their programs share one processor: fewer probes.
     values.Profile('three-gateways', 'three gateways and one router',
                    gateways=3, methods=('kernel', 'kernel', 'kernel'),

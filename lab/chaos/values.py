@@ -45,6 +45,7 @@ class Profile:
     :ivar vrf: name of the VRF of the fabric, '' for the default VRF
     :ivar routers: number of routers
     :ivar forwards: whether there are VIPs
+    :ivar announce: when gateways announce VIPs: 'always' or 'with-gateway'
     :ivar ovn: whether agents have OVN, routers and floating IPs
     :ivar bfd: whether spine and gateways run BFD
     :ivar probe_interval: seconds between two probes of one target
@@ -60,6 +61,7 @@ class Profile:
     vrf: str = 'vrf-provider'
     routers: int = 2
     forwards: bool = True
+    announce: str = 'always'
     ovn: bool = True
     bfd: bool = True
     probe_interval: float = 0.02

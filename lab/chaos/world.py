@@ -117,7 +117,7 @@ class World:
     def vip(self, address, backend):
         """A values.Vip of this profile."""
         return values.Vip(address, _PORT, backend, echo.PORT,
-                          building.announce(self.profile))
+                          self.profile.announce)
 
     # -- what the judge asks ----------------------------------------------
 

@@ -32,6 +32,9 @@ def merged(summaries):
     grouped = {}
     for summary in summaries:
         for episode in summary['episodes']:
+            # Episode 0 is the start, and no action.
+            if not episode['number']:
+                continue
             grouped.setdefault(episode['action'], []).append(episode)
     return {action: _row(episodes)
             for action, episodes in sorted(grouped.items())}

@@ -43,7 +43,7 @@ class Journal:
     def note(self, what, **more):
         """One line; it is on the disk when this returns.
 
-        :param what: 'run', 'begin', 'end', 'settled' or 'result'
+        :param what: 'run', 'begin', 'end', 'stalls', 'settled' or 'result'
         :param more: values that JSON can write, or dataclasses
         """
         line = {'what': what, 'at': time.monotonic(), **more}

@@ -126,6 +126,8 @@ class Runner:
         ended = time.monotonic()
         self._journal.note('end', number=planned.number)
         found += self._judge.settled(SETTLE)
+        self._journal.note('stalls', number=planned.number,
+                           stalls=self._history.stalls(step.began))
         return values.Episode(
             planned.number, planned.action.name, planned.target,
             planned.parameters, step.began, ended, time.monotonic(),

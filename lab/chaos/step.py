@@ -120,12 +120,18 @@ class Step:
             self._excuse_times(router, [
                 at for at in claims(moves, router) if at >= since], why)
         for at, length in self._history.stalls(self.began - _UNREST):
-            for router in self.world.routers:
-                self._excuse_times(router, [
-                    claimed for claimed in claims(moves, router)
-                    if at <= claimed <= at + _UNREST],
-                    f'the machine had stood still for {length:.1f} s')
+            self._excuse_stall(at, length, moves)
         return tuple(self._excuses)
+
+    def _excuse_stall(self, at, length, moves):
+        """OVN takes living chassis for dead after a standstill."""
+        for router in self.world.routers:
+            after = [claimed for claimed in claims(moves, router)
+                     if at <= claimed <= at + _UNREST]
+            if after:
+                self.excuse(self.of_router(router), at - length,
+                            after[-1] + _SWITCHED,
+                            f'the machine had stood still for {length:.1f} s')
 
     def _excuse_times(self, router, times, why):
         for at in times:

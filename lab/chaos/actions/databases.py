@@ -11,6 +11,7 @@
 # under the License.
 """Outages of databases, northd, Open vSwitch and ovn-controller."""
 
+import re
 import time
 
 from lab import node as nodes
@@ -18,21 +19,35 @@ from lab.chaos.actions import base
 
 # Share of the flows of ovn-controller that has to be back.
 _MOST = 0.9
+_AGE = re.compile(r' duration=([\d.]+)s,')
 
 
-def _flows(node):
-    """Number of flows in the integration bridge; 0 while nobody answers."""
-    out = node.run(['ovs-ofctl', 'dump-aggregate', 'br-int'], check=False,
-                   timeout=10).stdout
-    return int(out.rpartition('flow_count=')[2] or 0)
+def _ages(node):
+    """Ages of the flows in the integration bridge, a list of seconds.
+
+    The list is empty while the switch does not answer.
+    """
+    return [float(age) for age in _AGE.findall(node.run(
+        ['ovs-ofctl', 'dump-flows', 'br-int'], check=False,
+        timeout=30).stdout)]
 
 
 def _with_flows(step, name):
-    """An outage after which ovn-controller makes its flows again."""
-    before = _flows(step.node)
+    """An outage after which ovn-controller makes its flows again.
+
+    The flows of the former ovn-controller stay until then, so only young
+    flows count.
+    """
+    before = len(_ages(step.node))
     base.suffer(step, name)
-    nodes.wait_until('ovn-controller has made its flows again', lambda: (
-        _flows(step.node) >= _MOST * before), 60, 0.3)
+    ended = time.monotonic()
+
+    def made():
+        ages, since = _ages(step.node), time.monotonic() - ended
+        return sum(age <= since for age in ages) >= _MOST * before
+
+    nodes.wait_until('ovn-controller has made its flows again', made, 60,
+                     0.3)
     step.excuse(step.through(step.target), step.began, time.monotonic(),
                 'the switch had not all flows of OVN')
 

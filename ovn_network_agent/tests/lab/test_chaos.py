@@ -23,7 +23,7 @@ from lab.chaos import profiles
 from lab.chaos import runner
 from ovn_network_agent.tests import needs
 
-SEED, SECONDS = 9, 180
+SEED, SECONDS = 60, 180
 # The directory is writable in the machine, and stays.
 RESULTS = os.path.abspath('build/chaos-test')
 # Episodes that fit into the time on a busy machine.

@@ -98,8 +98,7 @@ class StepTest(unittest.TestCase):
         self.moves = [values.Move(self.at(5), 'alpha', 'gw2')]
         self.assertEqual({}, self.found())
         self.stalls = [(self.at(3), 1.0)]
-        self.assertEqual({IN: [(4.7, 5.3)], OUT: [(4.7, 5.3)]},
-                         self.found())
+        self.assertEqual({IN: [(2, 5.3)], OUT: [(2, 5.3)]}, self.found())
 
 
 class NoteTest(unittest.TestCase):

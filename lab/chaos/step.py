@@ -119,19 +119,20 @@ class Step:
         for router, since, why in self._moved:
             self._excuse_times(router, [
                 at for at in claims(moves, router) if at >= since], why)
-        for at, length in self._history.stalls(self.began - _UNREST):
-            self._excuse_stall(at, length, moves)
+        for since, until in unrest(self._history.stalls(
+                self.began - _UNREST)):
+            self._excuse_unrest(since, until, moves)
         return tuple(self._excuses)
 
-    def _excuse_stall(self, at, length, moves):
+    def _excuse_unrest(self, since, until, moves):
         """OVN takes living chassis for dead after a standstill."""
         for router in self.world.routers:
             after = [claimed for claimed in claims(moves, router)
-                     if at <= claimed <= at + _UNREST]
+                     if since <= claimed <= until]
             if after:
-                self.excuse(self.of_router(router), at - length,
+                self.excuse(self.of_router(router), since,
                             after[-1] + _SWITCHED,
-                            f'the machine had stood still for {length:.1f} s')
+                            'OVN moved it because the machine stood still')
 
     def _excuse_times(self, router, times, why):
         for at in times:
@@ -145,3 +146,18 @@ def claims(moves, router):
     :param moves: iterable of values.Move
     """
     return [move.at for move in moves if move.router == router and move.owner]
+
+
+def unrest(stalls):
+    """The times in which OVN may move ports because the machine stood still.
+
+    :param stalls: list of (end, seconds), in turn
+    :returns: list of (since, until)
+    """
+    found = []
+    for at, length in stalls:
+        if found and at - length <= found[-1][1]:
+            found[-1] = (found[-1][0], at + _UNREST)
+        else:
+            found.append((at - length, at + _UNREST))
+    return found

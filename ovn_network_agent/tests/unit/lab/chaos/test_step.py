@@ -101,6 +101,16 @@ class StepTest(unittest.TestCase):
         self.assertEqual({IN: [(2, 5.3)], OUT: [(2, 5.3)]}, self.found())
 
 
+class UnrestTest(unittest.TestCase):
+
+    def test_chains(self):
+        self.assertEqual([(1, 18), (29, 40)], step.unrest(
+            [(2, 1), (8, 0.8), (30, 1)]))
+
+    def test_none(self):
+        self.assertEqual([], step.unrest([]))
+
+
 class NoteTest(unittest.TestCase):
 
     def test_absences(self):

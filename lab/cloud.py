@@ -120,11 +120,19 @@ class Cloud:
     def _wire(self):
         wiring.machine(self.nodes, self.gateways)
         for name in self.gateways:
-            wiring.gateway(self[name])
+            self.wire_gateway(name)
         for name in ('central', 'backend', 'sink', *self.computes):
             wiring.host(self[name])
         wiring.spine(self['spine'], self.gateways)
         wiring.client(self['client'])
+
+    def wire_gateway(self, name):
+        """Make links, addresses and sysctls of a gateway after its boot."""
+        wiring.gateway(self[name])
+
+    def routing(self, name):
+        """The frr.conf with which a gateway boots, text."""
+        return frr.gateway_config(name)
 
     def _start(self):
         """Start all nodes at the same time, because each mostly waits."""
@@ -134,7 +142,7 @@ class Cloud:
                                 frr.spine_config(self.gateways))]
             for name in self.gateways:
                 work.append(pool.submit(frr.start, self[name],
-                                        frr.gateway_config(name)))
+                                        self.routing(name)))
             for name in (*self.gateways, *self.computes):
                 work.append(pool.submit(self._start_chassis, name))
             for one in work:
@@ -202,8 +210,8 @@ class Cloud:
         """
         self[name].power_on()
         wiring.plug_gateway(self[name], self['spine'])
-        wiring.gateway(self[name])
-        frr.start(self[name], frr.gateway_config(name))
+        self.wire_gateway(name)
+        frr.start(self[name], self.routing(name))
         self._start_chassis(name)
         self._wait()
 

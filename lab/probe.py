@@ -184,10 +184,12 @@ class Probe:
     :param device: interface or VRF to send through, or None
     :param limit: seconds after which an answer does not count any more
     :param count: stop after that many probes; 0 goes on
+    :param skip: leave out probes that could not be sent in time, instead of
+        sending them all at once
     """
 
     def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
-                 source=None, device=None, limit=LIMIT, count=0):
+                 source=None, device=None, limit=LIMIT, count=0, skip=False):
         if kind not in _ALL:
             raise ValueError(f'kind: {kind!r} is none of {", ".join(_ALL)}')
         self.node = node
@@ -200,7 +202,7 @@ class Probe:
         self._options = {
             'kind': kind, 'target': target, 'interval': interval,
             'port': port, 'source': source, 'device': device,
-            'limit': limit, 'count': count}
+            'limit': limit, 'count': count, 'skip': skip}
         self._process = None
         self._serial = 0
         self._buffer = b''

@@ -39,7 +39,8 @@ class Prober:
     """Sends probes, receives answers, and keeps the results.
 
     :param options: dict; kind, target, port, source, device, interval and
-        limit (seconds), count (probes to send, 0 for no end)
+        limit (seconds), count (probes to send, 0 for no end), skip (whether
+        a late sender leaves out what it could not send in time)
     """
 
     def __init__(self, options):
@@ -51,6 +52,7 @@ class Prober:
         self.seen = set()
         self.asked = set()
         self.retransmitted = 0
+        self.skipped = 0  # probes that could not be sent in time
         self.error = ''
         self._pending = {}  # probe number: None; oldest first
         self._sending = True
@@ -67,13 +69,29 @@ class Prober:
         self._say({'serial': 0, 'started': start})
         while True:
             now = time.monotonic()
-            while self._sending and (start + len(self.sent) *
-                                     self.options['interval'] <= now):
+            if self.options['skip']:
+                self._skip(now - start)
+            while self._sending and self._due(start) <= now:
                 self._send()
             self._expire(now)
             self._finish()
             for key, events in self.selector.select(self._idle(start)):
                 key.data(events)
+
+    def _due(self, start):
+        """When the next probe has to be sent."""
+        return start + ((len(self.sent) + self.skipped) *
+                        self.options['interval'])
+
+    def _skip(self, elapsed):
+        """Leave out all that is due but the last probe.
+
+        Many probes at once would fill queues that evenly sent ones do not.
+
+        :param elapsed: seconds since the start
+        """
+        due = int(elapsed / self.options['interval'])
+        self.skipped = max(self.skipped, due - len(self.sent))
 
     def _send(self):
         number = len(self.sent)
@@ -99,7 +117,7 @@ class Prober:
         """Seconds until something is due."""
         due = []
         if self._sending:
-            due.append(start + len(self.sent) * self.options['interval'])
+            due.append(self._due(start))
         if self._pending:
             due.append(self.sent[next(iter(self._pending))] +
                        self.options['limit'])
@@ -181,6 +199,7 @@ class Prober:
                    'answers': self.answers, 'seen': sorted(self.seen),
                    'asked': sorted(self.asked),
                    'retransmitted': self.retransmitted,
+                   'skipped': self.skipped,
                    'error': self.error})
         self._serial = None
 

@@ -1,0 +1,23 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Everything that a run can do to a cloud."""
+
+from lab.chaos.actions import agents
+from lab.chaos.actions import churn
+from lab.chaos.actions import databases
+from lab.chaos.actions import drift
+from lab.chaos.actions import network
+from lab.chaos.actions import routing
+
+ACTIONS = {action.name: action for module in (
+    databases, routing, network, agents, drift, churn)
+    for action in module.ACTIONS}

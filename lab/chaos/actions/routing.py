@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Dead daemons of FRR, which watchfrr starts again."""
+
+import os
+import time
+
+from lab import frr
+from lab import node as nodes
+from lab import plan
+from lab import waiting
+from lab.chaos import values
+from lab.chaos.actions import base
+
+_WHY = 'FRR and its session with the spine were not back'
+_DAEMONS = ('staticd', 'bgpd', 'zebra')
+
+
+def _killed(*daemons):
+    """A function that kills daemons, and waits for watchfrr and BGP."""
+    def perform(step):
+        world, name = step.world, step.target
+        step.excuse_absence(name, _WHY)
+        # The operator's saved lines come back with the daemons.
+        with world.without(name, 'frr'), world.exempting(
+                values.FOREIGN, name, 'FRR starts'):
+            _kill(step, daemons)
+            nodes.wait_until('watchfrr has started the daemons', lambda: all(
+                frr.answers(step.node, one) for one in
+                {*_DAEMONS, *daemons}), 90)
+            if 'staticd' in daemons:
+                _excuse_statics(step)
+            nodes.wait_until(f'the spine has heard of {name}', lambda: (
+                step.cloud.route(plan.LOOPBACKS[name]) is not None), 90)
+            wait_configured(step.node, world.operator.objects(name))
+    return perform
+
+
+def _kill(step, daemons):
+    pids = [frr.pid(step.node, one) for one in daemons]
+    step.node.run(['kill', '-KILL', *pids])
+    nodes.wait_until(f'{daemons} have ended', lambda: not any(
+        step.node.exists('/proc/' + pid) for pid in pids))
+
+
+def wait_configured(node, objects):
+    """Wait until FRR has the saved lines of the operator."""
+    wanted = [one.text for one in objects if one.service == 'frr']
+
+    def there():
+        found = ''.join(frr.ask(node, one, 'show running-config')
+                        for one in (frr.STATIC, 'bgpd'))
+        return all(text in found for text in wanted)
+
+    nodes.wait_until('FRR has its saved configuration', there, 60, 0.5,
+                     not_yet=(*waiting.NOT_YET, nodes.NodeError))
+
+
+def _excuse_statics(step):
+    """Without staticd, the static routes of the agent are gone."""
+    if step.world.gateway(step.target).method == 'static':
+        step.excuse(step.through(step.target), step.began, time.monotonic(),
+                    'staticd was not back')
+
+
+ACTIONS = (
+    *(base.Action(name, f'{name} killed', _killed(name))
+      for name in ('staticd', 'bgpd', 'zebra', 'bfdd', 'mgmtd')
+      if os.path.exists(os.path.join(frr.DAEMONS, name))),
+    base.Action('frr', 'zebra, staticd and bgpd killed', _killed(*_DAEMONS)),
+)

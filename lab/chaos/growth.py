@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Descriptors, threads and memory of agents, and whether they grow."""
+
+import contextlib
+import dataclasses
+import os
+import statistics
+
+# Agents are measured when all is settled.  So many measurements at the begin
+# of a life are compared with so many at its end, if the life has at least
+# twice as many and that many seconds between the two.
+_SAMPLE, _LIFE = 3, 60.0
+# How much each may grow afterwards.  An agent opens a descriptor and a thread
+# for each kind of work when it comes up for the first time; memory is that of
+# the agent with its daemons.
+LIMITS = {'descriptors': 12, 'threads': 8, 'kilobytes': 40_000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """An agent with its daemons.
+
+    :ivar at: monotonic seconds
+    :ivar descriptors: number
+    :ivar threads: number
+    :ivar kilobytes: of resident memory
+    """
+
+    at: float
+    descriptors: int
+    threads: int
+    kilobytes: int
+
+
+def measure(at, pids):
+    """Measure processes; one that has just ended counts nothing.
+
+    :param pids: list of int
+    :returns: :class:`Measure`
+    """
+    descriptors, threads, kilobytes = 0, 0, 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            descriptors += len(os.listdir(f'/proc/{pid:d}/fd'))
+            with open(f'/proc/{pid:d}/status', encoding='ascii',
+                      errors='replace') as opened:
+                for line in opened:
+                    name, _, value = line.partition(':')
+                    if name == 'Threads':
+                        threads += int(value)
+                    elif name == 'VmRSS':
+                        kilobytes += int(value.split()[0])
+    return Measure(at, descriptors, threads, kilobytes)
+
+
+class Growth:
+    """The measurements of all agents.
+
+    :ivar series: dict of (node, number of the start) to list of
+        :class:`Measure`
+    """
+
+    def __init__(self):
+        self.series = {}
+
+    def add(self, name, start, measured):
+        """Note a measurement."""
+        self.series.setdefault((name, start), []).append(measured)
+
+    def grown(self):
+        """What has grown too much, list of (node, text)."""
+        return [(name, text) for (name, _start), found in
+                self.series.items() for text in grown(found)]
+
+
+def grown(found):
+    """What has grown too much in one life of an agent, list of text.
+
+    :param found: list of :class:`Measure`, in turn
+    """
+    base, late = found[:_SAMPLE], found[-_SAMPLE:]
+    if len(found) < 2 * _SAMPLE or late[0].at - base[-1].at < _LIFE:
+        return []
+    texts = []
+    for name, limit in LIMITS.items():
+        before = statistics.median(getattr(one, name) for one in base)
+        after = statistics.median(getattr(one, name) for one in late)
+        if after - before > limit:
+            texts.append(f'{name}: {before:.0f} at first, {after:.0f} after '
+                         f'{late[-1].at - found[0].at:.0f} s')
+    return texts

@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What may never be: watched once a second while the run goes on.
+
+The watch reads NB and SB from their replicas, and asks only the spine's bgpd,
+through its socket: it starts no process.
+"""
+
+import threading
+import time
+
+from lab import node as nodes
+from lab.chaos import growth
+from lab.chaos import observed
+from lab.chaos import oracle
+from lab.chaos import picture
+from lab.chaos import values
+
+# Seconds between two looks.
+PERIOD = 1.0
+# Seconds for which two gateways may announce one address.  A power failure
+# takes the hold time of BGP, 9 s; a move takes less.
+DOUBLE = 15.0
+# Seconds for which an owner may be outranked: an agent gives OVN 10 s to
+# follow another program's priorities, and then writes its own.
+RANK = 25.0
+
+
+class Lasting:
+    """Remembers since when each of some conditions holds.
+
+    :param limit: seconds for which one may hold
+    """
+
+    def __init__(self, limit):
+        self.limit = limit
+        self._since = {}
+
+    def see(self, now, conditions):
+        """The conditions that hold too long, each once.
+
+        :param now: monotonic seconds
+        :param conditions: dict of subject to text, all that hold now
+        :returns: list of (subject, text)
+        """
+        self._since = {subject: self._since.get(subject, now)
+                       for subject in conditions}
+        late = [(subject, conditions[subject])
+                for subject, since in self._since.items()
+                if since is not None and now - since > self.limit]
+        for subject, _text in late:
+            self._since[subject] = None
+        return late
+
+
+class Watch:
+    """The thread that watches.
+
+    :param cloud: cloud.Cloud
+    :param world: world.World
+    :param note: function(kind, subject, text) for a violation
+    :ivar growth: growth.Growth, the measurements of agents
+    :ivar errors: list of text: looks that failed
+    """
+
+    def __init__(self, cloud, world, note):
+        self._cloud = cloud
+        self._world = world
+        self._note = note
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._double = Lasting(DOUBLE)
+        self._rank = Lasting(RANK)
+        self.growth = growth.Growth()
+        self.errors = []
+
+    def start(self):
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self):
+        """End it; may be called again."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self):
+        while not self._ended.wait(PERIOD):
+            try:
+                self._look()
+            except (nodes.NodeError, OSError, LookupError,
+                    ValueError) as e:
+                self.errors.append(f'{type(e).__name__}: {e}')
+
+    def _look(self):
+        gateways = self._world.state().gateways
+        now = time.monotonic()
+        self._report(values.DOUBLE, self._double, now, doubles(
+            self._cloud.bgp_table()))
+        self._report(values.RANK, self._rank, now, oracle.rank(
+            picture.read(self._cloud), gateways))
+
+    def _report(self, kind, lasting, now, conditions):
+        """Exempt conditions begin anew when their exemption ends."""
+        for subject, text in lasting.see(now, {
+                subject: text for subject, text in conditions.items()
+                if not self._world.exempt(kind, subject)}):
+            self._note(kind, subject,
+                       f'for more than {lasting.limit:.0f} s: {text}')
+
+    def measure(self):
+        """Measure all agents that run; for a moment when all is settled."""
+        for name, gateway in self._world.state().gateways.items():
+            if not gateway.powered or gateway.agent != 'running':
+                continue
+            agent = self._cloud.agents[name]
+            if agent.process.poll() is None:
+                self.growth.add(name, agent.starts, growth.measure(
+                    time.monotonic(),
+                    [agent.process.pid, *agent.children()]))
+
+
+def doubles(table):
+    """Addresses of the provider network with more than one announcer.
+
+    :param table: dict of prefix to list of next hops
+    :returns: dict of address to text
+    """
+    return {address: 'announced by ' + ', '.join(sorted(hops))
+            for address, hops in observed.announced(table).items()
+            if len(hops) > 1 and not observed.is_vip(address)}

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The journal of a run: one line of JSON for each thing that happens."""
+
+import dataclasses
+import json
+import os
+import time
+
+from lab.chaos import values
+
+NAME = 'journal.jsonl'
+
+
+class Journal:
+    """Writes lines to a file, and short ones to the terminal.
+
+    :param directory: path
+    :param say: function(text)
+    """
+
+    def __init__(self, directory, say):
+        os.makedirs(directory, exist_ok=True)
+        self._file = open(os.path.join(directory, NAME), 'w',
+                          encoding='utf-8')
+        self._say = say
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self._file.close()
+
+    def note(self, what, **more):
+        """One line; it is on the disk when this returns.
+
+        :param what: 'run', 'begin', 'end', 'stalls', 'settled' or 'result'
+        :param more: values that JSON can write, or dataclasses
+        """
+        line = {'what': what, 'at': time.monotonic(), **more}
+        self._file.write(json.dumps(line, default=plain) + '\n')
+        self._file.flush()
+
+    def begin(self, planned):
+        """An action begins."""
+        self._say(str(planned))
+        self.note('begin', number=planned.number, action=planned.action.name,
+                  target=planned.target, parameters=planned.parameters)
+
+    def settled(self, episode):
+        """An episode is over."""
+        for violation in episode.violations:
+            # The judge tells its own violations at once.
+            if violation.kind == values.ACTION:
+                self._say(f'VIOLATION {violation.kind} {violation.subject}: '
+                          f'{violation.detail}')
+        self._say(f'  {episode.ended - episode.began:.1f} s, settled after '
+                  f'{episode.settled - episode.ended:.1f} s')
+        self.note('settled', episode=episode)
+
+
+def plain(value):
+    """What json.dumps cannot write by itself."""
+    if dataclasses.is_dataclass(value):
+        return dataclasses.asdict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f'{type(value).__name__} is no JSON')

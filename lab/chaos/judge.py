@@ -1,0 +1,198 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The judge: probes, watch and verdict of one run."""
+
+import contextlib
+import threading
+import time
+
+from lab import moves
+from lab.chaos import invariants
+from lab.chaos import plot
+from lab.chaos import probes
+from lab.chaos import routes
+from lab.chaos import summary as summaries
+from lab.chaos import values
+from lab.chaos import verdict
+
+# Seconds between two verdicts while everything settles, at least.  A verdict
+# takes processor time from the agents, so that the pause is also as long as
+# the verdict was.
+_AGAIN = 0.5
+# Seconds after which the judge says what it waits for, and how many things.
+_PATIENT, _NAMED = 5.0, 3
+# Seconds that a target has at least to answer, whatever the deadline.
+_ANSWER = 5.0
+
+
+class Judge:
+    """See :mod:`lab.chaos` for the contract.
+
+    :param cloud: cloud.Cloud
+    :param world: world.World, complete
+    :param profile: values.Profile
+    :param say: function(text)
+    """
+
+    def __init__(self, cloud, world, profile, say):
+        self._cloud = cloud
+        self._world = world
+        self._profile = profile
+        self._say = say
+        self._lock = threading.Lock()
+        self._fresh = []
+        self._all = []
+        self._began = self._ended = 0.0
+        self._samples = []
+        self._leaks = {}
+        self._usage = summaries.Usage()
+        self._probes = probes.Probes(world.targets(), world.node,
+                                     profile.probe_interval)
+        self._verdict = verdict.Verdict(cloud, world, profile)
+        self._watch = invariants.Watch(cloud, world, self._note)
+        self._routes = routes.Routes(cloud)
+        self._moves = moves.Moves(cloud)
+        self._stack = contextlib.ExitStack()
+
+    def start(self):
+        """Begin; everything should be as it has to be."""
+        self._stack.enter_context(self._moves)
+        self._routes.start()
+        for kind, subject, text in self._verdict.remember():
+            self._note(kind, subject, 'at the start: ' + text)
+        self._probes.start()
+        self._watch.start()
+        self._began = time.monotonic()
+
+    def moves(self, since):
+        """The values.Move of each gateway port from a moment on, a tuple."""
+        names = {lrp: name for name, (_uuid, lrp) in
+                 self._world.state().routers.items()}
+        return tuple(values.Move(when, names.get(lrp, lrp), owner)
+                     for when, lrp, owner in list(self._moves.seen)
+                     if when >= since)
+
+    def settled(self, timeout):
+        """Wait until everything is as it has to be.
+
+        :param timeout: seconds
+        :returns: list of values.Violation: what the watch saw since the last
+            call, and what is still wrong at the deadline
+        """
+        deadline = time.monotonic() + timeout
+        said = ''
+        while True:
+            began = time.monotonic()
+            wrong = self._wrong(deadline)
+            took = time.monotonic() - began
+            if not wrong or time.monotonic() >= deadline:
+                break
+            said = self._waiting(wrong, said,
+                                 timeout - deadline + time.monotonic())
+            time.sleep(max(_AGAIN, took))
+        if not wrong:
+            self._watch.measure()
+        for kind, subject, text in (*wrong, *self._verdict.leaked()):
+            self._note(kind, subject, text)
+        return self._taken()
+
+    def _waiting(self, wrong, said, since):
+        """Say what the judge waits for, when this is news.
+
+        :param wrong: list of (kind, subject, text)
+        :param said: what was said last
+        :param since: seconds
+        :returns: what was said last
+        """
+        text = '; '.join(' '.join(one) for one in wrong[:_NAMED])
+        if since >= _PATIENT and text != said:
+            self._say(f'  waiting for {since:.0f} s, {len(wrong):d} '
+                      f'differences: {text}')
+            return text
+        return said
+
+    def _wrong(self, deadline):
+        """What is wrong now; the cheap looks come first."""
+        wrong = self._verdict.quick() or self._verdict.all()
+        if wrong and time.monotonic() < deadline:
+            return wrong
+        if wrong:
+            # The last look is a complete one.
+            wrong = self._verdict.all()
+        silent = self._probes.silent(
+            max(deadline, time.monotonic() + _ANSWER))
+        wrong += [(values.PROBE, target.subject, 'does not answer')
+                  for target in silent
+                  if not self._world.exempt(values.PROBE, target.subject)]
+        return wrong or self._verdict.quick()
+
+    def stop(self):
+        """End everything; the rest of what is wrong goes to the summary.
+
+        It may be called again, and does nothing then.
+        """
+        if self._ended:
+            return
+        self._ended = time.monotonic()
+        for kind, subject, text in self._verdict.foreign():
+            self._note(kind, subject, 'at the end: ' + text)
+        self._leaks = self._verdict.leaks()
+        self._watch.stop()
+        for subject, text in self._watch.growth.grown():
+            self._note(values.GROWTH, subject, text)
+        self._samples = self._probes.stop()
+        self.close()
+        self._usage.stop()
+
+    def close(self):
+        """End what still runs; may be called at any time."""
+        self._watch.stop()
+        self._routes.stop()
+        self._probes.kill()
+        self._stack.close()
+
+    def summary(self, episodes):
+        """The summary as JSON can write it; after :meth:`stop`.
+
+        :param episodes: list of values.Episode
+        :returns: dict
+        """
+        with self._lock:
+            violations = list(self._all)
+        return summaries.make(summaries.Material(
+            profile=self._profile, began=self._began, ended=self._ended,
+            samples=self._samples, episodes=episodes, violations=violations,
+            routes=self._routes.seen, moves=self.moves(0.0),
+            leaks=self._leaks, usage=self._usage.found(),
+            growth=self._watch.growth, errors=self._watch.errors))
+
+    @staticmethod
+    def text(summary):
+        """A summary for a terminal."""
+        return summaries.text(summary)
+
+    @staticmethod
+    def plot(summary, path):
+        """Write the picture of a summary, SVG."""
+        plot.write(summary, path)
+
+    def _note(self, kind, subject, text):
+        violation = values.Violation(kind, subject, text, time.monotonic())
+        with self._lock:
+            self._fresh.append(violation)
+            self._all.append(violation)
+        self._say(f'VIOLATION {kind} {subject}: {text}')
+
+    def _taken(self):
+        with self._lock:
+            taken, self._fresh = self._fresh, []
+        return taken

@@ -1,0 +1,213 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Where each lost probe belongs: to which episode, and to which part of it.
+
+Pure.  A gap begins with the sending of a lost probe, and ends with the
+sending of the next answered probe.  An episode reaches until the next one
+begins.  When the gateway port moved, an episode has four parts for each
+target:
+
+failover
+    until OVN has moved the port for the last time
+dark
+    until the spine sends the address to the new owner
+tail
+    until the next probe is answered
+after
+    the rest
+
+Without a move, everything is in the part "still".
+"""
+
+import dataclasses
+import statistics
+
+from lab.chaos import routes
+from lab.chaos import values
+
+PARTS = ('failover', 'dark', 'tail', 'after', 'still')
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """Lost probes of one target in succession.
+
+    :ivar begin: monotonic seconds of the first lost probe
+    :ivar end: the same of the next answered probe, or of the last lost one
+        and an interval
+    :ivar lost: number of lost probes without an excuse
+    :ivar excused: number of lost probes with an excuse
+    """
+
+    begin: float
+    end: float
+    lost: int
+    excused: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """What one target lost in one episode.
+
+    :ivar episode: number of the episode
+    :ivar subject: of the target
+    :ivar sent: number of probes
+    :ivar lost: number of lost probes without an excuse
+    :ivar excused: number of lost probes with an excuse
+    :ivar gap: seconds of the longest gap with an unexcused loss, 0 for none
+    :ivar parts: dict of part to seconds of the gaps in this part
+    :ivar whole: seconds of the longest gap, excused or not
+    """
+
+    episode: int
+    subject: str
+    sent: int
+    lost: int
+    excused: int
+    gap: float
+    parts: dict
+    whole: float
+
+
+def gaps(samples, excuses=()):
+    """The gaps of one target, in turn.
+
+    :param samples: probes.Samples
+    :param excuses: values.Excuse, of any target
+    :returns: list of :class:`Gap`
+    """
+    mine = [one for one in excuses
+            if one.subject in (values.ALL, samples.target.subject)]
+    found, begin, last, lost, excused = [], None, None, 0, 0
+    for at, answer in zip(samples.sent, samples.answers):
+        if answer is None:
+            continue
+        if answer < 0:
+            begin = at if begin is None else begin
+            last = at
+            if any(one.since <= at <= one.until for one in mine):
+                excused += 1
+            else:
+                lost += 1
+        elif begin is not None:
+            found.append(Gap(begin, at, lost, excused))
+            begin, lost, excused = None, 0, 0
+    if begin is not None:
+        found.append(Gap(begin, last + samples.interval, lost, excused))
+    return found
+
+
+def cuts(samples, episode, until, seen, addresses):
+    """The ends of the parts of an episode for one target.
+
+    :param until: monotonic seconds of the end of the episode's time
+    :param seen: of routes.Routes
+    :param addresses: dict of router to one of its announced addresses
+    :returns: list of (part, monotonic seconds of its end)
+    """
+    target = samples.target
+    moves = [move for move in episode.moves
+             if move.owner and move.router == target.router]
+    if not moves:
+        return [('still', until)]
+    moved = moves[-1].at
+    address = addresses.get(target.router)
+    shown = moved if address is None else routes.announced_at(
+        seen, address, moves[-1].owner, moved, until)
+    if shown is None:
+        return [('failover', moved), ('dark', until)]
+    answered = next(
+        (at for at, answer in zip(samples.sent, samples.answers)
+         if at >= shown and answer is not None and answer >= 0), until)
+    return [('failover', moved), ('dark', shown),
+            ('tail', min(answered, until)), ('after', until)]
+
+
+def shares(samples, episodes, end, seen, addresses):
+    """What a target lost in each episode.
+
+    :param samples: probes.Samples
+    :param episodes: list of values.Episode, in turn
+    :param end: monotonic seconds of the end of the run
+    :param seen: of routes.Routes
+    :param addresses: dict of router to one of its announced addresses
+    :returns: list of :class:`Share`
+    """
+    excuses = [excuse for episode in episodes for excuse in episode.excuses]
+    every, found = gaps(samples, excuses), []
+    for number, episode in enumerate(episodes):
+        until = (episodes[number + 1].began
+                 if number + 1 < len(episodes) else end)
+        mine = [gap for gap in every if episode.began <= gap.begin < until]
+        found.append(Share(
+            episode.number, samples.target.subject,
+            sum(episode.began <= at < until for at in samples.sent),
+            sum(gap.lost for gap in mine),
+            sum(gap.excused for gap in mine),
+            max((gap.end - gap.begin for gap in mine if gap.lost),
+                default=0.0),
+            _parts(mine, episode.began,
+                   cuts(samples, episode, until, seen, addresses)),
+            max((gap.end - gap.begin for gap in mine), default=0.0)))
+    return found
+
+
+def _parts(mine, begin, ends):
+    parts = dict.fromkeys(PARTS, 0.0)
+    for part, end in ends:
+        parts[part] += sum(
+            max(0.0, min(gap.end, end) - max(gap.begin, begin))
+            for gap in mine)
+        begin = max(begin, end)
+    # A gap may last longer than the time of its episode.
+    parts[ends[-1][0]] += sum(max(0.0, gap.end - max(gap.begin, begin))
+                              for gap in mine)
+    return {part: seconds for part, seconds in parts.items() if seconds}
+
+
+def actions(episodes, found):
+    """The gaps of each action over all of its episodes.
+
+    :param found: list of :class:`Share` of all targets
+    :returns: dict of action to dict: times, median_ms and worst_ms (of the
+        longest gap of any target, for each episode), lost, excused, parts_ms
+        (median for each part of the longest time of any target)
+    """
+    by_episode = {}
+    for share in found:
+        by_episode.setdefault(share.episode, []).append(share)
+    grouped = {}
+    for episode in episodes:
+        grouped.setdefault(episode.action, []).append(
+            by_episode.get(episode.number, []))
+    return {action: _action(each) for action, each in
+            sorted(grouped.items())}
+
+
+def _action(each):
+    longest = [max((share.gap for share in one), default=0.0) * 1000
+               for one in each]
+    whole = [max((share.whole for share in one), default=0.0) * 1000
+             for one in each]
+    parts = {part: statistics.median(
+        max((share.parts.get(part, 0.0) for share in one), default=0.0)
+        for one in each) * 1000 for part in PARTS}
+    return {'times': len(each),
+            'median_ms': round(statistics.median(longest), 1),
+            'worst_ms': round(max(longest), 1),
+            'whole_median_ms': round(statistics.median(whole), 1),
+            'whole_worst_ms': round(max(whole), 1),
+            'lost': sum(share.lost for one in each for share in one),
+            'excused': sum(share.excused for one in each for share in one),
+            'sent': sum(share.sent for one in each for share in one),
+            'parts_ms': {part: round(value, 1)
+                         for part, value in parts.items() if value}}

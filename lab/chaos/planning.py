@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The plan of a run: which actions, on what, with which parameters.
+
+One ``random.Random(seed)`` decides everything.  The plan depends on the seed,
+the profile and the permitted actions alone, never on times or on what the
+cloud does, so the same run can be played again.
+"""
+
+import dataclasses
+import random
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned:
+    """One action of the plan.
+
+    :ivar number: from 1
+    :ivar action: actions.base.Action
+    :ivar target: name of a node or router
+    :ivar parameters: dict of name to value that JSON can write
+    """
+
+    number: int
+    action: object
+    target: str
+    parameters: dict
+
+    def __str__(self):
+        chosen = ', '.join(f'{name} {value}' for name, value in
+                           self.parameters.items())
+        return f'{self.number:d} {self.action.name} {self.target}' + (
+            f' ({chosen})' if chosen else '')
+
+
+def permitted(actions, profile, only=()):
+    """The actions of a run.
+
+    :param actions: dict of name to Action
+    :param profile: values.Profile
+    :param only: names that were asked for, empty for all
+    :returns: list of Action
+    :raises ValueError: for a name that no action has, or none in the profile
+    """
+    unknown = set(only) - actions.keys()
+    if unknown:
+        raise ValueError('no such action: ' + ', '.join(sorted(unknown)))
+    found = [one for name, one in actions.items()
+             if name not in profile.without and one.targets(profile) and
+             (not only or name in only)]
+    if not found:
+        raise ValueError(f'profile {profile.name} has none of these actions')
+    return found
+
+
+def plan(seed, profile, actions):
+    """The endless plan: all actions in some order, then again in another.
+
+    :param seed: int
+    :param profile: values.Profile
+    :param actions: list of Action
+    :returns: generator of :class:`Planned`
+    """
+    choose = random.Random(seed)
+    number = 0
+    while True:
+        deck = list(actions)
+        choose.shuffle(deck)
+        for action in deck:
+            number += 1
+            target = choose.choice(action.targets(profile))
+            parameters = {name: choose.choice(values)
+                          for name, values in action.choices.items()}
+            least, most = action.seconds
+            if most:
+                parameters['seconds'] = round(choose.uniform(least, most), 1)
+            yield Planned(number, action, target, parameters)

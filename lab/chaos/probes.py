@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Probes of all targets for a whole run, with every single sample kept."""
+
+import dataclasses
+import time
+
+from lab import node as nodes
+from lab import probe
+
+# Seconds in which the sender has to tell all that it knows.
+_PATIENCE = 60.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """All probes of one target, in the order in which they were sent.
+
+    :ivar target: values.Target
+    :ivar interval: seconds between two probes
+    :ivar sent: list of monotonic seconds
+    :ivar answers: list of seconds until the answer, negative for a lost
+        probe, None for a probe that nobody waited for long enough
+    :ivar skipped: number of probes that could not be sent in time, because
+        the sender got no processor; they are neither sent nor lost
+    :ivar error: the last error of a system call, or ''
+    """
+
+    target: object
+    interval: float
+    sent: list
+    answers: list
+    skipped: int = 0
+    error: str = ''
+
+    def lateness(self):
+        """Seconds that the sender was once late."""
+        return max((after - before - self.interval for before, after in
+                    zip(self.sent, self.sent[1:])), default=0.0)
+
+
+class _Probe(probe.Probe):
+    """A probe that keeps the raw results."""
+
+    raw = None
+
+    def _summary(self, raw):
+        self.raw = raw
+        return super()._summary(raw)
+
+    def _last(self, command, timeout):
+        return super()._last(command, timeout + _PATIENCE)
+
+
+class Probes:
+    """One sender for each target.
+
+    :param targets: tuple of values.Target
+    :param find: function(name) that returns a Node
+    :param interval: seconds between two probes of one target
+    """
+
+    def __init__(self, targets, find, interval):
+        self._interval = interval
+        self._probes = {
+            target: _Probe(find(target.node), target.kind, target.address,
+                           interval, skip=True,
+                           **({'port': target.port} if target.port else {}))
+            for target in targets}
+
+    def start(self):
+        """Start all senders."""
+        for one in self._probes.values():
+            one.start()
+
+    def silent(self, deadline):
+        """Targets that do not answer a new probe.
+
+        :param deadline: monotonic seconds until which each may answer
+        :returns: list of values.Target
+        """
+        since, found = time.monotonic(), []
+        for target, one in self._probes.items():
+            try:
+                one.wait_answered(max(0.1, deadline - time.monotonic()),
+                                  after=since)
+            except nodes.NodeError:
+                found.append(target)
+        return found
+
+    def stop(self):
+        """End all senders.
+
+        :returns: list of :class:`Samples`
+        """
+        found = []
+        for target, one in self._probes.items():
+            one.stop()
+            found.append(Samples(target, self._interval, one.raw['sent'],
+                                 one.raw['answers'], one.raw['skipped'],
+                                 one.raw['error']))
+        return found
+
+    def kill(self):
+        """End the senders that still run, without any result."""
+        for one in self._probes.values():
+            one.__exit__()

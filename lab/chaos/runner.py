@@ -1,0 +1,178 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The run: one action after the other, each until all is well again."""
+
+import contextlib
+import json
+import os
+import time
+
+from lab import cloud as clouds
+from lab.chaos import flat
+from lab.chaos import history
+from lab.chaos import journal
+from lab.chaos import judge
+from lab.chaos import planning
+from lab.chaos import step as steps
+from lab.chaos import values
+from lab.chaos import world as worlds
+
+# Seconds until everything has to be as it should be.
+SETTLE = 60.0
+# So many episodes in a row that do not settle end the run.
+_LOST = 3
+SUMMARY, TEXT, PLOT = 'summary.json', 'summary.txt', 'plot.svg'
+
+
+class Runner:
+    """A run in its cloud.
+
+    :param profile: values.Profile
+    :param actions: list of actions.base.Action
+    :param seed: int
+    :param seconds: of actions
+    :param directory: of the results
+    :param say: function(text)
+    """
+
+    def __init__(self, profile, actions, seed, seconds, directory, say):
+        self._profile = profile
+        self._actions = actions
+        self._seed = seed
+        self._seconds = seconds
+        self._directory = directory
+        self._say = say
+        self._episodes = []
+        self._world = self._history = self._judge = self._journal = None
+
+    def run(self):
+        """The whole run.
+
+        :returns: dict, the summary
+        """
+        with contextlib.ExitStack() as stack:
+            self._journal = stack.enter_context(
+                journal.Journal(self._directory, self._say))
+            self._journal.note('run', seed=self._seed,
+                               profile=self._profile, seconds=self._seconds)
+            cloud = stack.enter_context(self._cloud())
+            self._world = worlds.World(cloud, self._profile, self._say)
+            stack.callback(self._keep_logs, cloud)
+            self._world.build()
+            self._history = stack.enter_context(history.History(cloud))
+            self._judge = judge.Judge(cloud, self._world, self._profile,
+                                      self._say)
+            self._judge.start()
+            stack.callback(self._judge.stop)
+            self._play_all()
+            self._judge.stop()
+            return self._result()
+
+    def _cloud(self):
+        kind = clouds.Cloud if self._profile.vrf else flat.FlatCloud
+        return kind(gateways=self._profile.gateways,
+                    scheduler=self._profile.scheduler, say=self._say)
+
+    def _play_all(self):
+        """Play until the time is over; a begun action is finished."""
+        began = time.monotonic()
+        found = self._judge.settled(2 * SETTLE)
+        self._add(values.Episode(0, 'start', '', {}, began, began,
+                                 time.monotonic(), violations=tuple(found)))
+        if found:
+            return
+        end = time.monotonic() + self._seconds
+        for planned in planning.plan(self._seed, self._profile,
+                                     self._actions):
+            if time.monotonic() >= end or self._hopeless():
+                return
+            self._add(self._play(planned))
+
+    def _hopeless(self):
+        last = self._episodes[-_LOST:]
+        return len(last) == _LOST and all(
+            one.settled - one.ended >= SETTLE for one in last)
+
+    def _add(self, episode):
+        self._episodes.append(episode)
+        self._journal.settled(episode)
+
+    def _play(self, planned):
+        """One episode.
+
+        :returns: values.Episode
+        """
+        self._journal.begin(planned)
+        step = steps.Step(self._world, self._history, planned.target,
+                          planned.parameters)
+        found = []
+        try:
+            planned.action.perform(step)
+        except Exception as e:
+            # The run goes on: the next actions show what is left.
+            found.append(values.Violation(
+                values.ACTION, planned.target,
+                f'{planned.action.name}: {type(e).__name__}: {e}',
+                time.monotonic()))
+        ended = time.monotonic()
+        self._journal.note('end', number=planned.number)
+        found += self._judge.settled(SETTLE)
+        self._journal.note('stalls', number=planned.number,
+                           stalls=self._history.stalls(step.began))
+        return values.Episode(
+            planned.number, planned.action.name, planned.target,
+            planned.parameters, step.began, ended, time.monotonic(),
+            step.excuses(),
+            self._history.moves(step.began, self._world.routers),
+            tuple(found))
+
+    # -- results ----------------------------------------------------------
+
+    def _result(self):
+        summary = self._judge.summary(self._episodes)
+        self._journal.note('result', violations=summary['violations'],
+                           loss_share=summary['loss_share'])
+        with open(self._path(SUMMARY), 'w', encoding='utf-8') as opened:
+            json.dump({'seed': self._seed, 'profile': self._profile.name,
+                       **summary}, opened, indent=1, default=journal.plain)
+        text = self._judge.text(summary)
+        with open(self._path(TEXT), 'w', encoding='utf-8') as opened:
+            opened.write(text + '\n')
+        self._say(text)
+        self._judge.plot(summary, self._path(PLOT))
+        return summary
+
+    def _path(self, name):
+        return os.path.join(self._directory, name)
+
+    def _keep_logs(self, cloud):
+        """Keep what the agents and the other services have said."""
+        for name in (*cloud.gateways, 'central'):
+            node = cloud[name]
+            if not node.pid:
+                continue
+            for service in {*node.services, 'agent'}:
+                with contextlib.suppress(OSError):
+                    with open(self._path(f'{name}-{service}.log'), 'w',
+                              encoding='utf-8') as opened:
+                        opened.write(node.log(service))
+
+
+def passed(summary, profile):
+    """Whether a run was good.
+
+    :param summary: dict of :meth:`Runner.run`
+    :param profile: values.Profile
+    :returns: bool
+    """
+    return (not summary['violations'] and
+            summary['loss_share'] <= profile.loss_limit)

@@ -1,0 +1,163 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One action as it is carried out: its cloud, parameters and excuses."""
+
+import time
+
+from lab.chaos import values
+
+# Seconds from the return of a session of BGP until the kernels of both sides
+# have its routes.
+_INSTALLED = 0.5
+# Seconds from the claim of a port in SB until all chassis send to its new
+# owner: each one changes over by itself (lab.floor, decision record 0009).
+_SWITCHED = 0.3
+# Seconds after a standstill of the machine in which OVN takes living chassis
+# for dead, and moves gateway ports to and fro.
+_UNREST = 10.0
+
+
+class Step:
+    """What an action gets.
+
+    :param world: world.World
+    :param history: history.History
+    :param target: name of a node, or of a router
+    :param parameters: dict of what was chosen
+    :ivar began: when the action began
+    """
+
+    def __init__(self, world, history, target, parameters):
+        self.world = world
+        self.cloud = world.cloud
+        self.target = target
+        self.parameters = parameters
+        self.began = time.monotonic()
+        self._history = history
+        self._excuses = []
+        self._absences = []
+        self._claims = []
+        self._moved = []
+        self._owners = {name: world.owner(name) for name in world.routers}
+
+    def __getitem__(self, name):
+        """A parameter."""
+        return self.parameters[name]
+
+    @property
+    def node(self):
+        """The Node of the target."""
+        return self.cloud[self.target]
+
+    def hold(self):
+        """Let the chosen time pass."""
+        time.sleep(self.parameters['seconds'])
+
+    # -- excuses ----------------------------------------------------------
+
+    def through(self, name):
+        """Subjects whose packets pass a gateway: its routers, and VIPs."""
+        return [one.subject for one in self.world.targets()
+                if not one.router or self._owners[one.router] == name]
+
+    def of_router(self, router):
+        """Subjects whose packets pass a router."""
+        return [one.subject for one in self.world.targets()
+                if one.router == router]
+
+    def excuse(self, subjects, since, until, why):
+        """Note an excuse.
+
+        :param subjects: of targets
+        """
+        self._excuses += [values.Excuse(subject, since, until, why)
+                          for subject in subjects]
+
+    def excuse_absence(self, name, why):
+        """Excuse the times in which the spine does not know a gateway."""
+        self._absences.append((name, why))
+
+    def excuse_claims(self, name, why):
+        """Excuse OVN's own failover of the routers of a gateway.
+
+        That is the time from the begin until another chassis has claimed the
+        port.
+        """
+        self._claims += [(router, why) for router, owner in
+                         self._owners.items() if owner == name]
+
+    def excuse_moves(self, router, why):
+        """Excuse each change of a router's owner, from now on.
+
+        A drain of an agent needs no such excuse: it has to lose nothing.
+        """
+        self._moved.append((router, time.monotonic(), why))
+
+    def excuses(self):
+        """All excuses, when the step is settled.
+
+        :returns: tuple of values.Excuse
+        """
+        for name, why in self._absences:
+            for since, until in self._history.absent(name, self.began):
+                self.excuse(self.through(name), since, until + _INSTALLED,
+                            why)
+        moves = self._history.moves(self.began, self.world.routers)
+        for router, why in self._claims:
+            for at in claims(moves, router)[:1]:
+                self.excuse(self.of_router(router), self.began,
+                            at + _SWITCHED, why)
+        for router, since, why in self._moved:
+            self._excuse_times(router, [
+                at for at in claims(moves, router) if at >= since], why)
+        for since, until in unrest(self._history.stalls(
+                self.began - _UNREST)):
+            self._excuse_unrest(since, until, moves)
+        return tuple(self._excuses)
+
+    def _excuse_unrest(self, since, until, moves):
+        """OVN takes living chassis for dead after a standstill."""
+        for router in self.world.routers:
+            after = [claimed for claimed in claims(moves, router)
+                     if since <= claimed <= until]
+            if after:
+                self.excuse(self.of_router(router), since,
+                            after[-1] + _SWITCHED,
+                            'OVN moved it because the machine stood still')
+
+    def _excuse_times(self, router, times, why):
+        for at in times:
+            self.excuse(self.of_router(router), at - _SWITCHED,
+                        at + _SWITCHED, why)
+
+
+def claims(moves, router):
+    """When a router got a new owner, list of seconds.
+
+    :param moves: iterable of values.Move
+    """
+    return [move.at for move in moves if move.router == router and move.owner]
+
+
+def unrest(stalls):
+    """The times in which OVN may move ports because the machine stood still.
+
+    :param stalls: list of (end, seconds), in turn
+    :returns: list of (since, until)
+    """
+    found = []
+    for at, length in stalls:
+        if found and at - length <= found[-1][1]:
+            found[-1] = (found[-1][0], at + _UNREST)
+        else:
+            found.append((at - length, at + _UNREST))
+    return found

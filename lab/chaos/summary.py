@@ -1,0 +1,249 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The summary of a run: a dict for JSON, and a text for people.
+
+``python -m lab.chaos.summary DIRECTORY`` adds to summary.json what the host
+has measured meanwhile (:mod:`lab.chaos.hostload`), and prints the text.
+"""
+
+import dataclasses
+import json
+import os
+import resource
+import sys
+
+from lab.chaos import hostload
+from lab.chaos import losses
+
+NAME, TEXT = 'summary.json', 'summary.txt'
+
+
+class Usage:
+    """The use of the machine's processor from the start on."""
+
+    def __init__(self):
+        self._begin = _jiffies()
+        self._found = {}
+
+    def stop(self):
+        """Measure."""
+        busy, idle = (after - before for before, after in
+                      zip(self._begin, _jiffies()))
+        with open('/proc/loadavg', encoding='ascii') as opened:
+            load = opened.read().split()[0]
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._found = {'busy_share': round(busy / max(1, busy + idle), 3),
+                       'load': float(load), 'judge_peak_kb': peak}
+
+    def found(self):
+        """dict: busy_share (0 to 1), load, judge_peak_kb."""
+        return self._found
+
+
+def _jiffies():
+    """(busy, idle) ticks of the machine."""
+    with open('/proc/stat', encoding='ascii') as opened:
+        ticks = [int(word) for word in opened.readline().split()[1:]]
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, idle
+
+
+@dataclasses.dataclass(frozen=True)
+class Material:
+    """All that a summary is made of.
+
+    :ivar profile: values.Profile
+    :ivar began: monotonic seconds, as ended
+    :ivar samples: list of probes.Samples
+    :ivar episodes: list of values.Episode
+    :ivar violations: list of values.Violation
+    :ivar routes: of routes.Routes
+    :ivar moves: tuple of values.Move
+    :ivar leaks: dict of counter of the sink to packets
+    :ivar usage: dict of :class:`Usage`
+    :ivar growth: growth.Growth
+    :ivar errors: list of text: looks of the watch that failed
+    """
+
+    profile: object
+    began: float
+    ended: float
+    samples: list
+    episodes: list
+    violations: list
+    routes: list
+    moves: tuple
+    leaks: dict
+    usage: dict
+    growth: object
+    errors: list
+
+
+def make(material):
+    """The summary, a dict that JSON can write.
+
+    Times are seconds since the beginning of the run.
+    """
+    m, began = material, material.began
+    addresses = {one.target.router: one.target.address for one in m.samples
+                 if one.target.node == 'client' and one.target.router}
+    shares = [share for one in m.samples for share in losses.shares(
+        one, m.episodes, m.ended, m.routes, addresses)]
+    targets = [_target(one, m.episodes, began) for one in m.samples]
+    sent = sum(one['sent'] for one in targets)
+    violations = {(v.kind, v.subject, v.detail, v.at): v for v in (
+        *m.violations, *(v for episode in m.episodes
+                         for v in episode.violations))}
+    return {
+        'profile': m.profile.name, 'interval_s': m.profile.probe_interval,
+        'seconds': round(m.ended - began, 3),
+        'episodes': [_episode(one, shares, began) for one in m.episodes],
+        'actions': losses.actions(m.episodes, shares),
+        'targets': targets, 'sent': sent,
+        'lost': sum(one['lost'] for one in targets),
+        'excused': sum(one['excused'] for one in targets),
+        'loss_share': round(sum(one['lost'] for one in targets) /
+                            max(1, sent), 6),
+        'whole_loss_share': round(sum(
+            one['lost'] + one['excused'] for one in targets) / max(1, sent),
+            6),
+        'violations': [{'kind': v.kind, 'subject': v.subject,
+                        'detail': v.detail, 'at': round(v.at - began, 3)}
+                       for v in sorted(violations.values(),
+                                       key=lambda v: v.at)],
+        'moves': [{'at': round(move.at - began, 3), 'router': move.router,
+                   'owner': move.owner} for move in m.moves],
+        'leaks': m.leaks, 'machine': m.usage,
+        'agents': _agents(m.growth), 'watch_errors': m.errors[:20]}
+
+
+def _target(samples, episodes, began):
+    excuses = [one for episode in episodes for one in episode.excuses]
+    gaps = losses.gaps(samples, excuses)
+    answered = [answer for answer in samples.answers
+                if answer is not None and answer >= 0]
+    return {
+        'subject': samples.target.subject, 'kind': samples.target.kind,
+        'sent': len(samples.sent), 'answered': len(answered),
+        'lost': sum(gap.lost for gap in gaps),
+        'excused': sum(gap.excused for gap in gaps),
+        'pending': sum(answer is None for answer in samples.answers),
+        'longest_gap_ms': round(max(
+            (gap.end - gap.begin for gap in gaps if gap.lost),
+            default=0.0) * 1000, 1),
+        'skipped': samples.skipped,
+        'most_late_ms': round(samples.lateness() * 1000, 1),
+        'error': samples.error,
+        'gaps': [[round(gap.begin - began, 3), round(gap.end - began, 3),
+                  gap.lost, gap.excused] for gap in gaps]}
+
+
+def _episode(episode, shares, began):
+    mine = [share for share in shares if share.episode == episode.number]
+    return {
+        'number': episode.number, 'action': episode.action,
+        'target': episode.target, 'parameters': episode.parameters,
+        'began': round(episode.began - began, 3),
+        'ended': round(episode.ended - began, 3),
+        'settled': round(episode.settled - began, 3),
+        'lost': sum(share.lost for share in mine),
+        'excused': sum(share.excused for share in mine),
+        'gap_ms': round(max((share.gap for share in mine),
+                            default=0.0) * 1000, 1),
+        'whole_gap_ms': round(max((share.whole for share in mine),
+                                  default=0.0) * 1000, 1),
+        'losses': [{'subject': share.subject, 'lost': share.lost,
+                    'excused': share.excused,
+                    'gap_ms': round(share.gap * 1000, 1),
+                    'parts_ms': {part: round(value * 1000, 1) for
+                                 part, value in share.parts.items()}}
+                   for share in mine if share.lost or share.excused],
+        'violations': len(episode.violations)}
+
+
+def _agents(growth):
+    return [{'node': name, 'start': start, 'measures': len(found),
+             'descriptors': [found[0].descriptors, found[-1].descriptors],
+             'threads': [found[0].threads, found[-1].threads],
+             'kilobytes': [found[0].kilobytes, found[-1].kilobytes]}
+            for (name, start), found in growth.series.items()]
+
+
+def text(summary):
+    """A summary for a terminal."""
+    s = summary
+    lines = [
+        f'profile {s["profile"]}: {len(s["episodes"]):d} episodes in '
+        f'{s["seconds"]:.0f} s, {len(s["moves"]):d} changes of owners, '
+        f'{len(s["violations"]):d} violations',
+        f'{s["lost"]:d} of {s["sent"]:d} probes lost without excuse '
+        f'({s["loss_share"]:.3%}), {s["excused"]:d} with excuse']
+    late = max((one['most_late_ms'] for one in s['targets']), default=0.0)
+    skipped = sum(one['skipped'] for one in s['targets'])
+    lines.append(f'the senders were at most {late:.0f} ms late, and left '
+                 f'{skipped:d} probes out; machine: {s["machine"]}; '
+                 f'sink: {s["leaks"]}')
+    if 'host' in s:
+        lines.append(f'host: {s["host"]}')
+    lines += ['', f'{"action":24} times   lost excused  median   worst ms  '
+              'whole gaps: median, worst']
+    lines += [f'{name:24} {one["times"]:5d} {one["lost"]:6d} '
+              f'{one["excused"]:7d} {one["median_ms"]:7.0f} '
+              f'{one["worst_ms"]:7.0f}    {one["whole_median_ms"]:7.0f} '
+              f'{one["whole_worst_ms"]:7.0f}  ' + ', '.join(
+                  f'{part} {value:.0f}'
+                  for part, value in one['parts_ms'].items())
+              for name, one in s['actions'].items()]
+    lines += ['', *(f'{one["subject"]}: {one["sent"]:d} sent, '
+                    f'{one["lost"]:d} lost, {one["excused"]:d} excused, '
+                    f'longest gap {one["longest_gap_ms"]:.0f} ms'
+                    for one in s['targets'])]
+    lines += [f'VIOLATION at {v["at"]:.1f} s, {v["kind"]} {v["subject"]}: '
+              f'{v["detail"]}' for v in s['violations']]
+    return '\n'.join(lines)
+
+
+def add_host(directory):
+    """Merge the measurements of the host into both summaries.
+
+    :param directory: of the run
+    :returns: the summary, dict
+    """
+    path = os.path.join(directory, NAME)
+    with open(path, encoding='utf-8') as opened:
+        summary = json.load(opened)
+    measured = os.path.join(directory, hostload.NAME)
+    if os.path.exists(measured):
+        with open(measured, encoding='ascii') as opened:
+            summary['host'] = hostload.evaluate(opened.read().splitlines())
+        with open(path, 'w', encoding='utf-8') as opened:
+            json.dump(summary, opened, indent=1)
+        with open(os.path.join(directory, TEXT), 'w',
+                  encoding='utf-8') as opened:
+            opened.write(text(summary) + '\n')
+    return summary
+
+
+def main(directory):
+    """Add the host's part; returns the exit status.
+
+    :param directory: of the run
+    """
+    if not os.path.exists(os.path.join(directory, NAME)):
+        print(f'the run has left no {NAME} in {directory}', file=sys.stderr)
+        return 1
+    print(text(add_host(directory)))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1]))

@@ -27,10 +27,6 @@ NEXTHOP, PROVIDER_END = '169.254.0.1', '169.254.0.2'
 BRIDGE_ADDRESS = '169.254.169.254/32'
 ANCHOR = '169.254.169.253/32'
 _DRAIN = 'ovn-network-agent-drain'
-# Whether agents have the rule that drops answers of VIPs without a way.  Such
-# a rule is tolerated as long as this is False.
-REPLY_GUARD = False
-REPLY_GUARD_PRIORITY = 152
 # Facts of an agent that has stopped in good order: the last address of a
 # device stays if the kernel would take routes of others along.
 _MAY_STAY = frozenset({f'address br-ex {BRIDGE_ADDRESS}',
@@ -87,8 +83,7 @@ def node(picture, profile, gateway):
     if gateway.drained:
         may.add(f'external-id {_DRAIN}')
     must |= _forwards(picture, profile, gateway)
-    prefixes = () if REPLY_GUARD else (f'rule {REPLY_GUARD_PRIORITY:d} ',)
-    return Wanted(frozenset(must), frozenset(may), prefixes)
+    return Wanted(frozenset(must), frozenset(may))
 
 
 def _veth(profile):
@@ -100,7 +95,8 @@ def _veth(profile):
         f'neighbour veth-default {PROVIDER_END} @veth-provider',
         f'neighbour veth-provider {NEXTHOP} @veth-default',
         f'route {LEAK_TABLE:d} default via {PROVIDER_END} dev veth-default',
-        'rule 1999 from all iif veth-default lookup main'}
+        'rule 1999 from all iif veth-default lookup main',
+        'rule 1999 from all iif veth-provider blackhole'}
 
 
 def _prepared(router, profile):
@@ -170,7 +166,8 @@ def _forwards(picture, profile, gateway):
             'veth-default',
             'rule 150 from all fwmark 0x100/0x100 lookup main',
             f'rule 151 from all fwmark 0x200/0x200 lookup '
-            f'{FORWARD_TABLE:d}'}
+            f'{FORWARD_TABLE:d}',
+            'rule 152 from all fwmark 0x200/0x200 blackhole'}
     owned = picture.owned(gateway.name)
     networks = {str(router.network)
                 for router in picture.concerned(gateway.name)}
@@ -181,10 +178,10 @@ def _forwards(picture, profile, gateway):
     for vip in gateway.vips:
         facts.add(f'dnat {vip.address} {vip.port:d} to {vip.backend} '
                   f'{vip.dest_port:d}')
+        if profile.ovn:
+            facts.add(f'prefix-list permit {vip.address}/32')
         if announces(picture, gateway, vip):
             facts.add(f'address loopback1 {vip.address}/32')
-            if profile.ovn:
-                facts.add(f'prefix-list permit {vip.address}/32')
     return facts
 
 

@@ -94,11 +94,13 @@ class NodeTest(unittest.TestCase):
             'dnat 198.18.0.10 80 to 10.10.0.31 7007',
             'address loopback1 198.18.0.10/32',
             'prefix-list permit 198.18.0.10/32', 'nft guarded veth-default',
-            'rule 150 from all fwmark 0x100/0x100 lookup main'}, facts)
+            'rule 150 from all fwmark 0x100/0x100 lookup main',
+            'rule 152 from all fwmark 0x200/0x200 blackhole'}, facts)
 
     def test_a_vip_without_a_gateway_port_is_dormant(self):
         facts = demanded(dataclasses.replace(GW2, vips=(VIP,)))
         self.assertIn('dnat 198.18.0.10 80 to 10.10.0.31 7007', facts)
+        self.assertIn('prefix-list permit 198.18.0.10/32', facts)
         self.assertNotIn('address loopback1 198.18.0.10/32', facts)
         self.assertNotIn('nft guarded veth-default', facts)
 

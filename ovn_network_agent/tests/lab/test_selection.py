@@ -109,15 +109,24 @@ class TestSelection(base.LabTestCase):
                                               3))
             # Its machine still sends.
             self.vm.node.run(['ping', '-c1', '-W5', self.fip_beta.address])
-            status, outcome, evidence = self.explained(address)
-            self.assertEqual((0, 'withheld'), (status, outcome))
-            self.assertIn('ovn-network-agent:announce=false', evidence)
             self.announce(None)
             self.cloud.wait_announced(address, 'gw1', base.SETTLE)
             self.reach(self.client, 'icmp', address)
             for probing in (sibling, other, local):
                 base.note(f'while an address was withheld: '
                           f'{self.lossless(probing)}')
+
+    def test_explain_has_the_reason(self):
+        address = self.fip.address
+        self.announce('false')
+        self.addCleanup(self.announce, None)
+        self.cloud.wait_withdrawn(address, base.SETTLE)
+        status, outcome, evidence = self.explained(address)
+        self.assertEqual((0, 'withheld'), (status, outcome))
+        self.assertIn('ovn-network-agent:announce=false', evidence)
+        self.announce(None)
+        self.cloud.wait_announced(address, 'gw1', base.SETTLE)
+        self.reach(self.client, 'icmp', address)
         self.assertEqual('ok', self.explained(address)[1])
 
     def test_a_move_with_an_address_that_is_withheld(self):

@@ -22,6 +22,15 @@ def optional(row, column, default=''):
     return values[0] if values else default
 
 
+def any_of(row, columns):
+    """Whether a row has one of some columns, such as a row of former values.
+
+    The attributes of the row would be converted for the answer, a set of
+    references in the time of its size.
+    """
+    return not row._data.keys().isdisjoint(columns)
+
+
 def referenced(row, column):
     """UUIDs that a column refers to, also of rows that are not replicated.
 

@@ -24,24 +24,20 @@ blackhole of the operator, beside which FRR accepts no route.
 
 The backend reads all configured routes, even if zebra has not installed them,
 because they have to be withdrawn, too.  :mod:`watches.frr_verification` checks
-the effect of the routes.
+the effect of the routes, and :mod:`frr_refresh` makes the soft refreshes.
 """
 
 import itertools
 import shutil
 
-from oslo_log import log as logging
-
 from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent import vlans
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import frr_refresh
 from ovn_network_agent.conf import bridges
-from ovn_network_agent.privileged import bgp
 from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import vtysh
-
-LOG = logging.getLogger(__name__)
 
 # Most attempts to single out bad routes.  One bad route of 5,000 takes 25.
 _ATTEMPTS = 50
@@ -50,7 +46,10 @@ _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
 class StaticBackend(base.Backend):
-    """Static host routes through the next hop of the agent."""
+    """Static host routes through the next hop of the agent.
+
+    :ivar refreshes: :class:`frr_refresh.Refresher`
+    """
 
     name = 'frr_static'
     system = 'FRR'
@@ -61,7 +60,7 @@ class StaticBackend(base.Backend):
     def __init__(self, conf):
         super().__init__(conf)
         self._taken = {}
-        self._refresh_due = False
+        self.refreshes = frr_refresh.Refresher(conf)
 
     def check(self):
         """The program of ``[frr] vtysh_wrapper`` has to exist.
@@ -144,8 +143,9 @@ class StaticBackend(base.Backend):
         deletes = [r for r in deletes if r.ref not in failures]
         if adds or deletes:
             attempts = itertools.repeat(None, _ATTEMPTS)
-            failures.update(self._change(adds, deletes, attempts))
-            if 'staticd' not in self._refresh(deletes):
+            with self.refreshes.change([r.prefix for r in deletes]):
+                failures.update(self._change(adds, deletes, attempts))
+            if 'staticd' not in self._running(deletes):
                 # Without staticd, vtysh reports no error, so read the result.
                 missed = self._missed(adds, deletes)
                 failures.update({r.ref: 'FRR did not take it' for r in missed
@@ -206,31 +206,19 @@ class StaticBackend(base.Backend):
     def _is_ours(self, route):
         return route.vrf == self._vrf and self._is_nexthop(route.nexthop)
 
-    def _refresh(self, withdrawn):
-        """Make a soft refresh if configured; its failure is only logged.
+    def close(self):
+        """End the thread of the soft refreshes."""
+        self.refreshes.close()
+
+    def _running(self, withdrawn):
+        """Names of the running daemons, empty when not known.
 
         :param withdrawn: list of :class:`resources.Announcement`
-        :returns: names of the running daemons, empty when not known
         """
-        when = self.conf.frr.bgp_soft_refresh
-        due = self._refresh_due or when == 'always' or (
-            when == 'on-removal' and withdrawn)
         try:
-            if when == 'never' or not due:
-                return vtysh.read_daemons(bool(withdrawn))
-            self._refresh_due = True
-            running, said = bgp.soft_refresh(
-                self._vrf, withdrawn[-1].prefix if withdrawn else '')
-        except context.FAILURES as error:
-            LOG.warning('No soft refresh of BGP, to be repeated at the next '
-                        'change: %s', error)
+            return vtysh.read_daemons(bool(withdrawn))
+        except context.FAILURES:
             return ()
-        if said or 'bgpd' not in running:
-            LOG.warning('No soft refresh of BGP, to be repeated at the next '
-                        'change: %s', said or 'bgpd is not running')
-        else:
-            self._refresh_due = False
-        return running
 
     def _call(self, function, *args):
         try:

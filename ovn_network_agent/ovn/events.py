@@ -19,6 +19,7 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent.drivers import base
+from ovn_network_agent.ovsdb import columns
 
 
 class WakeEvent(ovsdb_event.RowEvent):
@@ -65,7 +66,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         """
         if event != self.ROW_UPDATE:
             return True
-        return any(hasattr(old, column) for column in self._watch.columns)
+        return columns.any_of(old, self._watch.columns)
 
     def run(self, event, row, old):
         """Fire the trigger; nothing of the row is passed on.
@@ -78,6 +79,16 @@ class WakeEvent(ovsdb_event.RowEvent):
 
 class Handler(ovsdb_event.RowEventHandler):
     """Event handler whose thread can be stopped and waited for."""
+
+    def notify(self, event, row, updates=None):
+        """Have the thread run the events that match a row.
+
+        No event looks at the row, so nobody copies the row.  The library
+        would convert all columns of the row, and a router may have thousands
+        of NAT rows.
+        """
+        for match in self.matching_events(event, row, updates):
+            self.notifications.put((match, event, None, None))
 
     def stop(self, timeout=5):
         """End the notify thread.

@@ -36,6 +36,15 @@ def entry(row, column, key):
     return None
 
 
+def any_of(row, columns):
+    """Whether a row has one of some columns, such as a row of former values.
+
+    The attributes of the row would be converted for the answer, a set of
+    references in the time of its size.
+    """
+    return not row._data.keys().isdisjoint(columns)
+
+
 def referenced(row, column):
     """UUIDs that a column refers to, also of rows that are not replicated.
 

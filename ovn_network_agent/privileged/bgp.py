@@ -17,7 +17,6 @@ takes 0.1 ms for any size of the tables.
 """
 
 import errno
-import time
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
@@ -28,10 +27,6 @@ from ovn_network_agent.privileged import vtysh
 
 # Most addresses for one answer, which then has about 0.7 MB.
 _BATCH = 500
-# zebra handles a change 10 ms later ("zebra work-queue", its default), and
-# then tells bgpd.  Seconds to wait for that, and between two looks.
-_TOLD = 0.5
-_LOOK = 0.005
 
 
 @privileged.frr.entrypoint
@@ -123,38 +118,31 @@ def soft_refresh(vrf, withdrawn):
     """Make bgpd send its routes to all neighbours of the VRF again.
 
     A refresh before bgpd knows of a withdrawal would send the route again.
-    So the function waits until bgpd has lost the route, for half a second at
-    most.
 
     :param vrf: name of a VRF, '' for the default VRF
-    :param withdrawn: text such as '198.51.100.10/32', a withdrawn route; ''
-        for none
-    :returns: [daemons, said]: list of the names of the running daemons, and
-        the messages of bgpd, '' without a message
-    :raises OSError: when FRR cannot be asked
+    :param withdrawn: text such as '198.51.100.10/32', a withdrawn route: no
+        refresh is made while bgpd has this route; '' for none
+    :returns: [done, said]: whether bgpd was told, and the messages of bgpd,
+        '' without a message
+    :raises OSError: when FRR cannot be asked, or bgpd does not run
     """
     _route, table = _of_vrf(vrf)
-    if withdrawn:
-        prefix = vtysh.checked(lines.check_network, withdrawn)
-        _await_withdrawal(f'show bgp {table}{prefix} json')
+    prefix = withdrawn and vtysh.checked(lines.check_network, withdrawn)
+    vtysh.require(vtysh.read_daemons(), 'bgpd')
+    if prefix and _has(f'show bgp {table}{prefix} json'):
+        return [False, '']
     of_vrf = table.removesuffix('ipv4 unicast ')
-    running = vtysh.read_daemons()
-    if 'bgpd' not in running:
-        return [running, '']
-    return [running, vtysh.enabled('bgpd', f'clear ip bgp {of_vrf}* soft out')]
+    return [True, vtysh.enabled('bgpd', f'clear ip bgp {of_vrf}* soft out')]
 
 
-def _await_withdrawal(question):
-    deadline = time.monotonic() + _TOLD
-    while time.monotonic() < deadline:
-        found = effect.Found({}, {})
-        try:
-            found.take(vtysh.ask({'bgpd': [question]}))
-        except output.Unreadable as error:
-            raise OSError(errno.EPROTO, str(error)) from error
-        if not found.advertised:
-            return
-        time.sleep(_LOOK)
+def _has(question):
+    """Whether bgpd has a route of this node."""
+    found = effect.Found({}, {})
+    try:
+        found.take(vtysh.ask({'bgpd': [question]}))
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
+    return bool(found.advertised)
 
 
 def _of_vrf(vrf):

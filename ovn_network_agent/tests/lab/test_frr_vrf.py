@@ -85,6 +85,7 @@ class VrfTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.static = frr_static.StaticBackend(self.conf)
+        self.addCleanup(self.static.close)
         self.prefixes = frr_prefix_list.PrefixListBackend(self.conf)
         self.entry = resources.PrefixListEntry(base.LIST, '198.51.100.0/24')
         self.apply(self.prefixes, create=(self.entry,))

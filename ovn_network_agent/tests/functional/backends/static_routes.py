@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Static routes of FRR, and a backend that writes them."""
+"""Static routes of the agent in an FRR of its own."""
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import frr_static
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
 
 
@@ -27,6 +28,7 @@ class StaticTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.backend = frr_static.StaticBackend(self.conf)
+        self.addCleanup(self.backend.close)
         self.frr.configure(
             f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
 
@@ -38,3 +40,7 @@ class StaticTestCase(base.FrrTestCase):
 
     def delete(self, *routes):
         return self.backend.apply(backends.Delta(delete=routes))
+
+    def wait_refreshed(self):
+        """Until no soft refresh is due any more."""
+        self.assertTrue(self.backend.refreshes.wait(waiting.DEADLINE))

@@ -16,6 +16,7 @@ import os
 import time
 
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import frr_refresh
 from ovn_network_agent.backends import frr_static
 from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base
@@ -64,14 +65,17 @@ class TestTrouble(static_routes.StaticTestCase):
         self.create(route(1))
         self.frr.kill('bgpd')
         try:
-            with self.assertLogs(frr_static.__name__, 'WARNING') as logs:
+            with self.assertLogs(frr_refresh.__name__, 'WARNING') as logs:
                 self.assertEqual({}, self.delete(route(1)))
+                self.wait_refreshed()
             self.assertIn('soft refresh', logs.output[0])
+            self.assertTrue(self.backend.refreshes.failed)
         finally:
             self.frr.start('bgpd', config=base.BGP)
-        with self.assertNoLogs(frr_static.__name__, 'WARNING'):
+        with self.assertNoLogs(frr_refresh.__name__, 'WARNING'):
             self.create(route(1))
-        self.assertFalse(self.backend._refresh_due)
+            self.wait_refreshed()
+        self.assertFalse(self.backend.refreshes.failed)
 
     def test_hanging_zebra(self):
         with self.wedged('zebra'):

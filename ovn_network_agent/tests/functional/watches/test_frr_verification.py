@@ -39,6 +39,7 @@ class VerificationTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.backend = frr_static.StaticBackend(self.conf)
+        self.addCleanup(self.backend.close)
         self.frr.configure(
             f'ip prefix-list {base.LIST} seq 5 permit 198.51.100.0/24 ge 32')
         self.trigger = trigger.Trigger(0)

@@ -26,7 +26,7 @@ class TestRefresh(static_routes.StaticTestCase):
         self.conf.set_override('bgp_soft_refresh', 'on-removal', 'frr')
         self.frr.log_commands()
         self.addCleanup(self.frr.forget_commands)
-        self.create(static_routes.route(1), static_routes.route(2), static_routes.route(3))
+        self.create(*map(static_routes.route, (1, 2, 3)))
         base.wait_until(lambda: len(self.in_bgp()) == 3, 'in BGP')
         # Less than the refresh waits for.
         self.slow_down(300)

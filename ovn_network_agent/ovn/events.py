@@ -12,8 +12,6 @@
 
 """RowEvents that do nothing but wake the loop."""
 
-import threading
-
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import notices
@@ -75,29 +73,6 @@ class WakeEvent(ovsdb_event.RowEvent):
         """
         self._trigger.fire(self._reason, urgent=self._watch.urgent,
                            stale=self._watch.stale)
-
-
-class Handler(ovsdb_event.RowEventHandler):
-    """Event handler whose thread can be stopped and waited for."""
-
-    def notify(self, event, row, updates=None):
-        """Have the thread run the events that match a row.
-
-        No event looks at the row, so nobody copies the row.  The library
-        would convert all columns of the row, and a router may have thousands
-        of NAT rows.
-        """
-        for match in self.matching_events(event, row, updates):
-            self.notifications.put((match, event, None, None))
-
-    def stop(self, timeout=5):
-        """End the notify thread.
-
-        :param timeout: seconds
-        """
-        self.shutdown()
-        if threading.current_thread() is not self.notify_thread:
-            self.notify_thread.join(timeout)
 
 
 # The rows that the view (ovn.snapshot) is built from; drivers may add more.

@@ -26,6 +26,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.watches import surroundings
 
 LOG = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class OvnSide:
                    'ovs': self._conf.ovs.ovsdb_connection}
         databases = {}
         for name, remote in remotes.items():
-            self._handlers[name] = events.Handler()
+            self._handlers[name] = notification.Handler()
             databases[name] = connection.Database(
                 name, _text(remote), self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,

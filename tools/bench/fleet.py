@@ -31,6 +31,7 @@ import time
 
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -388,7 +389,7 @@ def replica(name, server, directory):
     :returns: (requests, dict of table to number of rows)
     """
     recorder = Recorder(server.remote.removeprefix('unix:'), directory)
-    handler = events.Handler()
+    handler = notification.Handler()
     made = connection.Database(name, recorder.remote, handler, 10, 60000)
     for watch in events.VIEW:
         if watch.database == name:

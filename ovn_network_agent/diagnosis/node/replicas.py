@@ -18,6 +18,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view as views
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 
 # Seconds for a database.  An operator waits for the answer.
 LIMIT = 8
@@ -37,7 +38,7 @@ class Replica:
     """
 
     def __init__(self, conf, name, drivers=()):
-        self._handler = events.Handler()
+        self._handler = notification.Handler()
         self.database = connection.Database(
             name, _remotes(conf, name), self._handler,
             min(LIMIT, conf.ovn.ovsdb_connection_timeout),

@@ -19,7 +19,7 @@ from ovn_network_agent.tests.functional.frr import base
 
 
 class TestRefresh(static_routes.StaticTestCase):
-    """The soft refresh beside the loop; zebra takes its time."""
+    """The soft refresh beside the loop; zebra takes its time (trap T30)."""
 
     def setUp(self):
         super().setUp()

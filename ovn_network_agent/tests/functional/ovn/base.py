@@ -24,6 +24,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -87,7 +88,7 @@ class Eyes:
                  **options):
         self.unfit = False
         self.trigger = trigger.Trigger(coalesce)
-        self.handlers = {name: events.Handler() for name in remotes}
+        self.handlers = {name: notification.Handler() for name in remotes}
         self.databases = {
             name: connection.Database(name, remote, self.handlers[name],
                                       timeout, probe,

@@ -18,9 +18,9 @@ have taken away, and with what nobody knows yet added.
 
 from ovsdbapp import exceptions
 
-from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -170,7 +170,7 @@ class TestConverted(SchemaTestCase):
                 lambda t=there: t == self.replicated(eyes), 'the tables')
 
     def test_a_load_that_fails_is_tried_again(self):
-        handler = events.Handler()
+        handler = notification.Handler()
         self.addCleanup(handler.stop)
         database = Interrupted('nb', self.remotes()['nb'], handler, 5, 5000)
         database.require('Static_MAC_Binding', {'ip'})

@@ -21,9 +21,9 @@ import termios
 import threading
 import time
 
-from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -38,7 +38,7 @@ class StartTest(base.base.BaseTestCase):
         self.addCleanup(self.server.close)
 
     def database(self, remote, timeout=base.TIMEOUT, name='nb'):
-        handler = events.Handler()
+        handler = notification.Handler()
         self.addCleanup(handler.stop)
         made = connection.Database(name, remote, handler, timeout, 5000)
         made.require('Logical_Router', ('name',))
@@ -310,7 +310,7 @@ class ReplicaTest(base.OvsdbTestCase):
             self.assertEqual(['0.0.0.0/0'], [
                 r.ip_prefix for r in
                 nb['Logical_Router_Static_Route'].values()])
-            self.assertNotIn('Logical_Switch', nb)
+            self.assertNotIn('Logical_Switch_Port', nb)
         with eyes.databases['sb'].rows() as sb:
             self.assertEqual(
                 {'localnet', 'chassisredirect', 'patch'},

@@ -20,8 +20,8 @@ import threading
 
 import fixtures
 
-from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import notification
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests.functional.ovn import base
@@ -68,7 +68,7 @@ class TlsTestCase(base.base.BaseTestCase):
 
     def database(self, remote, name='nb', timeout=base.TIMEOUT, probe=60000,
                  changed=lambda database: None):
-        handler = events.Handler()
+        handler = notification.Handler()
         self.addCleanup(handler.stop)
         made = connection.Database(name, remote, handler, timeout, probe,
                                    changed)

@@ -23,10 +23,9 @@ from lab.chaos import profiles
 from lab.chaos import runner
 from ovn_network_agent.tests import needs
 
-# In its time, the plan of this seed has no action with a known defect of the
-# agent (answers of VIPs leak while the VRF device, the veth pair or the rule
-# of the answers is missing), and no silence of the whole management network,
-# which alone costs more than the limit.
+# The plan of this seed has no silence of the whole management network in its
+# time: an owner that was silent announces until it hears of OVN again, and
+# this alone costs more than the limit.
 SEED, SECONDS = 60, 180
 # The directory is writable in the machine, and stays.
 RESULTS = os.path.abspath('build/chaos-test')

@@ -30,7 +30,11 @@ class WakeEvent(ovsdb_event.RowEvent):
         events of two drivers would be one event
     :param watch: the :class:`drivers.base.Watch`
     :param trigger: :class:`trigger.Trigger`
+    :cvar blind: the event runs without the row, see
+        :class:`ovsdb.notification.Handler`
     """
+
+    blind = True
 
     def __init__(self, owner, watch, trigger):
         super().__init__(watch.events, watch.table, watch.conditions)

@@ -15,6 +15,7 @@
 import threading
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
+from ovsdbapp.backend.ovs_idl import idlutils
 
 
 class Handler(ovsdb_event.RowEventHandler):
@@ -23,12 +24,22 @@ class Handler(ovsdb_event.RowEventHandler):
     def notify(self, event, row, updates=None):
         """Have the thread run the events that match a row.
 
-        No event looks at the row, so nobody copies the row.  The library
-        would convert all columns of the row, and a router may have thousands
-        of NAT rows.
+        The row is copied only for an event that looks at the row.  The copy
+        converts all columns, and a router may have thousands of NAT rows.  An
+        event that runs without a row has ``blind = True``.
+
+        :param event: 'create', 'update' or 'delete'
+        :param row: ovs.db.idl.Row
+        :param updates: ovs.db.idl.Row with the former values, or None
         """
+        copy = None
         for match in self.matching_events(event, row, updates):
-            self.notifications.put((match, event, None, None))
+            if getattr(match, 'blind', False):
+                self.notifications.put((match, event, None, None))
+                continue
+            if copy is None:
+                copy = idlutils.frozen_row(row)
+            self.notifications.put((match, event, copy, updates))
 
     def stop(self, timeout=5):
         """End the notify thread.

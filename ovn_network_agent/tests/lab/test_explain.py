@@ -128,8 +128,10 @@ OF_KERNEL = (
             _typed(f'ip rule del {rule}')) for check, evidence, rule in (
         ('kernel-lookup', f'and not to {plan.BRIDGE}', 'priority 1500 iif '
          f'{ownership.VETH_DEFAULT} to {{fip}}/32 blackhole'),
+        # Not a blackhole: Linux 7.3 then refuses the way in, too, because its
+        # check of the source goes through the same rules.
         ('way-back', f'and not to {ownership.VETH_DEFAULT}', 'priority 1500 '
-         f'iif {plan.BRIDGE} from {{fip}}/32 blackhole'))),
+         f'iif {plan.BRIDGE} from {{fip}}/32 lookup {base.VRF_TABLE}'))),
     Fault('vrf-lookup', f'does not send .* to {ownership.VETH_PROVIDER}',
           _typed(f'ip route add {_HIDDEN}'), _typed(
               f'ip route del {_HIDDEN}')),

@@ -14,11 +14,13 @@
 # Shell library of tools/test, tools/quickstart and tools/versions: the source of
 # the lab's kernel.  A program sources tools/lib.sh before this file.
 #
-# Environment: DEBIAN_MIRROR  default: that of apt's configuration
+# Environment: LAB_SERIES     the version to build, such as 7.3 (default: 6.12)
+#              DEBIAN_MIRROR  default: that of apt's configuration
 
-# The source that the lab is fastest with, see lab/kernel.py, and the release of
+# The source that the lab is fastest with, see lab/README.md, and the release of
 # Debian that has it.
-FAST_SOURCE=linux-source-7.3
+FAST_SERIES=7.3
+FAST_SOURCE=linux-source-$FAST_SERIES
 FAST_RELEASE=trixie-backports
 DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -31,8 +33,11 @@ need_kernel() {
         "VLAN and nftables: this one is $(uname -m), its kernel lacks them."
     need_packages kernel
     [ "${SKIP_APT:-}" != 1 ] || return 0
-    ! compgen -G '/usr/src/linux-source-*.tar.*' >/dev/null || return 0
-    newer_source || own_source
+    if [ "${LAB_SERIES:-}" = "$FAST_SERIES" ]; then
+        compgen -G "/usr/src/$FAST_SOURCE.tar.*" >/dev/null || newer_source
+        return
+    fi
+    compgen -G '/usr/src/linux-source-*.tar.*' >/dev/null || own_source
 }
 
 # newer_source: install FAST_SOURCE from Debian's backports.  The package has
@@ -40,7 +45,8 @@ need_kernel() {
 # are.
 newer_source() {
     local directory=$ROOT/build/backports apt
-    [ -e "$DEBIAN_KEYS" ] || return
+    [ -e "$DEBIAN_KEYS" ] || die "LAB_SERIES=$FAST_SERIES needs the package" \
+        "debian-archive-keyring."
     rm -rf "$directory"
     mkdir -p "$directory/lists/partial" "$directory/cache/archives/partial"
     echo "deb [signed-by=$DEBIAN_KEYS] $(mirror) $FAST_RELEASE main" \
@@ -56,9 +62,7 @@ newer_source() {
         return 0
     fi
     rm -rf "$directory"
-    warn "There is no $FAST_SOURCE in $FAST_RELEASE. The lab takes the" \
-        "distribution's kernel source, and twice the processor time."
-    return 1
+    die "There is no $FAST_SOURCE in $FAST_RELEASE."
 }
 
 # own_source: install the distribution's own source of a kernel.

@@ -60,12 +60,15 @@ class PlacesTest(base.BaseTestCase):
 
 class SourceTest(base.BaseTestCase):
 
-    def test_the_one_without_tracing_comes_first(self):
-        self.assertEqual(
-            '/usr/src/linux-source-7.3.tar.xz', kernel.source([
-                '/usr/src/linux-source-7.2.tar.xz',
-                '/usr/src/linux-source-7.3.tar.xz',
-                '/usr/src/linux-source-6.12.tar.xz']))
+    def test_the_named_series_comes_first(self):
+        paths = ['/usr/src/linux-source-7.2.tar.xz',
+                 '/usr/src/linux-source-7.3.tar.xz',
+                 '/usr/src/linux-source-6.12.tar.xz']
+        self.assertEqual('/usr/src/linux-source-6.12.tar.xz',
+                         kernel.source(paths))
+        self.useFixture(fixtures.EnvironmentVariable('LAB_SERIES', '7.3'))
+        self.assertEqual('/usr/src/linux-source-7.3.tar.xz',
+                         kernel.source(paths))
 
     def test_one_that_is_tried_comes_before_newer_ones(self):
         self.assertEqual(

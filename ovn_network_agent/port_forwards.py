@@ -146,10 +146,13 @@ class Forwards:
     :ivar vips: tuple of :class:`Vip` in the order of the file
     :ivar gateway: whether a router has its gateway on this node; None before
         the answer of OVN
+    :ivar links: tuple of str, sorted: the devices of this node that share a
+        link with a destination of IPv4, see :mod:`forward.neighbours`
     """
 
     vips: tuple = ()
     gateway: bool | None = None
+    links: tuple = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -136,6 +136,7 @@ class PortForwardDriver(base.Driver):
         vips = [vip for vip in forwards.vips if not vip.taken]
         if vips:
             yield from self._sysctls()
+            yield from self._no_redirects(forwards)
             yield from announcing.no_way_out(
                 self.settings, node, 'replies of VIPs are dropped unless BGP '
                 'knows the client')
@@ -179,6 +180,22 @@ class PortForwardDriver(base.Driver):
             for proto in ('tcp', 'udp'):
                 yield resources.Sysctl(
                     f'net/ipv4/{proto}_l3mdev_accept', '1')
+
+    def _no_redirects(self, forwards):
+        """Destinations never hear of another way to their clients.
+
+        An answer may be on its way while the table is gone, or while its
+        connection is removed.  The kernel sends such an answer on to the
+        default gateway.  If that is on the link where the answer came from,
+        the kernel tells the destination to take the shorter way, and the
+        destination obeys for five minutes (ip_rt_send_redirect(),
+        __ip_do_redirect()).  Of the values of a device and of 'all', one is
+        enough to send (ip-sysctl of the kernel).
+        """
+        if forwards.links:
+            for name in ('all', *forwards.links):
+                yield resources.Sysctl(
+                    f'net/ipv4/conf/{name}/send_redirects', '0')
 
     # -- out of the VRF, and back -----------------------------------------
 

@@ -13,18 +13,23 @@
 """The rules in force, with the state of their destinations, for each pass."""
 
 import dataclasses
+import time
 
 from oslo_log import log as logging
 
 from ovn_network_agent import port_forwards
 from ovn_network_agent.forward import flaws
 from ovn_network_agent.forward import health as healths
+from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import standing
 from ovn_network_agent.forward import watcher
 
 LOG = logging.getLogger(__name__)
+
+# Seconds after which the devices of destinations are looked up again.
+_AGAIN = 60
 
 
 class Source:
@@ -36,18 +41,26 @@ class Source:
     :param conf: the oslo.config ConfigOpts
     :param health: :class:`health.Health`
     :param read_addresses: function(vrf), see :func:`presence.read`
+    :param read_links: function(destinations), see :func:`neighbours.read`
+    :param clock: function that returns seconds, monotonic
     :raises flaws.BadRules: when the rules cannot be used at the start
     :ivar reasons: tuple of str: why newer rules are not in force
     :ivar active: whether there is a rules file; without one, there is nothing
         to add to a snapshot
     """
 
-    def __init__(self, conf, health=None, read_addresses=presence.read):
+    def __init__(self, conf, health=None, read_addresses=presence.read,
+                 read_links=neighbours.read, clock=time.monotonic):
         self._conf = conf
         self._health = health or healths.Health()
         self._read_addresses = read_addresses
         self._trigger = None
+        self._read_links = read_links
+        self._clock = clock
         self._addresses = frozenset()
+        self._links = ()
+        self._links_of = None
+        self._links_due = 0
         self._blind = ''
         self._key = None
         self._made = None
@@ -171,11 +184,12 @@ class Source:
         gateway = (any(router.local_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
-               port_forwards.taken(vips, snapshot.routers), gateway)
+               port_forwards.taken(vips, snapshot.routers), gateway,
+               self._near(vips))
         if key != self._key:
             self._key = key
             self._made = port_forwards.Forwards(
-                tuple(_known(vip, *key[1:4]) for vip in vips), gateway)
+                tuple(_known(vip, *key[1:4]) for vip in vips), *key[4:])
         return self._made
 
     def after_pass(self, outcome, tracker):
@@ -191,18 +205,37 @@ class Source:
         others = {vip.address for vip in vips if not vip.managed}
         if not others:
             return frozenset()
+        self._addresses = self._seen(
+            self._addresses, self._read_addresses, self._conf.frr.vrf_name)
+        return self._addresses & others
+
+    def _near(self, vips):
+        """The devices on whose links destinations are, a tuple of str."""
+        now = self._clock()
+        if vips is not self._links_of or now >= self._links_due:
+            self._links_of, self._links_due = vips, now + _AGAIN
+            wanted = {destination.address for vip in vips
+                      if vip.version == 4 for rule in vip.rules
+                      for destination in rule.destinations}
+            self._links = self._seen(
+                self._links, self._read_links, wanted) if wanted else ()
+        return self._links
+
+    def _seen(self, former, read, *args):
+        """What read(*args) returns, or the former result without an answer.
+
+        So nothing is withdrawn in doubt.
+        """
         try:
-            found = self._read_addresses(self._conf.frr.vrf_name)
+            found = read(*args)
         except OSError as error:
-            # The former result stays, so that nothing is withdrawn in doubt.
             if str(error) != self._blind:
                 LOG.warning('The addresses of this node cannot be read: %s',
                             error)
             self._blind = str(error)
-        else:
-            self._blind = ''
-            self._addresses = found
-        return self._addresses & others
+            return former
+        self._blind = ''
+        return found
 
 
 def _targets(rule):

@@ -47,7 +47,8 @@ def text(table):
     """
     return '\n'.join((
         *_sets(table), *_zones(table), *_translation(table),
-        *(_marks(table) if table.vrf else ()), *_sources(table))) + '\n'
+        *(_marks(table) if table.vrf else ()), *_sources(table),
+        *_redirects(table))) + '\n'
 
 
 def digest(rendered):
@@ -206,6 +207,22 @@ def _sources(table):
                 f'{name} saddr @{where} masquerade'))
     yield from lines.chain('postrouting_snat',
                            ('nat', 'postrouting', 'srcnat'), rules)
+
+
+def _redirects(table):
+    """No destination of IPv6 hears of another way to its clients.
+
+    An answer in flight misses the translation when its connection is removed.
+    For IPv4, a sysctl keeps the kernel from sending the redirect (RFC 4861,
+    section 8.2); IPv6 has none.
+    """
+    if table.family == 'ip6':
+        yield from lines.chain(
+            'output_redirects', ('filter', 'output', 'filter'),
+            [lines.lookup('icmpv6 type nd-redirect ip6 daddr', sorted({
+                destination.address for vip in table.vips
+                for service in vip.services
+                for destination in service.destinations}), 'drop')])
 
 
 def _dnated(table):

@@ -35,6 +35,7 @@ _SYSCTLS = re.compile(
     r'/(?:proxy_arp|forwarding|accept_local|promote_secondaries)'
     r'|neigh/(?P<neigh>[^/]+)/proxy_delay'
     r'|tcp_l3mdev_accept|udp_l3mdev_accept)')
+_REDIRECTS = re.compile(r'net/ipv4/conf/(?P<conf>[^/]+)/send_redirects')
 _SYSCTL_VALUE = re.compile(r'[0-9]{1,10}')
 
 
@@ -163,12 +164,15 @@ def fwmark(mark, mask):
 
 def sysctl(path, value):
     """Check a sysctl and its value; returns the name of its file."""
-    match = _SYSCTLS.fullmatch(path) if isinstance(path, str) else None
-    if match is None:
+    match = isinstance(path, str) and (
+        _SYSCTLS.fullmatch(path) or _REDIRECTS.fullmatch(path))
+    if not match:
         raise invalid(f'sysctl {path!r} is not one that the agent sets')
     for name in match.groups():
         if name is not None:
             device(name)
     if not isinstance(value, str) or not _SYSCTL_VALUE.fullmatch(value):
         raise invalid(f'{value!r} is no value for sysctl {path}')
+    if match.re is _REDIRECTS and value != '0':
+        raise invalid(f'sysctl {path} may only be 0')
     return os.path.join('/proc/sys', path)

@@ -235,6 +235,9 @@ class Limits:
         if path in _L3MDEV:
             _permit(self.l3mdev and self.forwards, path, '[port_forward] '
                     'port_forward_l3mdev_accept')
+        elif path.endswith('/send_redirects'):
+            # Destinations may be behind any device, and change by a reload.
+            self.check_forwards()
         else:
             dev = path.split('/')[3]
             if not self._is_segment(dev):

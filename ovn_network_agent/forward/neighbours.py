@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The devices of the node on whose link destinations are.
+
+A destination whose answer is not translated sends the answer to this node, and
+this node sends the answer on.  If both ways use the same link, the kernel also
+sends an ICMP redirect to the destination (RFC 1812, section 5.2.7.2;
+ip_route_input_slow() of the kernel).
+"""
+
+import bisect
+
+from ovn_network_agent import ownership
+from ovn_network_agent.netlink import addresses
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink import texts
+
+# Bits of an IPv4 address.
+_BITS = 32
+
+
+def read(destinations):
+    """The devices that share a link with destinations.
+
+    :param destinations: iterable of IPv4 addresses, text
+    :returns: tuple of str, sorted
+    :raises OSError: when the kernel cannot be asked
+    """
+    with connection.Connection() as kernel:
+        found = addresses.read(kernel)
+    return devices(destinations, found, links.read_all().values())
+
+
+def devices(destinations, found, present):
+    """The result of :func:`read` for some addresses and devices.
+
+    A destination that is an address of the node itself counts nowhere.
+
+    :param destinations: iterable of IPv4 addresses, text
+    :param found: iterable of :class:`netlink.addresses.Address`
+    :param present: iterable of :class:`netlink.links.Link`
+    :returns: tuple of str, sorted
+    """
+    names = {link.index: link.name for link in present}
+    own, networks = set(), []
+    for entry in found:
+        if ':' not in entry.address:
+            _family, packed, length = texts.parse_interface(entry.address)
+            number = int.from_bytes(packed)
+            own.add(number)
+            if length < _BITS and entry.index in names:
+                networks.append((number, _BITS - length, entry.index))
+    numbers = sorted({int.from_bytes(texts.parse_address(address)[1])
+                      for address in destinations} - own)
+    return tuple(sorted({
+        names[index] for number, host, index in networks
+        if names[index] not in ownership.VETH_ENDS and
+        _any_between(numbers, number >> host << host,
+                     (number >> host) + 1 << host)}))
+
+
+def _any_between(numbers, first, end):
+    """Whether a number is at least first and below end."""
+    position = bisect.bisect_left(numbers, first)
+    return position < len(numbers) and numbers[position] < end

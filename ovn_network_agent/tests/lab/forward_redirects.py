@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Backends never hear of another way to clients than the gateway.
+
+The table may be gone, or a connection removed: an answer that is under way is
+then not translated, and goes on to the default gateway, on the device where
+the answer came from.  A router reports that by an ICMP redirect (RFC 1812,
+section 5.2.7.2; RFC 4861, section 8.2).  Linux obeys for five minutes, and
+all answers to that client miss the gateway for so long.
+"""
+
+import re
+import socket
+
+from lab import dump
+from lab import node as nodes
+from lab import plan
+from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import forwarding as pf
+
+# How many answers nobody has asked for.
+_UNASKED = 5
+
+
+class Redirects:
+    """Tests; see :mod:`ovn_network_agent.tests.lab.forwarding`."""
+
+    def test_no_redirect_while_the_table_is_gone(self):
+        """Row PFT-15: what nobody translated has no consequences."""
+        gw1, agent = self.cloud['gw1'], self.cloud.agents['gw1']
+        usual = self.state('gw1')
+        agent.freeze()
+        self.addCleanup(agent.thaw)
+        # Linux obeys only if the other router is a known neighbour.
+        self.cloud['backend'].run(['ping', '-c', '1', plan.SINK])
+        gw1.run(['nft', 'flush', 'ruleset'])
+        self._answers_nobody_asked_for(pf.REMOTE, plan.CLIENT)
+        agent.thaw()
+        nodes.wait_until('all is as before', lambda: not dump.difference(
+            usual, self.state('gw1')), base.SETTLE)
+        self.assertEqual((pf.REMOTE, plan.CLIENT),
+                         self.asked(pf.PLAIN, 81, 'udp'))
+
+    def test_the_setting_is_repaired(self):
+        """Row PFT-15: of the device, and of all devices."""
+        for name in 'all', 'eth0':
+            path = f'net.ipv4.conf.{name}.send_redirects'
+            self.cloud['gw1'].run(['sysctl', '-q', '-w', path + '=1'])
+            nodes.wait_until('the setting is as before', lambda path=path: (
+                self.cloud['gw1'].out('sysctl', '-n', path).strip() == '0'),
+                base.SETTLE)
+        self.assertEqual('1', self.cloud['gw1'].out(
+            'sysctl', '-n', 'net.ipv4.conf.eth1.send_redirects').strip())
+
+    def test_no_redirect_over_ipv6(self):
+        """Row PFT-15: an answer that nobody translates, beside the table.
+
+        Of routers with link-local addresses alone, a host believes a redirect
+        (RFC 4861, section 8.1).
+        """
+        gw1, backend = self.cloud['gw1'], self.cloud['backend']
+        sink = self.cloud['sink']
+        self._default6(gw1, 'default', plan.host6('sink'), _local(sink))
+        self._default6(backend, plan.CLIENT_NET6, pf.LOCAL6, _local(gw1))
+        before = _redirects6(backend)
+        self._answers_nobody_asked_for(pf.REMOTE6, plan.CLIENT6)
+        self.assertEqual((pf.REMOTE6, plan.CLIENT6),
+                         self.asked(pf.PLAIN6, 81, 'udp'))
+        self.assertEqual(before, _redirects6(backend))
+
+    def _default6(self, node, network, usual, other):
+        """Another gateway of a network, until the end of the test."""
+        node.batch(f'route replace {network} via {other} dev eth0\n')
+        self.addCleanup(
+            node.batch, f'route replace {network} via {usual} dev eth0\n')
+
+    def _answers_nobody_asked_for(self, source, client):
+        """Send some; returns when the default gateway of gw1 has them."""
+        before = self.cloud.sink.untranslated()
+        self.cloud['backend'].call(_send, source, client)
+        nodes.wait_until('the default gateway has the answers', lambda: (
+            self.cloud.sink.untranslated() >= before + _UNASKED),
+            base.SETTLE)
+        self.untranslated_on_purpose()
+
+
+def _send(source, client):
+    """Datagrams from a backend, as if the client had asked."""
+    family = socket.AF_INET6 if ':' in source else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as one:
+        one.bind((source, 0))
+        for _number in range(_UNASKED):
+            one.sendto(b'', (client, 9))
+
+
+def _local(node):
+    """The link-local address of a node on the management network."""
+    out = node.out('ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0', 'scope',
+                   'link')
+    return re.search(r'inet6 (\S+)/', out)[1]
+
+
+def _redirects6(node):
+    """How many redirects of IPv6 a node has got (/proc/net/snmp6)."""
+    return int(re.search(r'^Icmp6InRedirects\s+(\d+)$',
+                         node.out('cat', '/proc/net/snmp6'), re.MULTILINE)[1])

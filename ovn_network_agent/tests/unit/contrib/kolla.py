@@ -44,6 +44,7 @@ OF_KOLLA_ANSIBLE = {
     'enable_container_healthchecks': True,
     'kolla_container_engine': 'docker',
     'kolla_copy_ca_into_containers': False,
+    'network_interface': 'eth0',
     'neutron_bridge_name': 'br-ex',
     'node_config_directory': '/etc/kolla',
     'openstack_logging_debug': False,

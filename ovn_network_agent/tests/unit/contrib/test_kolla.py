@@ -28,8 +28,10 @@ import tempfile
 from oslotest import base
 import yaml
 
+from ovn_network_agent import port_forwards
 from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.contrib import kolla
 
@@ -346,8 +348,24 @@ class SysctlTest(base.BaseTestCase):
             self.lines(ovn_network_agent_vrf=''))
 
     def test_sockets_of_this_node(self):
-        more = self.lines(ovn_network_agent_port_forwards={'any': []},
-                          ovn_network_agent_l3mdev_accept=True)
+        forwards = {'ovn_network_agent_port_forwards': {'any': []}}
+        more = self.lines(ovn_network_agent_l3mdev_accept=True, **forwards)
         self.assertEqual({('net/ipv4/tcp_l3mdev_accept', '1'),
                           ('net/ipv4/udp_l3mdev_accept', '1')},
-                         more - self.lines())
+                         more - self.lines(**forwards))
+
+    def test_no_redirects_to_destinations(self):
+        for devices, variables in (
+                (['eth0'], {}),
+                (['bond0', 'eth7'],
+                 {'ovn_network_agent_destination_interfaces': [
+                     'bond0', 'eth7']})):
+            with self.subTest(devices=devices):
+                self.assertEqual(
+                    {(r.path, r.value) for r in world.driver(
+                        'port_forward', world.conf()).for_forwards(
+                            port_forwards.Forwards(
+                                (golden.vip(),), True, tuple(devices)),
+                            world.node()) if r.kind == 'sysctl'},
+                    self.lines(ovn_network_agent_port_forwards={'any': []},
+                               **variables) - self.lines())

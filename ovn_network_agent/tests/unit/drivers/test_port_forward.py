@@ -124,6 +124,15 @@ class PortForwardTest(base.BaseTestCase):
                 golden.vip(),
                 port_forward__port_forward_l3mdev_accept=True)))
 
+    def test_destinations_get_no_redirects(self):
+        # Row PFT-15.
+        found = list(self.driver().for_forwards(port_forwards.Forwards(
+            (golden.vip(),), True, ('bond0.7', 'eth0')), world.node()))
+        self.assertEqual(
+            [resources.Sysctl(f'net/ipv4/conf/{name}/send_redirects', '0')
+             for name in ('all', 'bond0.7', 'eth0')],
+            self.only(resources.Sysctl, found))
+
     def test_default_vrf_needs_no_marks(self):
         wanted = self.forwards(golden.vip(), frr__vrf_name='')
         self.assertEqual([], self.only(resources.Rule, wanted))

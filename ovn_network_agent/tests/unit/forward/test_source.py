@@ -58,6 +58,9 @@ class SourceTestCase(base.BaseTestCase):
         self.health = Patient()
         self.addresses = frozenset()
         self.asked = []
+        self.links = ('eth0',)
+        self.wanted = []
+        self.now = 100
 
     def write(self, content):
         with open(self.path + '.new', 'w') as opened:
@@ -68,7 +71,8 @@ class SourceTestCase(base.BaseTestCase):
         if content is not None:
             self.write(content)
         conf = world.conf(port_forward__rules_file=self.path, **options)
-        made = source.Source(conf, self.health, self.read)
+        made = source.Source(conf, self.health, self.read, self.near,
+                             lambda: self.now)
         self.addCleanup(made.stop)
         return made
 
@@ -77,6 +81,15 @@ class SourceTestCase(base.BaseTestCase):
         if self.addresses is None:
             raise OSError('no answer')
         return self.addresses
+
+    def near(self, destinations):
+        self.wanted.append(destinations)
+        if self.links is None:
+            raise OSError('no answer')
+        return self.links
+
+    def links_of(self, made):
+        return made.current(world.snapshot()).links
 
     def addresses_of(self, made):
         return [v.address for v in made.current(world.snapshot()).vips]
@@ -101,6 +114,28 @@ class SourceTest(SourceTestCase):
     def test_a_bad_file_at_the_start(self):
         self.assertRaises(flaws.BadRules, self.source)
         self.assertRaises(flaws.BadRules, self.source, '- x')
+
+    def test_the_devices_of_destinations(self):
+        """Row PFT-15: found at once, and again after a while."""
+        six = text('2001:db8::53').replace('10.0.0.', 'fd00::')
+        made = self.source(text('192.0.2.53') + six.partition('\n')[2])
+        self.assertEqual(('eth0',), self.links_of(made))
+        self.links = ('bond0', 'eth0')
+        self.assertEqual(('eth0',), self.links_of(made))
+        self.now += 60
+        self.assertEqual(('bond0', 'eth0'), self.links_of(made))
+        self.now += 60
+        self.links = None
+        self.assertEqual(('bond0', 'eth0'), self.links_of(made))
+        self.assertEqual([{'10.0.0.5', '10.0.0.6'}] * 3, self.wanted)
+
+    def test_the_devices_of_new_destinations(self):
+        made = self.source(text('192.0.2.53'))
+        made.current(world.snapshot())
+        self.links = ()
+        self.write(text('192.0.2.53', '192.0.2.54'))
+        made.take()
+        self.assertEqual((), made.current(world.snapshot()).links)
 
     def test_the_gateway(self):
         made = self.source(text('192.0.2.53'))

@@ -64,10 +64,11 @@ class SourceTest(base.BaseTestCase):
         paths = ['/usr/src/linux-source-7.2.tar.xz',
                  '/usr/src/linux-source-7.3.tar.xz',
                  '/usr/src/linux-source-6.12.tar.xz']
-        self.assertEqual('/usr/src/linux-source-6.12.tar.xz',
-                         kernel.source(paths))
-        self.useFixture(fixtures.EnvironmentVariable('LAB_SERIES', '7.3'))
+        self.useFixture(fixtures.EnvironmentVariable('LAB_SERIES'))
         self.assertEqual('/usr/src/linux-source-7.3.tar.xz',
+                         kernel.source(paths))
+        self.useFixture(fixtures.EnvironmentVariable('LAB_SERIES', '6.12'))
+        self.assertEqual('/usr/src/linux-source-6.12.tar.xz',
                          kernel.source(paths))
 
     def test_one_that_is_tried_comes_before_newer_ones(self):

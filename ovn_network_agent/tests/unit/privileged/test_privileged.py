@@ -197,7 +197,13 @@ class ChecksTest(unittest.TestCase):
             ('net/ipv4/conf/lo/forwarding', ''),
             ('net/ipv4/conf/lo/forwarding', '1\n'),
             ('net/ipv4/conf/lo/forwarding', '-1'),
+            ('net/ipv4/conf/eth0/send_redirects', '1'),
+            ('net/ipv4/conf/eth0/../all/send_redirects', '0'),
+            ('net/ipv6/conf/eth0/send_redirects', '0'),
             (None, '1'))
+        self.assertEqual(
+            '/proc/sys/net/ipv4/conf/all/send_redirects',
+            checks.sysctl('net/ipv4/conf/all/send_redirects', '0'))
         self.assertEqual(
             '/proc/sys/net/ipv4/conf/br-ex.100/forwarding',
             checks.sysctl('net/ipv4/conf/br-ex.100/forwarding', '1'))

@@ -31,6 +31,7 @@ import yaml
 from ovn_network_agent import port_forwards
 from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import opts
+from ovn_network_agent.drivers import segments
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.contrib import kolla
@@ -341,6 +342,18 @@ class SysctlTest(base.BaseTestCase):
         self.assertEqual(
             self.wanted(world.conf(bridge_dev='br.7')),
             self.lines(ovn_network_agent_bridge='br.7'))
+
+    def test_further_bridges(self):
+        self.assertEqual(
+            self.wanted(world.conf(further_bridges='br-b,br-c')),
+            self.lines(ovn_network_agent_further_bridges=['br-b', 'br-c']))
+
+    def test_vlan_devices(self):
+        more = self.lines(ovn_network_agent_vlan_devices=['br-ex.100'])
+        self.assertEqual(
+            {(r.path, r.value) for r in segments.attachment(
+                'br-ex.100', '') if r.kind == 'sysctl'},
+            more - self.lines())
 
     def test_no_pair_without_a_vrf(self):
         self.assertEqual(

@@ -15,14 +15,15 @@ import unittest
 
 from ovn_network_agent.tests.lab import forward_changes
 from ovn_network_agent.tests.lab import forward_explained
+from ovn_network_agent.tests.lab import forward_fabric
 from ovn_network_agent.tests.lab import forward_paths
 from ovn_network_agent.tests.lab import forward_redirects
 from ovn_network_agent.tests.lab import forwarding
 
 
 class TestForward(forward_paths.Paths, forward_changes.Changes,
-                  forward_explained.Explained, forward_redirects.Redirects,
-                  forwarding.ForwardTestCase):
+                  forward_explained.Explained, forward_fabric.Fabric,
+                  forward_redirects.Redirects, forwarding.ForwardTestCase):
     """All of it in one cloud."""
 
 

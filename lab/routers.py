@@ -258,6 +258,10 @@ class Routers:
     def remove_router(self, router):
         """Delete a router, its gateway port, network and group."""
         def write(_txn, tables):
+            # The server refuses to delete a group that a port names, if it
+            # looks at the group before it looks at the orphaned port.
+            find_one(tables, 'Logical_Router_Port',
+                     name=router.lrp).ha_chassis_group = []
             find_one(tables, 'Logical_Router', name=router.row_name).delete()
             find_one(tables, 'Logical_Switch',
                  name=router.internal.switch).delete()

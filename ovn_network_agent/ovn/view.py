@@ -99,6 +99,8 @@ class View:
         self._wake = wake
         self._observers = observers
         self._abandoned = False
+        # Whether this node may be cut off from all others.
+        self._alone = False
         self.last = None
 
     @property
@@ -305,11 +307,32 @@ class View:
                 self._wiring = wiring.read(ovs, ())
                 for bridge in bridges.served(self._conf):
                     self._look_at_ports(bridge, wiring.ports(ovs, bridge))
+        self._hurry()
         if not self._wiring.chassis:
             raise NotReady('external_ids:system-id is not set in the local '
                            'Open_vSwitch database')
         devices = relevant_devices(self._conf, self._wiring.mappings)
         self._wiring = dataclasses.replace(self._wiring, devices=devices)
+
+
+    def _hurry(self):
+        """Ask the servers of OVN more often while this node may be cut off.
+
+        BFD says within seconds that no other gateway node can be reached.
+        Then OVN may have moved the gateway ports of this node.  A connection
+        that has lasted through the silence goes on only after the pause of
+        TCP, which doubles up to minutes (RFC 6298, section 5.5), and this
+        node would announce for so long what another one has.
+        """
+        relays = self._wiring.relays
+        alone = bool(relays) and not any(relay.alive for relay in relays)
+        if alone is not self._alone:
+            self._alone = alone
+            LOG.info('No other gateway node can be reached through a relay; '
+                     'the servers of OVN are asked more often' if alone else
+                     'Another gateway node can be reached through a relay')
+            for name in ('nb', 'sb'):
+                self._databases[name].hurry(alone)
 
 
 def relevant_devices(conf, mappings):

@@ -359,6 +359,17 @@ class Database:
         """
         self._connection.idl.distrust(reason)
 
+    def hurry(self, wanted):
+        """Notice a silent server sooner, and connect again sooner; or not.
+
+        :param wanted: bool
+        """
+        connection = self._connection
+        if connection is not None:
+            connection.idl.hurry(wanted)
+            # The thread may be asleep until its next probe.
+            connection.txns.alert_notify()
+
     @contextlib.contextmanager
     def rows(self, timeout=1.0):
         """The tables of the replica, which does not change in this context.

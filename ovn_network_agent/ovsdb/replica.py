@@ -31,6 +31,13 @@ LOG = logging.getLogger(__name__)
 
 _FROM_THE_START = str(uuid.UUID(int=0))
 
+# Milliseconds between two attempts to connect: the least and the most of
+# python-ovs (ovs.reconnect).
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
+# Milliseconds between probes in a hurry: a silent server is noticed after
+# twice this time.
+_HURRIED = 2000
+
 
 class _Complaints:
     """The logger of python-ovs's IDL, which also collects the warnings.
@@ -116,6 +123,8 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         self._changed = changed
         self._wake = wake
         self._told = False
+        self._usual = probe_interval
+        self._hurried = self._hurry = False
 
     @property
     def in_sync(self):
@@ -138,6 +147,7 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         :returns: as of the library: whether the replica has changed; True
             after an error
         """
+        self._set_pace()
         complaints = []
         _complaints.collect(complaints)
         before = self.state
@@ -151,6 +161,26 @@ class Idl(ovsdbapp_connection.OvsdbIdl):
         finally:
             _complaints.collect(None)
             self._judge(before, complaints)
+
+    def hurry(self, wanted):
+        """Notice a silent server sooner, and connect again sooner; or not.
+
+        On any thread; :meth:`run` has to be called afterwards.  An IDL
+        without probes gets none.
+
+        :param wanted: bool
+        """
+        self._hurry = wanted
+
+    def _set_pace(self):
+        if self._hurried is self._hurry:
+            return
+        self._hurried = self._hurry
+        reconnect = self._session.reconnect
+        reconnect.set_backoff(_SHORTEST_PAUSE, (
+            _SHORTEST_PAUSE if self._hurried else _LONGEST_PAUSE))
+        reconnect.set_probe_interval(
+            min(self._usual, _HURRIED) if self._hurried else self._usual)
 
     def _judge(self, before, complaints):
         loaded = (before != self.state == self.IDL_S_MONITORING)

@@ -27,4 +27,6 @@ def make(restarted):
     return restarts.RestartWatch('FRR', '[frr] frr_run_dir',
                                  frr_sockets.read_sockets,
                                  notices.FRR_RESTARTED,
-                                 restarted, metric='frr_restarts_total')
+                                 restarted, metric='frr_restarts_total',
+                                 # The fabric has lost what staticd had.
+                                 at_once=True)

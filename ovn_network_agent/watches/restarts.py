@@ -48,10 +48,12 @@ class RestartWatch(base.Observer):
     :param restarted: function without arguments, called with each doubt
     :param clock: function that returns monotonic seconds
     :param metric: name of the metric that counts the restarts, '' for none
+    :param at_once: whether the backends are in doubt at the first sight, too
     """
 
     def __init__(self, name, where, read, word,
-                 restarted=lambda: None, clock=time.monotonic, metric=''):
+                 restarted=lambda: None, clock=time.monotonic, metric='',
+                 at_once=False):
         self._name = name
         self._where = where
         self._sockets = read
@@ -59,6 +61,7 @@ class RestartWatch(base.Observer):
         self._restarted = restarted
         self._clock = clock
         self._metric = metric
+        self._at_once = at_once
         self._trigger = None
         self._stop = threading.Event()
         self._seen = None
@@ -102,9 +105,7 @@ class RestartWatch(base.Observer):
             return
         if self._doubts and now >= self._doubts[0]:
             self._doubts.pop(0)
-            self._trigger.fire(f'{self._name} was restarted',
-                               stale=self._words, revived=self._words)
-            self._restarted()
+            self._doubt()
 
     def _changed(self, found, now):
         before, self._seen = self._seen, found
@@ -118,6 +119,13 @@ class RestartWatch(base.Observer):
             LOG.info('Started again in %s: %s', self._name,
                      ', '.join(fresh))
             self._doubts = [now, now + _SECOND]
+            if self._at_once:
+                self._doubt()
+
+    def _doubt(self):
+        self._trigger.fire(f'{self._name} was restarted',
+                           stale=self._words, revived=self._words)
+        self._restarted()
 
     def _read(self):
         """The sockets by name, or None when they cannot be read."""

@@ -22,6 +22,10 @@ from lab.chaos.actions import base
 _FABRIC = 'the uplink or its session of BGP was down'
 
 
+# Seconds for all ovn-controllers to follow again after a silence.
+_CAUGHT_UP = 120
+
+
 def _suffer(step, name):
     """An outage of the way into the fabric, from the begin on.
 
@@ -56,7 +60,26 @@ def _silence(step):
     with (step.world.exempting(values.DOUBLE, values.ALL, why),
           step.world.exempting(values.RANK, values.ALL, why)):
         base.suffer(step, 'network-silence')
-    step.excuse(step.through(step.target), step.began, time.monotonic(), why)
+        step.excuse(step.through(step.target), step.began, time.monotonic(),
+                    why)
+        _caught_up(step)
+
+
+def _control_silence(step):
+    base.suffer(step, 'control-silence')
+    _caught_up(step)
+
+
+def _caught_up(step):
+    """Wait until each ovn-controller follows OVN again.
+
+    TCP goes on with a connection after a pause that has doubled meanwhile
+    (RFC 6298, section 5.5).  The next action would otherwise meet a chassis
+    that knows nothing of it.
+    """
+    step.cloud['central'].run(['ovn-nbctl', f'--timeout={_CAUGHT_UP:d}',
+                               '--wait=hv', 'sync'],
+                              timeout=_CAUGHT_UP + 10)
 
 
 def _power(step):
@@ -98,7 +121,7 @@ ACTIONS = (
     base.outage('vrf', (0.3, 2), perform=_vrf),
     base.outage('control-loss', (4, 10)),
     base.outage('control-delay', (4, 10)),
-    base.outage('control-silence', (4, 14)),
+    base.outage('control-silence', (4, 14), perform=_control_silence),
     base.outage('network-silence', (4, 10), perform=_silence),
     base.Action('power', 'power failure, and boot', _power, seconds=(3, 6)),
     base.Action('clock', 'the clock jumps, and jumps back', _jump,

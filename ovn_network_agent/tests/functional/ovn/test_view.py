@@ -256,6 +256,45 @@ class ViewTest(view_base.ViewTestCase):
         self.eventually(lambda: segment().bridge == '', 'no mapping')
         self.assertEqual('', segment().device)
 
+    def test_without_another_gateway_the_servers_are_asked_more_often(self):
+        """All relays have to be dead, and there has to be one."""
+        eyes = self.eyes()
+
+        def probes():
+            eyes.look()
+            return {eyes.databases[name].connection.idl._session.reconnect
+                    .get_probe_interval() for name in ('nb', 'sb')}
+        self.assertEqual({60000}, probes())
+        for number, states, wanted in (
+                (1, ('down', 'up'), 60000), (2, ('down', 'down'), 2000),
+                (3, ('up', 'down'), 60000)):
+            with self.subTest(states=states):
+                self.ovs.transact(*(
+                    operation for end, state in enumerate(states)
+                    for operation in self._relay(number, end, state)))
+                self.eventually(lambda w=wanted: probes() == {w},
+                                f'{wanted} ms')
+
+    def _relay(self, number, end, state):
+        """Operations that make a relay, or change its state."""
+        address = f'192.0.2.{100 + end:d}'
+        name = ownership.relay_name(address)
+        status = {'bfd_status': ovsdb.ovsdb_map(state=state)}
+        if number > 1:
+            return [ovsdb.update('Interface', {'name': name}, **status)]
+        mark = ovsdb.ovsdb_dict({ownership.EXT_ID_MANAGED:
+                                 ownership.EXT_ID_MANAGED_VALUE})
+        return [
+            ovsdb.insert('Interface', f'iface{end:d}', name=name,
+                         type='geneve', ofport=90 + end, external_ids=mark,
+                         options=ovsdb.ovsdb_map(remote_ip=address),
+                         **status),
+            ovsdb.insert('Port', f'port{end:d}', name=name,
+                         external_ids=mark,
+                         interfaces=['named-uuid', f'iface{end:d}']),
+            ovsdb.mutate('Bridge', {'name': cloud.BRIDGE}, 'ports', 'insert',
+                         ['named-uuid', f'port{end:d}'])]
+
     def test_the_patch_port_of_this_network_and_no_other(self):
         """Trap T54: not simply the first patch port of the bridge."""
         self.cloud.add_router('r1', chassis=HERE)

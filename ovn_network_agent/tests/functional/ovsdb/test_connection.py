@@ -37,10 +37,11 @@ class StartTest(base.base.BaseTestCase):
         self.server = ovsdb.Server('nb', tcp=True)
         self.addCleanup(self.server.close)
 
-    def database(self, remote, timeout=base.TIMEOUT, name='nb'):
+    def database(self, remote, timeout=base.TIMEOUT, name='nb',
+                 probe=5000):
         handler = notification.Handler()
         self.addCleanup(handler.stop)
-        made = connection.Database(name, remote, handler, timeout, 5000)
+        made = connection.Database(name, remote, handler, timeout, probe)
         made.require('Logical_Router', ('name',))
         self.addCleanup(made.stop)
         return made
@@ -131,6 +132,37 @@ class StartTest(base.base.BaseTestCase):
             connection.Unavailable,
             self.database(self.server.remote, name='sb').start)
         self.assertIn('OVN_Southbound', str(error))
+
+    def test_in_a_hurry_a_silent_server_is_noticed(self):
+        """Also when the thread of the connection sleeps for an hour."""
+        self.server.start()
+        database = self.database(self.server.remote_tcp, probe=3600000)
+        database.hurry(True)
+        database.start()
+        database.hurry(False)
+        self.server.pause()
+        self.addCleanup(self.server.resume)
+        self.assertTrue(database.connected)
+        database.hurry(True)
+        waiting.eventually(lambda: not database.connected,
+                           'the silence is noticed')
+        self.server.resume()
+        waiting.eventually(lambda: database.connected, 'it is back')
+        database.hurry(False)
+        reconnect = database.connection.idl._session.reconnect
+        waiting.eventually(
+            lambda: reconnect.get_probe_interval() == 3600000, 'no hurry')
+        self.assertEqual(8000, reconnect.get_max_backoff())
+
+    def test_without_probes_a_hurry_has_none(self):
+        self.server.start()
+        database = self.database(self.server.remote, probe=0)
+        database.start()
+        database.hurry(True)
+        reconnect = database.connection.idl._session.reconnect
+        waiting.eventually(lambda: reconnect.get_max_backoff() == 1000,
+                           'short pauses')
+        self.assertEqual(0, reconnect.get_probe_interval())
 
     def test_failed_attempts_leave_no_connection_behind(self):
         # It delivers the schema, but the content never comes.

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A gateway whose whole management network is silent; outages.rst."""
+
+import unittest
+
+from lab import node as nodes
+from lab import outages
+from lab import plan
+from ovn_network_agent.tests.lab import base
+
+_OUTAGE = outages.OUTAGES['network-silence']
+
+
+class TestCutOff(base.LabTestCase):
+    """Router alpha on gw1; a lost connection is hardly ever asked about."""
+
+    CONFIG = {'ovn': {'ovsdb_probe_interval': '600000'}}
+
+    @classmethod
+    def build(cls):
+        cls.alpha = cls.cloud.add_router('alpha', ['gw1', 'gw2'])
+        cls.vm, cls.fip = cls.machine(cls.alpha)
+
+    def test_the_owner_is_cut_off_for_a_moment(self):
+        """BFD of the relays says so, and the servers are asked at once.
+
+        Without this, gw1 would not notice within ten minutes, and TCP would
+        decide when gw1 hears of the move.
+        """
+        uplinks = {name: plan.UPLINKS[name][1] for name in ('gw1', 'gw2')}
+        mark = self.mark('gw1')
+        _OUTAGE.begin(self.cloud, 'gw1')
+        self.addCleanup(self._well_again)
+        try:
+            self.wait_said('gw1', 'No other gateway node can be reached', mark)
+            for name in 'Northbound', 'Southbound':
+                self.wait_said('gw1', f'OVN_{name} is not connected', mark)
+            nodes.wait_until('gw2 has taken over', lambda: (
+                uplinks['gw2'] in self.hops(self.fip.address)), base.SETTLE)
+            # Nothing is withdrawn on doubt.
+            self.assertIn(uplinks['gw1'], self.hops(self.fip.address))
+        finally:
+            _OUTAGE.end(self.cloud, 'gw1')
+        for name in 'Northbound', 'Southbound':
+            self.wait_said('gw1', f'OVN_{name}: connected again', mark)
+        self.wait_said('gw1', 'Another gateway node can be reached', mark)
+
+    def _well_again(self):
+        """One gateway announces, and traffic flows.
+
+        ovn-controller of gw1 hears of OVN when TCP lets it, so either may be
+        the owner for some time.
+        """
+        nodes.wait_until('one gateway announces', lambda: (
+            len(self.hops(self.fip.address)) == 1), base.SETTLE)
+        for kind in 'icmp', 'udp':
+            self.reach(self.client, kind, self.fip.address)
+
+
+if __name__ == '__main__':
+    unittest.main()

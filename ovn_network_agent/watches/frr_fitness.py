@@ -144,8 +144,13 @@ class Fitness(base.Observer):
         self.judgement = Judgement(stable)
         self._silent = 0
         self._needed = False
+        self._missing = ()
         self._trigger = None
         self._stop = threading.Event()
+
+    def awaited(self):
+        """Whether a daemon did not run at the last check; on any thread."""
+        return bool(self._missing)
 
     @property
     def unfit(self):
@@ -211,6 +216,7 @@ class Fitness(base.Observer):
         try:
             missing, neighbours, heard = bgp.read_sessions(
                 vrf, daemons(self._conf))
+            self._missing = missing
             return (lack(missing, neighbours, vrf),
                     bool(heard) or not neighbours, '')
         except context.FAILURES as error:

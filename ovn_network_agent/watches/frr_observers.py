@@ -31,11 +31,12 @@ def make(conf, paced=None):
     if not frr_witness.tools(conf):
         return []
     looks = frr_verification.Verification(conf)
+    fitness = ([frr_fitness.Fitness(conf)] if frr_fitness.wanted(conf)
+               else [])
     made = [looks]
     if conf.frr.frr_watch:
-        made.append(frr_restarts.make(looks.everything))
+        made.append(frr_restarts.make(looks.everything, lambda: any(
+            observer.awaited() for observer in fitness)))
         if paced is not None:
             made.append(frr_lists.Lists(conf, paced))
-    if frr_fitness.wanted(conf):
-        made.append(frr_fitness.Fitness(conf))
-    return made
+    return made + fitness

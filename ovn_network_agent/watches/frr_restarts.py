@@ -18,10 +18,11 @@ from ovn_network_agent.privileged import frr_sockets
 from ovn_network_agent.watches import restarts
 
 
-def make(restarted):
+def make(restarted, awaited=lambda: False):
     """The watch.
 
     :param restarted: function without arguments, called with each doubt
+    :param awaited: see :class:`restarts.RestartWatch`
     :returns: :class:`restarts.RestartWatch`
     """
     return restarts.RestartWatch('FRR', '[frr] frr_run_dir',
@@ -29,4 +30,4 @@ def make(restarted):
                                  notices.FRR_RESTARTED,
                                  restarted, metric='frr_restarts_total',
                                  # The fabric has lost what staticd had.
-                                 at_once=True)
+                                 at_once=True, awaited=awaited)

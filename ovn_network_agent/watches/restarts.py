@@ -31,8 +31,10 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two checks, and from the restart to the second doubt.
+# Seconds between two checks, between two while a daemon is awaited, and from
+# the restart to the second doubt.
 _INTERVAL = 1.0
+_AWAITED = 0.2
 _SECOND = 5.0
 
 
@@ -49,11 +51,13 @@ class RestartWatch(base.Observer):
     :param clock: function that returns monotonic seconds
     :param metric: name of the metric that counts the restarts, '' for none
     :param at_once: whether the backends are in doubt at the first sight, too
+    :param awaited: function without arguments that returns whether a daemon
+        is known not to run; the checks are more frequent then
     """
 
     def __init__(self, name, where, read, word,
                  restarted=lambda: None, clock=time.monotonic, metric='',
-                 at_once=False):
+                 at_once=False, awaited=lambda: False):
         self._name = name
         self._where = where
         self._sockets = read
@@ -62,6 +66,7 @@ class RestartWatch(base.Observer):
         self._clock = clock
         self._metric = metric
         self._at_once = at_once
+        self._awaited = awaited
         self._trigger = None
         self._stop = threading.Event()
         self._seen = None
@@ -91,7 +96,8 @@ class RestartWatch(base.Observer):
         self._stop.set()
 
     def _run(self):
-        while not self._stop.wait(_INTERVAL):
+        while not self._stop.wait(_AWAITED if self._awaited()
+                                  else _INTERVAL):
             self.look()
 
     def look(self):

@@ -178,6 +178,7 @@ class TestThread(FitnessTestCase):
         self.open_again()
         self.assertIn('fitness', self.trigger.wait(30).reasons)
         self.assertEqual((False, ()), (made.unfit, made.reasons))
+        self.assertFalse(made.awaited())
 
     def test_a_daemon_is_missing_from_the_start(self):
         self.without('bgpd')
@@ -185,6 +186,7 @@ class TestThread(FitnessTestCase):
         self.assertIsNotNone(self.trigger.wait(5))
         self.assertTrue(made.unfit)
         self.assertIn('bgpd of FRR not running', made.reasons[0])
+        self.assertTrue(made.awaited())
 
     def test_staticd_only_where_it_announces(self):
         self.without('staticd')

@@ -72,6 +72,29 @@ class TestWatch(base.FrrTestCase):
         self.assertEqual(3, len(self.told))
         self.assertIsNone(self.trigger.wait(2))
 
+    def test_an_awaited_daemon_is_seen_sooner(self):
+        """By the number of checks, not by a time."""
+        looked = []
+
+        class Watch(restarts.RestartWatch):
+
+            def look(self):
+                looked.append(1)
+                super().look()
+
+        watches = [Watch('FRR', '', frr_sockets.read_sockets, 'word',
+                         awaited=lambda a=awaited: a)
+                   for awaited in (True, False)]
+        counts = []
+        for watch in watches:
+            looked.clear()
+            watch.start(self.trigger)
+            self.addCleanup(watch.stop)
+            self.assertIsNone(self.trigger.wait(2.5))
+            watch.stop()
+            counts.append(len(looked))
+        self.assertGreater(counts[0], 2 * counts[1])
+
     def test_nothing_happens(self):
         self.start()
         self.assertIsNone(self.trigger.wait(2.5))

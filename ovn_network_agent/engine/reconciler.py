@@ -224,10 +224,10 @@ class Reconciler:
                     ('update', [new for _old, new in delta.update])):
                 steps += [('unknown' if self._blind(name, r) else verb, r)
                           for r in changed]
-        for _name, delta in self._deltas(
-                sorted(resources.Stage, reverse=True)):
-            steps += [('unknown' if self._removals.blind_under(r)
-                       else 'delete', r) for r in delta.delete]
+        gone = [r for _name, delta in self._deltas(
+            sorted(resources.Stage, reverse=True)) for r in delta.delete]
+        steps += [('unknown' if self._removals.blind_under(r) else 'delete',
+                   r) for r in sorted(gone, key=lambda r: not r.follows)]
         return steps, outcome.Outcome(
             0, self._wanted.conflicts, self._backends.unreadable,
             dict(self._wanted.broken), (), self._wanted.left_out,

@@ -33,6 +33,7 @@ class Removals:
 
     def __init__(self, backends, tracker, entries, wake, patience):
         self._backends = backends
+        self._tracker = tracker
         self._ledger = entries
         self._successors = replacement.Successors(backends, tracker, wake,
                                                   patience)
@@ -47,14 +48,16 @@ class Removals:
     def may_delete(self, resource):
         """Whether a resource may be removed; notes in the ledger why not.
 
-        A resource stays while an announcement that needs it is in place.
+        A resource stays while an announcement that needs it is in place.  No
+        announcement stays because of a resource that follows it.
         """
         if (self._ledger.still_kept(resource.ref) or
                 self._ledger.beside(resource, ledger.WORKING) or
                 self._first_look_under(resource)):
             return False
         held, holder = self._successors.keep(resource)
-        failed = self._ledger.beside(resource, ledger.FAILING)
+        failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
+                  if not self._follows(ref)]
         if not held and (failed or self.blind_under(resource)):
             held = (f'stays while what announces {resource.subject} could not '
                     'be withdrawn')
@@ -62,6 +65,10 @@ class Removals:
         if held:
             self._ledger.waits(resource.ref, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
+
+    def _follows(self, ref):
+        there = self._tracker.existing(ref)
+        return there is not None and there.follows
 
     def blind_under(self, resource):
         """Whether an announcement that needs a resource may be unseen.

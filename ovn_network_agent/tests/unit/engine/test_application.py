@@ -53,11 +53,12 @@ class OrderTest(gateways.ReconcilerTestCase):
         self.assertEqual(0, outcome.changes)
 
     def test_withdrawn_first(self):
+        # But for what no packet from outside needs.
         gateway = self.announcing()
         del gateway.world.journal[:]
         outcome = gateway.run(worlds.router())
         self.assertTrue(outcome.settled)
-        self.assertEqual([('delete', ANNOUNCEMENT), ('delete', HAIRPIN),
+        self.assertEqual([('delete', HAIRPIN), ('delete', ANNOUNCEMENT),
                           ('delete', ROUTE)], gateway.world.journal)
 
     def test_one_added_and_one_removed_in_one_pass(self):
@@ -207,11 +208,18 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         outcome = gateway.run(worlds.router())
         self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
         self.assertIn(ROUTE, gateway.world.objects)
-        self.assertIn(HAIRPIN, gateway.world.objects)
         self.assertEqual('vtysh is stuck', outcome.failures[ANNOUNCEMENT])
         gateway.world.refuses.clear()
         gateway.clock += 60
         self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertNotIn(ROUTE, gateway.world.objects)
+
+    def test_what_follows_holds_no_withdrawal(self):
+        gateway = self.announcing()
+        gateway.world.down.add('flow')
+        outcome = gateway.run(worlds.router())
+        self.assertIn(HAIRPIN, outcome.failures)
+        self.assertNotIn(DST, gateway.addresses())
         self.assertNotIn(ROUTE, gateway.world.objects)
 
     def test_so_it_is_when_all_of_frr_is_down(self):

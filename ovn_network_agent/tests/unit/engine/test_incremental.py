@@ -151,9 +151,9 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         gone = [ref for verb, ref in world.journal if verb == 'delete']
         # First all that comes, up the stages, then all that goes, down.
         assert [ref for _verb, ref in world.journal] == made + gone
-        # Only what is made can be in a hurry.
+        # What follows is made last only in a hurry, and always goes first.
         for refs, objects, hurried in ((made, world.objects, urgent),
-                                       (gone[::-1], before, False)):
+                                       (gone[::-1], before, True)):
             stages = [(hurried and objects[ref].follows,
                        objects[ref].stage) for ref in refs]
             assert stages == sorted(stages), stages
@@ -192,7 +192,8 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         wanted = {r.subject for r in tracker.wanted()
                   if r.stage is resources.Stage.ANNOUNCE}
         for ref in gone:
-            if before[ref].stage is not resources.Stage.ANNOUNCE:
+            if (before[ref].stage is not resources.Stage.ANNOUNCE and
+                    not before[ref].follows):
                 assert before[ref].subject not in unwanted - wanted, ref
 
     @stateful.rule()

@@ -32,9 +32,9 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'gateways', 'watches', 'forward', 'ovs', 'ovsdb', 'privileged', 'frr',
          'openflow', 'nft', 'netlink', 'conf', 'values')
 # Modules in the root of the package.
-VALUES = ('backoff', 'iptext', 'model', 'networks', 'notices', 'ownership',
-          'port_forwards', 'private_names', 'resources', 'selection',
-          'trigger', 'typos', 'version', 'vlans')
+VALUES = ('backoff', 'identity', 'iptext', 'model', 'networks', 'notices',
+          'ownership', 'port_forwards', 'private_names', 'resources',
+          'selection', 'trigger', 'typos', 'version', 'vlans')
 # Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {

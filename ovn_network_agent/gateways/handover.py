@@ -73,9 +73,12 @@ class Handovers:
 
     :param conf: the oslo.config ConfigOpts
     :param clock: function that returns monotonic seconds
+    :ivar routers: frozenset of the UUIDs (text) of routers that the next view
+        has to include; the same object while they are the same
     """
 
     def __init__(self, conf, clock=time.monotonic):
+        self.routers = frozenset()
         self._conf = conf
         self._clock = clock
         self._local = {}
@@ -87,13 +90,6 @@ class Handovers:
         self._input = None
         self._groups = ()
         self._settled = False
-
-    @property
-    def routers(self):
-        """UUIDs (text) of routers that the next view has to include."""
-        return frozenset(router for router, _proofs
-                         in self._local.values()) | {
-            leaving.router for leaving in self._leaving.values()}
 
     def due_in(self):
         """Seconds until the view changes by time alone, or None."""
@@ -116,12 +112,21 @@ class Handovers:
         else:
             self._settled = False
             seen = self._compute(snapshot)
+            self._include()
             # Once more the same result: the states have come to rest, as no
             # table leads on from a state without another condition.
             self._settled = (alike and self._at_rest(snapshot, seen) and
                              seen.groups == self._groups)
         self._input, self._groups = snapshot, seen.groups
         return seen
+
+    def _include(self):
+        """Note which routers the next view has to include."""
+        routers = frozenset(
+            router for router, _proofs in self._local.values()) | {
+                leaving.router for leaving in self._leaving.values()}
+        if routers != self.routers:
+            self.routers = routers
 
     def _at_rest(self, snapshot, seen):
         """Whether nothing but the states of groups was added to a view."""
@@ -246,14 +251,16 @@ def _alike(snapshot, other):
             [relay.alive for relay in other.node.relays] and
             snapshot.groups == other.groups and
             len(snapshot.routers) == len(other.routers) and
-            all(map(_alike_routers, snapshot.routers, other.routers)))
+            all(_alike_routers(*pair) for pair in [
+                (router, former) for router, former
+                in zip(snapshot.routers, other.routers, strict=True)
+                if router is not former]))
 
 
 def _alike_routers(router, other):
     """Whether two routers differ at most in their addresses."""
-    return router is other or (
-        router.uuid == other.uuid and router.ports == other.ports and
-        router.default_routes == other.default_routes)
+    return (router.uuid == other.uuid and router.ports == other.ports and
+            router.default_routes == other.default_routes)
 
 
 def _routes(router, lrp):

@@ -18,10 +18,12 @@ fabric.
 """
 
 import dataclasses
+import operator
 import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent import identity
 from ovn_network_agent import resources
 
 LOG = logging.getLogger(__name__)
@@ -57,6 +59,9 @@ class Takeovers:
 
     def __init__(self, clock=time.monotonic):
         self._clock = clock
+        self._seen = identity.Parts(operator.attrgetter('uuid'))
+        # By UUID of the router the names of its ports here, a frozenset; only
+        # routers with such ports.  None before the first view.
         self._here = None
         self._since = None
         self._routers = {}
@@ -70,22 +75,38 @@ class Takeovers:
         :param wake: :class:`trigger.Wake`
         :param outcome: :class:`outcome.Outcome`
         """
-        here = {port.lrp: router for router in snapshot.routers
-                for port in router.local_ports}
-        before, self._here = self._here, frozenset(here)
-        if before is None:
+        first = self._here is None
+        came = self._note(snapshot.routers)
+        if first:
             return
-        came = {router.uuid: router.called for lrp, router in here.items()
-                if lrp not in before}
         if came and not self._routers:
             self._since = wake.since
             self._announced = 0
         self._routers.update(came)
-        present = {router.uuid for router in here.values()}
         self._routers = {uuid: name for uuid, name in self._routers.items()
-                         if uuid in present}
+                         if uuid in self._here}
         if self._routers:
             self._look(outcome)
+
+    def _note(self, routers):
+        """Note the ports that are here now.
+
+        :returns: dict of UUID to name of the routers with a port that has
+            come
+        """
+        here = self._here = self._here or {}
+        come, gone = self._seen.take(routers)
+        for router in gone:
+            here.pop(router.uuid, None)
+        came = {}
+        for router in come:
+            before = here.pop(router.uuid, frozenset())
+            ports = frozenset(port.lrp for port in router.local_ports)
+            if ports:
+                here[router.uuid] = ports
+            if ports - before:
+                came[router.uuid] = router.called
+        return came
 
     def _look(self, outcome):
         self._announced += sum(

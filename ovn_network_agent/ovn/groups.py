@@ -49,6 +49,8 @@ class Groups:
         self._wiring = None
         self._keys = None
         self._built = {}
+        # The last result, None while a group is to be built.
+        self._found = None
         # From the UUID of a row, or the name of a chassis or router port, to
         # the keys of the groups that were built from it.
         self._depends = collections.defaultdict(set)
@@ -60,7 +62,7 @@ class Groups:
 
     def forget(self):
         """Build everything anew the next time."""
-        self._keys = None
+        self._keys = self._found = None
         self._built.clear()
         self._depends.clear()
         self._router_ports.clear()
@@ -75,7 +77,7 @@ class Groups:
         :param uuid: UUID of the row
         """
         if table in _MEMBERS:
-            self._keys = None
+            self._keys = self._found = None
         stale = set(self._depends.pop(uuid, ()))
         if table == 'Port_Binding':
             stale |= self._of_binding(uuid)
@@ -91,6 +93,7 @@ class Groups:
                 stale |= self._depends.get(chassis, set())
         for key in stale:
             self._built.pop(key, None)
+            self._found = None
 
     def _of_binding(self, uuid):
         if self._find('sb', 'Port_Binding', 'localnet').keys_of(uuid):
@@ -148,11 +151,17 @@ class Groups:
 
         :param nb: dict of table name to dict of UUID to row; likewise sb
         :param wiring: :class:`model.wiring.Wiring`
-        :returns: tuple of :class:`model.GatewayGroup`
+        :returns: tuple of :class:`model.GatewayGroup`; the same one as the
+            last time while no group is another one
         """
         if wiring != self._wiring:
             self.forget()
         self._wiring = wiring
+        if self._found is None:
+            self._found = self._current(nb, sb, wiring)
+        return self._found
+
+    def _current(self, nb, sb, wiring):
         found = []
         if self._keys is None:
             self._keys = sorted(set(self._find_keys(nb, wiring.chassis)))

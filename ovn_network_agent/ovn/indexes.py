@@ -15,6 +15,7 @@
 import collections
 import functools
 
+from ovn_network_agent import identity
 from ovn_network_agent import model
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
@@ -45,16 +46,29 @@ class Index:
 
         :param uuid: UUID of the row
         :param row: the row, or None when it is gone
+        :returns: the keys that the row has got or lost, a set
         """
-        for key in self._keys_of.pop(uuid, ()):
+        before = self._keys_of.pop(uuid, ())
+        now = ()
+        if row is not None:
+            self._keys_of[uuid] = now = self._keys_now(row)
+        gone, come = self._difference(before, now)
+        for key in gone:
             self._uuids[key].discard(uuid)
             if not self._uuids[key]:
                 del self._uuids[key]
-        if row is not None:
-            keys = tuple(self._keys(row))
-            self._keys_of[uuid] = keys
-            for key in keys:
-                self._uuids[key].add(uuid)
+        for key in come:
+            self._uuids[key].add(uuid)
+        return gone | come
+
+    def _keys_now(self, row):
+        """The keys of a row, a tuple."""
+        return tuple(self._keys(row))
+
+    def _difference(self, before, now):
+        """The keys that are gone and those that have come, two sets."""
+        before, now = set(before), set(now)
+        return before - now, now - before
 
     def rebuild(self, rows):
         """Make the index anew from all rows.
@@ -87,6 +101,25 @@ class Index:
         return self._keys_of.get(uuid, ())
 
 
+class References(Index):
+    """Finds the rows that refer to a row.
+
+    A column may have thousands of references, and an event changes one of
+    them.  So no reference is hashed that is the same object as before.
+
+    :param column: name of a column that is a set of references
+    """
+
+    def __init__(self, column):
+        super().__init__(lambda row: columns.referenced(row, column))
+
+    def _difference(self, before, now):
+        old, new = map(identity.by_identity, (before, now))
+        gone = {old[each] for each in old.keys() - new.keys()}
+        come = {new[each] for each in new.keys() - old.keys()}
+        return gone - come, come - gone
+
+
 def make():
     """New empty indexes.
 
@@ -111,14 +144,11 @@ def make():
         ('nb', 'HA_Chassis'): {
             'chassis': Index(lambda r: [r.chassis_name])},
         ('nb', 'HA_Chassis_Group'): {
-            'member': Index(
-                lambda r: columns.referenced(r, 'ha_chassis'))},
+            'member': References('ha_chassis')},
         ('nb', 'Logical_Router_Port'): {
             'name': Index(lambda r: [r.name]),
-            'member': Index(
-                lambda r: columns.referenced(r, 'gateway_chassis')),
-            'group': Index(
-                lambda r: columns.referenced(r, 'ha_chassis_group')),
+            'member': References('gateway_chassis'),
+            'group': References('ha_chassis_group'),
             'nexthop': Index(_nexthop_keys),
             'address': Index(_address_keys),
             **_words('router port')},
@@ -126,21 +156,18 @@ def make():
             'address': Index(rows.vip_keys),
             **_words('load balancer')},
         ('nb', 'Load_Balancer_Group'): {
-            'balancer': Index(
-                lambda r: columns.referenced(r, 'load_balancer'))},
+            'balancer': References('load_balancer')},
         ('nb', 'NAT'): {
             'address': Index(lambda r: [r.external_ip]),
             'tenant': Index(_tenant_keys),
             **_words('NAT row')},
         ('nb', 'Logical_Router'): {
+            'uuid': Index(lambda r: [r.uuid]),
             'port': Index(lambda r: [p.uuid for p in r.ports]),
-            'nat': Index(lambda r: columns.referenced(r, 'nat')),
-            'balancer': Index(
-                lambda r: columns.referenced(r, 'load_balancer')),
-            'group': Index(
-                lambda r: columns.referenced(r, 'load_balancer_group')),
-            'route': Index(
-                lambda r: columns.referenced(r, 'static_routes')),
+            'nat': References('nat'),
+            'balancer': References('load_balancer'),
+            'group': References('load_balancer_group'),
+            'route': References('static_routes'),
             'routed': Index(
                 lambda r: [True] if words.is_routed(r) else ()),
             **_words('router')},

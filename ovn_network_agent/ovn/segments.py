@@ -134,17 +134,23 @@ class Users:
                     return words, depends
         return '', depends
 
-    def concerned(self, table, row):
-        """Rows that a row refers to and whose users the row may change.
+    def concerned(self, table, row, changed):
+        """Rows whose users may differ after a change of a row.
 
         :param table: name of a table of NB
         :param row: UUID
-        :returns: iterable of UUID
+        :param changed: dict of the name of each index of the table to the
+            set of keys that the row has got or lost
+        :returns: set of UUID
         """
         names = {_ROUTER: _REFERENCES,
-                 'Load_Balancer_Group': ('balancer',)}
-        for name in names.get(table, ()):
-            yield from self._find('nb', table, name).keys_of(row)
+                 'Load_Balancer_Group': ('balancer',)}.get(table, ())
+        found = set().union(*(changed[name] for name in names))
+        if changed.get('port'):
+            # Its references are in use in other networks now.
+            found.update(*(self._find('nb', table, name).keys_of(row)
+                           for name in names))
+        return found
 
     def _groups(self, row):
         """UUIDs of the groups that a load balancer is in."""

@@ -25,9 +25,17 @@ from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import evidence
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import nats
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import segments
 from ovn_network_agent.ovn import withholding
+from ovn_network_agent.ovsdb import columns
+
+# The indexes of each table by which routers are found for a view.
+_MEMBERSHIP = {'Port_Binding': ('bound', 'redirect'),
+               'Logical_Router_Port': ('name',),
+               'Logical_Router': ('port', 'route', 'uuid'),
+               'Logical_Router_Static_Route': ('tag',)}
 
 
 class Builder:
@@ -45,9 +53,15 @@ class Builder:
         self._indexes = indexes.make()
         self._wiring = None
         self._hostname = ''
-        self._nats = {}
+        self._nats = nats.Nats()
         self._balanced = {}
         self._routers = {}
+        # The routers of the last view: their number in the view by UUID, None
+        # while others may belong to it, and those that are to be built again.
+        self._places = None
+        self._current = []
+        self._outdated = set()
+        self._also = frozenset()
         self._depends = collections.defaultdict(set)
         self._segments = segments.Segments(self._index)
         self._users = segments.Users(self._index)
@@ -82,8 +96,9 @@ class Builder:
         """
         databases = {'nb': nb, 'sb': sb}
         self.whole = False
-        if full or not self._filled or not self._consistent(databases,
-                                                            dirty):
+        # After an exception, nobody knows what has been taken in.
+        filled, self._filled = self._filled, False
+        if full or not filled or not self._consistent(databases, dirty):
             self._rebuild_indexes(databases)
             self._forget()
             self.whole = True
@@ -94,9 +109,11 @@ class Builder:
             wiring.chassis, self._hostname, phase, wiring.devices,
             wiring.mappings, wiring.relays, wiring.drains,
             overlapping=wiring.overlapping)
-        return model.Snapshot(node, self._current_routers(nb, sb, also),
+        seen = model.Snapshot(node, self._current_routers(nb, sb, also),
                               self._groups.candidate_groups(nb, sb, wiring),
                               wiring.problems)
+        self._filled = True
+        return seen
 
     def hosts(self):
         """Host names of the managed rows, and host names of all chassis.
@@ -153,33 +170,39 @@ class Builder:
         for (database, table), named in self._indexes.items():
             for each_index in named.values():
                 each_index.rebuild(databases[database].get(table, {}))
-        self._filled = True
 
     def _forget(self):
-        self._nats.clear()
+        self._nats.forget()
         self._balanced.clear()
         self._routers.clear()
         self._depends.clear()
         self._groups.forget()
+        self._places = None
 
     def _take_in(self, databases, dirty):
         for (database, table), uuids in dirty.items():
             table_rows = databases[database].get(table, {})
             for uuid in uuids:
                 self._invalidate(database, table, uuid)
-                for each_index in self._indexes.get((database, table),
-                                                    {}).values():
-                    each_index.update(uuid, table_rows.get(uuid))
+                changed = {
+                    name: each_index.update(uuid, table_rows.get(uuid))
+                    for name, each_index in self._indexes.get(
+                        (database, table), {}).items()}
                 self._invalidate(database, table, uuid)
+                for row in self._users.concerned(table, uuid, changed):
+                    self._outdate(self._depends.get(row, ()))
+                if table == 'Logical_Router' and uuid not in table_rows:
+                    self._nats.drop(uuid)
+                if any(changed[name] for name in _MEMBERSHIP.get(table, ())):
+                    self._places = None
 
     def _invalidate(self, database, table, uuid):
         """Drop the routers that a row concerns, by the row's present keys."""
-        self._nats.pop(uuid, None)
         self._balanced.pop(uuid, None)
         self._groups.changed(table, uuid)
         stale = set(self._depends.pop(uuid, ()))
-        for row in self._users.concerned(table, uuid):
-            stale.update(self._depends.get(row, ()))
+        if table == 'NAT':
+            self._nats.changed(uuid, stale)
         if table == 'Logical_Router':
             stale.add(uuid)
         elif table == 'Logical_Router_Static_Route':
@@ -192,7 +215,15 @@ class Builder:
             stale.update(self._depends.pop(str(uuid), ()))
         elif table == 'Port_Binding':
             stale.update(self._routers_bound(uuid))
-        for router in stale:
+        self._outdate(stale)
+
+    def _outdate(self, routers):
+        """Have routers built again.
+
+        :param routers: iterable of UUIDs
+        """
+        self._outdated.update(routers)
+        for router in routers:
             self._routers.pop(router, None)
 
     def _routers_bound(self, uuid):
@@ -230,18 +261,31 @@ class Builder:
         if wiring != self._wiring or hostname != self._hostname:
             self._routers.clear()
             self._depends.clear()
+            self._nats.forget()
+            self._places = None
         self._wiring, self._hostname = wiring, hostname
 
     # -- routers ----------------------------------------------------------
 
     def _current_routers(self, nb, sb, also):
-        found = []
-        others = also & nb['Logical_Router'].keys()
-        for router in sorted(self._concerned(sb) | others):
-            if router not in self._routers:
-                self._routers[router] = self._build_router(nb, sb, router)
-            found.append(self._routers[router])
-        return tuple(found)
+        if self._places is None or also != self._also:
+            self._places = None
+            # Of the others, some may be gone.
+            found = sorted(uuid for uuid in self._concerned(sb) | also
+                           if uuid in nb['Logical_Router'])
+            self._current = [self._router(nb, sb, uuid) for uuid in found]
+            self._places = {uuid: at for at, uuid in enumerate(found)}
+            self._also = also
+        for uuid in self._outdated:
+            if uuid in self._places:
+                self._current[self._places[uuid]] = self._router(nb, sb, uuid)
+        self._outdated.clear()
+        return tuple(self._current)
+
+    def _router(self, nb, sb, uuid):
+        if uuid not in self._routers:
+            self._routers[uuid] = self._build_router(nb, sb, uuid)
+        return self._routers[uuid]
 
     def _concerned(self, sb):
         """UUIDs of the routers that concern this chassis."""
@@ -267,36 +311,25 @@ class Builder:
         problems = []
         ports = [port for lrp in row.ports
                  for port in self._gateway_ports(sb, uuid, lrp, problems)]
-        nats = self._router_nats(uuid, row, problems)
+        found, bad, read = self._nats.of_router(
+            uuid, columns.referenced(row, 'nat'), nb['NAT'])
+        problems.extend(bad)
+        for nat in read:
+            self._depends[nat].add(uuid)
         balanced = self._router_balanced(uuid, row, problems)
         ports = tuple(sorted(ports, key=lambda p: p.lrp))
         judged = self._withholding.judge(
             sb['Port_Binding'], row, ports,
-            {each.external_ip for each in nats} |
+            {each.external_ip for each in found} |
             {each.address for each in balanced})
         for used in judged.depends:
             self._depends[used].add(uuid)
         return model.Router(
-            str(uuid), row.name, ports, nats, self._default_routes(uuid, row),
+            str(uuid), row.name, ports, found, self._default_routes(uuid, row),
             tuple(sorted({*problems, *judged.problems})), balanced,
             row.external_ids.get(directory.NEUTRON_NAME, ''), judged.withheld,
             bool(self._index('nb', 'Logical_Router',
                              'routed').keys_of(uuid)))
-
-    def _router_nats(self, router, row, problems):
-        found = set()
-        for nat_row in row.nat:
-            uuid = nat_row.uuid
-            self._depends[uuid].add(router)
-            if uuid not in self._nats:
-                try:
-                    self._nats[uuid] = rows.nat(nat_row)
-                except ValueError as e:
-                    problems.append(str(e))
-                    continue
-            found.add(self._nats[uuid])
-        return tuple(sorted(found, key=lambda n: (n.external_ip, n.type,
-                                                  n.logical_ip)))
 
     def _router_balanced(self, router, row, problems):
         found = []

@@ -87,6 +87,7 @@ class View:
         self._confirmation = confirm.Confirmation(databases, wake)
         self._withdrawals = withdrawals.Withdrawals(databases, wake)
         self._handovers = handovers or handover.Handovers(conf)
+        self._included_texts, self._included_uuids = None, frozenset()
         self._absence = absence.Absence(jitter=jitter)
         self._silence = silence.Silence()
         self._tunnels = tunnels.Tunnels(databases.get('ovs'),
@@ -178,7 +179,7 @@ class View:
                     self._builder.select(selection.read(self._conf.announce))
                 now = self._builder.build(
                     nb, sb, self._wiring, self._dirty, phase, full,
-                    frozenset(map(uuid.UUID, self._handovers.routers)))
+                    self._included())
                 self._confirm(nb, sb, now)
                 self._look_for_absent(sb)
                 self.last = self._handovers.update(
@@ -187,6 +188,14 @@ class View:
         except connection.Unavailable as e:
             raise NotReady(str(e)) from e
         return self.last
+
+    def _included(self):
+        """UUIDs of the routers that the handovers need, a frozenset."""
+        texts = self._handovers.routers
+        if texts is not self._included_texts:
+            self._included_texts = texts
+            self._included_uuids = frozenset(map(uuid.UUID, texts))
+        return self._included_uuids
 
     def _look_at_tunnels(self, phase):
         """Find the silent ones of the other candidates, which a drain needs.

@@ -95,6 +95,7 @@ class Loop:
         self._next_not_before = 0.0
         self._reloaded = False
         self._quiet_from = 0.0
+        self._parts_in_trouble = trouble.Troubles()
         self._known_troubles = frozenset()
         self._pass_retries = backoff.Retries()
         self._pass_error = ''
@@ -355,8 +356,9 @@ class Loop:
                              *self.reloads.reasons))
         if not outcome.pending:
             self.reloads.passed()
-            self._status.ready(
-                sum(1 for r in snapshot.routers if r.local_ports))
+            if not self._status.is_ready:
+                self._status.ready(
+                    sum(1 for r in snapshot.routers if r.local_ports))
 
     def _with_rules(self, snapshot):
         """A view with the rules of port forwards, if there may be any."""
@@ -405,8 +407,9 @@ class Loop:
 
     def _troubles(self, snapshot):
         """The problems of a snapshot; each is logged once."""
-        troubles = trouble.problems(snapshot, bridges.served(self._conf),
-                                    plugins.asked(self._conf, plugins.RANKING))
+        troubles = self._parts_in_trouble.problems(
+            snapshot, bridges.served(self._conf),
+            plugins.asked(self._conf, plugins.RANKING))
         for reason in troubles:
             if reason not in self._known_troubles:
                 LOG.warning('%s', reason)

@@ -15,32 +15,57 @@ Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
 these texts into the log and the status.
 """
 
+import operator
+
+from ovn_network_agent import identity
 from ovn_network_agent.drivers import segments
 
 # The most groups that one message names.
 _NAMED = 5
 
 
-def problems(snapshot, bridges, ranked):
-    """The problems of a snapshot, each with its effect.
+class Troubles:
+    """Finds the problems of snapshots; looks at changed routers alone."""
 
-    :param snapshot: :class:`model.Snapshot`
-    :param bridges: names of the provider bridges that the agent serves
-    :param ranked: whether a driver writes the priorities of gateways
-    :returns: tuple of str, sorted
-    """
-    found = set(snapshot.problems)
-    if not ranked:
-        found.update(_left_drained(snapshot))
-    for router in snapshot.routers:
-        found.update(f'router {router.called}: {problem}'
-                     for problem in router.problems)
-        for port in router.local_ports:
-            reason = segments.objection(port.segment, bridges)
-            if reason:
-                found.add(f'router {router.called}, port {port.lrp}: '
-                          f'{reason}; its addresses stay as they are')
-    return tuple(sorted(found))
+    def __init__(self):
+        self._bridges = None
+        self._routers = identity.Parts(operator.attrgetter('uuid'))
+        # By UUID of the router; only routers with a problem.
+        self._texts = {}
+
+    def problems(self, snapshot, bridges, ranked):
+        """The problems of a snapshot, each with its effect.
+
+        :param snapshot: :class:`model.Snapshot`
+        :param bridges: names of the provider bridges that the agent serves
+        :param ranked: whether a driver writes the priorities of gateways
+        :returns: tuple of str, sorted
+        """
+        if bridges != self._bridges:
+            self._bridges = bridges
+            self._routers.forget()
+            self._texts.clear()
+        come, gone = self._routers.take(snapshot.routers)
+        for router in (*gone, *come):
+            self._texts.pop(router.uuid, None)
+        for router in come:
+            if texts := set(_of_router(router, bridges)):
+                self._texts[router.uuid] = texts
+        found = set(snapshot.problems).union(*self._texts.values())
+        if not ranked:
+            found.update(_left_drained(snapshot))
+        return tuple(sorted(found))
+
+
+def _of_router(router, bridges):
+    """The problems of a router, an iterator of str."""
+    for problem in router.problems:
+        yield f'router {router.called}: {problem}'
+    for port in router.local_ports:
+        reason = segments.objection(port.segment, bridges)
+        if reason:
+            yield (f'router {router.called}, port {port.lrp}: {reason}; its '
+                   'addresses stay as they are')
 
 
 def _left_drained(snapshot):

@@ -145,6 +145,8 @@ class Fitness(base.Observer):
         self._silent = 0
         self._needed = False
         self._missing = ()
+        # The chassis and the groups of the last view.
+        self._known = None
         self._trigger = None
         self._stop = threading.Event()
 
@@ -174,8 +176,11 @@ class Fitness(base.Observer):
 
         :param snapshot: :class:`model.Snapshot`
         """
-        chassis = snapshot.node.chassis
-        self._needed = any(group.depends_on(chassis)
+        known = snapshot.node.chassis, snapshot.groups
+        if known == self._known:
+            return
+        self._known = known
+        self._needed = any(group.depends_on(snapshot.node.chassis)
                            for group in snapshot.groups)
 
     def stop(self):

@@ -25,11 +25,12 @@ PACKAGE = 'ovn_network_agent'
 # No I/O: their results follow from their arguments alone.
 PURE = ('resources', 'model', 'ownership', 'engine.desired',
         'engine.tracking', 'drivers', 'backends.base', 'ovn.snapshot',
-        'ovn.indexes', 'ovn.rows', 'gateways.transitions',
+        'ovn.indexes', 'ovn.nats', 'ovn.rows', 'identity',
+        'gateways.transitions',
         'gateways.situation', 'gateways.tenure', 'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
-HARMLESS = {'abc', 'collections', 'dataclasses', 'enum', 'functools',
+HARMLESS = {'abc', 'bisect', 'collections', 'dataclasses', 'enum', 'functools',
             'hashlib', 'ipaddress', 'itertools', 'math', 'operator', 're',
             'types', 'typing', 'zlib'}
 

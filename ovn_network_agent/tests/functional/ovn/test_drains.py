@@ -52,13 +52,15 @@ class DrainsTest(base.OvsdbTestCase):
         self.sees(eyes, model.ALL)
         self.wish(None)
         self.sees(eyes)
-        self.assertEqual((), trouble.problems(eyes.look(), cloud.BRIDGE, True))
+        self.assertEqual((), trouble.Troubles().problems(
+            eyes.look(), (cloud.BRIDGE,), True))
 
     def test_what_is_malformed_costs_only_itself(self):
         eyes = self.eyes()
         self.wish(f'everything,{ONE},,{TWO}-')
         self.sees(eyes, ONE)
-        found = trouble.problems(eyes.look(), cloud.BRIDGE, True)
+        found = trouble.Troubles().problems(
+            eyes.look(), (cloud.BRIDGE,), True)
         self.assertEqual(2, len(found), found)
         for text, part in zip(found, (TWO + '-', 'everything')):
             self.assertIn(ownership.EXT_ID_DRAIN, text)

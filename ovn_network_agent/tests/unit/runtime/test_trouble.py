@@ -31,8 +31,8 @@ class TroubleTest(base.BaseTestCase):
             'Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(world.CHASSIS, 0, drained=drained),
                 model.Candidate(world.OTHER, 1, drained='shutdown')))
-        return trouble.problems(dataclasses.replace(
-            world.snapshot(**node), groups=(group,)), 'br-ex',
+        return trouble.Troubles().problems(dataclasses.replace(
+            world.snapshot(**node), groups=(group,)), ('br-ex',),
             plugins.asked(conf, plugins.RANKING))
 
     def test_what_was_drained_stays_so_without_the_driver(self):
@@ -45,3 +45,22 @@ class TroubleTest(base.BaseTestCase):
         self.assertEqual((), self.troubles(
             ['fip_route', 'gateway_drain'], 'shutdown',
             drains=frozenset({model.ALL})))
+
+    def test_it_is_as_if_each_view_were_the_first(self):
+        """Routers with problems come, change and go."""
+        known = trouble.Troubles()
+        good = world.router(1)
+        away = world.router(2, ports=(world.port(2, segment=None),))
+        bad = world.router(3, problems=('NAT row x: malformed',))
+        for routers, bridges in (
+                ((good, away, bad), ('br-ex',)), ((good, away), ('br-ex',)),
+                ((good, world.router(2)), ('br-ex',)),
+                ((good, away, world.router(3)), ('br-ex',)),
+                ((good, away), ()), ((bad,), ('br-ex',)), ((), ('br-ex',))):
+            seen = world.snapshot(*routers)
+            found = known.problems(seen, bridges, True)
+            self.assertEqual(trouble.Troubles().problems(
+                seen, bridges, True), found)
+            self.assertEqual(
+                (away in routers) + (bad in routers) + (
+                    good in routers and not bridges), len(found))

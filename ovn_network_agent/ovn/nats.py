@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The NAT rows of routers, as values of the model.
+
+A router may have thousands of NAT rows, and an event changes one of them.  So
+the values of a router are kept, and only the rows that have come, gone or
+changed are read.  Pure: it works on rows that the caller passes in.
+"""
+
+import bisect
+import collections
+
+from ovn_network_agent import identity
+from ovn_network_agent.ovn import rows
+
+
+class Nats:
+    """The NAT rows of all routers."""
+
+    def __init__(self):
+        self._routers = {}
+
+    def forget(self):
+        """Read everything anew the next time."""
+        self._routers.clear()
+
+    def changed(self, uuid, routers):
+        """Note a new, deleted or changed row of NAT.
+
+        :param uuid: UUID of the row
+        :param routers: UUIDs of the routers whose values depend on the row
+        """
+        for router in routers:
+            if router in self._routers:
+                self._routers[router].changed.add(uuid)
+
+    def drop(self, router):
+        """Forget a router that is gone."""
+        self._routers.pop(router, None)
+
+    def of_router(self, uuid, references, table):
+        """The present NAT rows of a router.
+
+        :param uuid: UUID of the router
+        :param references: list of the UUIDs of its rows, the same objects as
+            before for the same rows
+        :param table: dict of UUID to row of NAT
+        :returns: (sorted tuple of :class:`model.Nat`, each once; list of str:
+            rows left out because they are malformed; set of the UUIDs of the
+            rows that were read now)
+        """
+        known = self._routers.setdefault(uuid, _Router())
+        return known.read(references, table)
+
+
+class _Router:
+    """The NAT rows of one router.
+
+    :ivar changed: UUIDs of the rows that are to be read again, a set
+    """
+
+    def __init__(self):
+        self.changed = set()
+        # The references by identity; and by UUID of each of these rows the
+        # value or None, and the reason why a row has none.
+        self._references = {}
+        self._values = {}
+        self._bad = {}
+        # How many rows have a value, and the values with their sort keys.
+        self._counts = collections.Counter()
+        self._keys, self._sorted = [], []
+
+    def read(self, references, table):
+        """See :meth:`Nats.of_router`."""
+        now = identity.by_identity(references)
+        gone = {self._references[each] for each
+                in self._references.keys() - now.keys()}
+        come = {now[each] for each in now.keys() - self._references.keys()}
+        self._references = now
+        for uuid in gone:
+            self._remove(uuid)
+        # A row that has changed may belong to another router now.
+        come |= {uuid for uuid in self.changed if self._remove(uuid)}
+        for uuid in come:
+            self._add(uuid, table.get(uuid))
+        self.changed = set()
+        return tuple(self._sorted), sorted(self._bad.values()), come
+
+    def _add(self, uuid, row):
+        """Read a row that is not known yet; None for a row that is to come."""
+        try:
+            self._values[uuid] = value = row and rows.nat(row)
+        except ValueError as error:
+            self._values[uuid] = None
+            self._bad[uuid] = str(error)
+            return
+        if value is None:
+            return
+        self._counts[value] += 1
+        if self._counts[value] == 1:
+            at = bisect.bisect(self._keys, _key(value))
+            self._keys.insert(at, _key(value))
+            self._sorted.insert(at, value)
+
+    def _remove(self, uuid):
+        """Forget a row; returns whether the row was known."""
+        if uuid not in self._values:
+            return False
+        self._bad.pop(uuid, None)
+        value = self._values.pop(uuid)
+        if value is not None:
+            self._uncount(value)
+        return True
+
+    def _uncount(self, value):
+        self._counts[value] -= 1
+        if not self._counts[value]:
+            del self._counts[value]
+            at = bisect.bisect_left(self._keys, _key(value))
+            del self._keys[at], self._sorted[at]
+
+
+def _key(nat):
+    """Sort key of a :class:`model.Nat`; no two different ones are equal."""
+    return (nat.external_ip, nat.type, nat.logical_ip, nat.distributed_mac)
